@@ -203,7 +203,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
     assert sum(imports.lines(needed).values()) <= MOST_TO_KNOW[modules]
 
 
-MOST_CODE = {"core": 16_400, "addon": 8_550, "extras": 6_550}
+MOST_CODE = {"core": 16_340, "addon": 8_550, "extras": 6_550}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
@@ -388,17 +388,20 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
 
 
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
-TABLES = {
+WHOLE = {
     "converter.core.reading.families",
     "converter.addon.servers.profiles",
+    "converter.core.reading.engine.engine",
 }
-"""Rows and the class of a row: cut in two, a table would be harder to read."""
+"""Rows and the class of a row, and the loop of one machine with its theory: cut in two, they would
+be harder to read.
+"""
 
 
 @each(SOURCES)
 def test_a_file_is_read_at_one_sitting(source: Path) -> None:
     length = source.read_text().count("\n")
-    assert length <= LONGEST_FILE or _module(source) in TABLES
+    assert length <= LONGEST_FILE or _module(source) in WHOLE
 
 
 @each(SOURCES)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.engine.behind_mark import begins_words
-from converter.core.reading.engine.call_scanner import RESCAN_LIMIT
 from converter.core.reading.engine.context import Context, MarkPlace
-from converter.core.reading.engine.engine import PIECE
+from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
 from converter.core.reading.engine.source import Source
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.head import Expectations

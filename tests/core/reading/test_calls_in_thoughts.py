@@ -14,6 +14,7 @@ from converter.core.reading.engine.mark_table import (
     mark_table,
     openers_in_thought,
 )
+from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS
@@ -55,7 +56,10 @@ CASES = [
 def begins_call(before: str, behind: str, last: bool) -> bool | None:
     context = Context()
     context.feed(before)
-    return may_begin_call(context.place, behind, last)
+    try:
+        return may_begin_call(context.place, behind, last)
+    except NeedMore:
+        return None
 
 
 @pytest.mark.parametrize(("before", "behind", "call"), CASES)

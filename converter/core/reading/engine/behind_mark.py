@@ -3,6 +3,7 @@
 import re
 
 from converter.core.reading.engine.context import MarkPlace
+from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.families import CLOSERS
 
 _GAP_LIMIT = 64
@@ -27,25 +28,28 @@ _WORDS = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:
 _WORDS_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
 
 
-def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool | None:
-    """Tell whether a mark that prose may say begins a call; None: more text must tell.
+def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool:
+    """Return True if a mark that prose may hold begins a call. Raises `NeedMore`.
 
     `behind`: the text behind it, as far as it has come. `last`: no more will.
     """
     if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):
         return False
     if not last and _BEHIND_CLOSER.match(behind):
-        return None  # a closer may begin as an inner tag or a list does
+        raise NeedMore  # a closer may begin as an inner tag or a list does
     at_break = place is MarkPlace.AT_BREAK
     if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
-    if _UNDECIDED.match(behind):
-        return at_break if last else None
-    return False
+    if not _UNDECIDED.match(behind):
+        return False
+    if not last:
+        raise NeedMore
+    return at_break
 
 
-def begins_words(behind: str, last: bool) -> bool | None:
-    """Tell whether words stand behind the mark of a section; None: not decided."""
-    if _WORDS.match(behind):
-        return True
-    return None if _WORDS_BEGUN.match(behind) and not last else False
+def begins_words(behind: str, last: bool) -> bool:
+    """Return True if words stand behind the mark of a section. Raises `NeedMore`."""
+    words = _WORDS.match(behind)
+    if not words and not last and _WORDS_BEGUN.match(behind):
+        raise NeedMore
+    return words is not None

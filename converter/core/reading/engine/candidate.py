@@ -1,18 +1,18 @@
 """A candidate: text that begins as a call does, held until its end, and judged there once.
 
-It begins with a mark and the head of a call (`head`). Its extent tells where it may end, the judge
-which calls it is, and `FOLLOWS` whether these count by what stands behind them.
+It begins with a mark and the head of a call (`head`). Its extent shows where it may end, the judge
+which calls it is, and `OUTCOMES` whether these count by what stands behind them.
 """
 
-import enum
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.engine.mark_table import CallMark
-from converter.core.reading.engine.source import Source
+from converter.core.reading.engine.source import NeedMore, Source
+from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.bodies import (
@@ -48,39 +48,6 @@ _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.FRAME_END)
 _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 
 
-class Stands(enum.Enum):
-    """The place of a candidate."""
-
-    ALONE = enum.auto()  # at a break, or behind a special token: it is a call
-    IN_SENTENCE = enum.auto()
-    AS_REPLY = enum.auto()  # a form without marks: it must be the whole reply
-    IN_THOUGHT = enum.auto()
-
-
-class Behind(enum.Enum):
-    """The text behind a candidate, as far as it matters."""
-
-    END = enum.auto()  # of the reply; marks that are no text may stand before
-    LINE_END = enum.auto()
-    CALL = enum.auto()
-    THOUGHT = enum.auto()
-    WORDS = enum.auto()
-
-
-COUNTS: Mapping[tuple[Stands, Behind], bool] = {
-    (Stands.IN_SENTENCE, Behind.END): True,
-    (Stands.IN_SENTENCE, Behind.LINE_END): True,
-    (Stands.IN_SENTENCE, Behind.CALL): True,
-    (Stands.IN_SENTENCE, Behind.WORDS): False,
-    (Stands.AS_REPLY, Behind.END): True,
-    (Stands.AS_REPLY, Behind.THOUGHT): True,
-    (Stands.AS_REPLY, Behind.WORDS): False,
-}
-"""By its place and the text behind it: is a candidate the calls that it says, or text? Anywhere
-else it is the calls, and in a thought `Draft` has the word.
-"""
-
-
 @dataclass(frozen=True, slots=True)
 class Start:
     """A row whose call may begin at a mark. `body`: where its body begins in the text from the mark
@@ -96,8 +63,8 @@ class Start:
 def find_start(
     mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
 ) -> Start | None:
-    """Return the row that begins best at the mark with which `text` begins; None: no call does.
-    `rows`: those to try where the mark is none of its own.
+    """Return the row that begins best at the mark with which `text` begins, `None` where no call
+    does. `rows`: those to try where the mark is none of its own. Raises `NeedMore`.
     """
     starts = [
         Start(row, place, opened, head_of(row, text[place:], tools, last))
@@ -106,9 +73,11 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     if waits and any(_may_open(start, text) for start in starts):
-        return Start(starts[0].row, 0, False, Head.WAITING)
+        raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
-    if best is None or best.head is Head.NONE or (best.head is Head.WAITING and not waits):
+    if best and best.head is Head.WAITING and waits:
+        raise NeedMore
+    if best is None or best.head in (Head.NONE, Head.WAITING):
         return None
     if best.head is Head.UNNAMED and tools is None:
         return replace(best, head=Head.UNOFFERED)
@@ -347,38 +316,33 @@ class Candidate:
         body = self.text[self.body : point.at]
         return judge(self.start.row, body, point.end, tools, last=last)
 
-    def counts(self, source: Source, marks: MarkSearch) -> bool | None:
-        """Tell whether its calls count, by the text behind it; None: more must tell. `marks`: those
-        that count there.
+    def follows(self, source: Source, marks: MarkSearch) -> Follows:
+        """Return the kind of the text behind it. `marks`: those that count there. Raises
+        `NeedMore`.
         """
-        behind = _follow(source, self.stands, marks)
-        return None if behind is None else COUNTS[self.stands, behind]
+        whole = self.stands is Stands.AS_REPLY
+        rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
+        if len(source.rest) - len(rest) > BLANKS_LIMIT:
+            return Follows.WORDS
+        if whole:
+            return _follows_reply(rest, source, marks)
+        if not rest:
+            source.need_more()
+            return Follows.END
+        if rest[0] in BLANKS:
+            return Follows.LINE_END
+        return Follows.CALL if source.look(_OPENING, _LINE_BLANKS) else Follows.WORDS
 
 
-def _follow(source: Source, stands: Stands, marks: MarkSearch) -> Behind | None:
-    """Return the text that follows; None: more must tell."""
-    whole = stands is Stands.AS_REPLY
-    rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
-    if len(source.rest) - len(rest) > BLANKS_LIMIT:
-        return Behind.WORDS
-    if whole:
-        return _ends(rest, source.last, marks)
-    if not rest:
-        return Behind.END if source.last else None
-    if rest[0] in BLANKS:
-        return Behind.LINE_END
-    opener = source.look(_OPENING, _LINE_BLANKS)
-    return None if opener is None else Behind.CALL if opener[0] else Behind.WORDS
-
-
-def _ends(rest: str, last: bool, marks: MarkSearch) -> Behind | None:
-    while rest and (last or marks.undecided(rest, 0) < len(rest)):
+def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
+    while rest and (source.last or marks.undecided(rest, 0) < len(rest)):
         found = marks.search(rest)
         mark = marks.read(found[0])[0] if found and not found.start() else None
         if not found or mark not in _NO_TEXT:
-            return Behind.THOUGHT if mark in _THOUGHT else Behind.WORDS
+            return Follows.THOUGHT if mark in _THOUGHT else Follows.WORDS
         rest = rest[found.end() :].lstrip(BLANKS)
-    return Behind.END if last and not rest else None
+    source.need_more()
+    return Follows.END
 
 
 def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:

@@ -1,48 +1,154 @@
-"""Text in; text, thinking and tool calls out, as they arrive: the one engine that reads a reply.
+"""Text in; text, thinking and tool calls out, as they are decided: the engine that reads a reply.
 
-The engine scans for the marks that could matter next, gives out the text before one, and takes the
-step of the table (`states`). A mark that begins a call begins a `Candidate`. Nothing is ever lost:
-thinking, text, calls and marks together are the text that came in, but for the CR and LF around a
-thought, for thoughts of nothing but blanks, and for the blanks around a call.
+The loop. `Engine` holds the text that has come and is not emitted (`Source`), and one state of the
+table (`states`). It searches for the marks that count in that state, emits the text before the
+first one, and takes the step of the table: (state, mark) -> state. A pair that the table lacks is
+ordinary text. A step that cannot be decided raises `NeedMore`, before it takes anything; the loop
+ends there, and the same step is tried again once more text has come, or none will.
 
-The decisions at a mark, each in one place, in the order and with the numbers of
-`docs/reading.md`:
+Calls. A mark behind which the head of a call stands begins a `Candidate`: while there is one, the
+table sleeps and all text goes to the candidate, up to a point at which the judge has a verdict.
+Then it is calls (`_call`), text (`_refuse`), or a call that must not run (`_break`). Where the
+place of the candidate leaves that open, the second table (`OUTCOMES`) decides by what follows. In a
+thought its calls wait in a `Draft`.
 
-1. a text that may become a mark is held: `Scanner._scan`;
-2. a mark in code is text, a phrase away from its place as well: `Scanner._is_words`; in JSON:
-   `Scanner._begins_value`;
-3. to 5. what a mark opens, closes or says: `states`;
-6. a special token says nothing: the rows (`ignored`, `again`), `CallScanner._is_empty_section`;
-7. a call is shown, doubted or read: `CallScanner._meet_call`, and the table `COUNTS`;
-8. behind a thought in a field another table counts: `Engine.follow_field`;
-9. a call ends a thought, or was a draft: `Scanner._settle_draft`.
+Nothing is lost: thinking, text, calls and marks together are the text that came in, but for the CR
+and LF around a thought, for thoughts of nothing but blanks, and for the blanks around a call.
+
+The decisions at a mark, each in one place, with the numbers of `docs/reading.md`:
+
+1. a text that may become a mark is held: `_scan`;
+2. a mark in code is text, a phrase away from its place as well: `_is_words`; in JSON:
+   `_begins_value`;
+3. to 5. the effect of a mark: `states`;
+6. a special token is no text: the rows (`ignored`, `again`), `_is_empty_section`;
+7. a call is shown, doubted or read: `_meet_call`, and the table `OUTCOMES`;
+8. behind a thought in a field another table counts: `follow_field`;
+9. a call ends a thought, or was a draft: `_settle_draft`.
 """
 
-from converter.core.model.events import Event, Text, Thinking, WordKind, joined
-from converter.core.reading.engine.call_scanner import CallScanner
-from converter.core.reading.engine.context import Context
-from converter.core.reading.engine.mark_table import MarkTable
-from converter.core.reading.engine.source import Source
-from converter.core.reading.engine.states import IN_THOUGHT, State
-from converter.core.reading.mark_search import Mark, PhraseSearch
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from converter.core.model.events import (
+    Event,
+    LateCloser,
+    Text,
+    Thinking,
+    ToolCall,
+    WordKind,
+    joined,
+)
+from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.engine.behind_mark import begins_words, may_begin_call
+from converter.core.reading.engine.candidate import Candidate, find_start, heads_in_section
+from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
+from converter.core.reading.engine.grammar_start import GrammarStart
+from converter.core.reading.engine.mark_table import (
+    ALL_CLOSERS,
+    CALL_MARKS,
+    CallMark,
+    MarkTable,
+    is_half_closer,
+)
+from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought, ReadCall
+from converter.core.reading.engine.source import NeedMore, Source
+from converter.core.reading.engine.states import (
+    BEHIND_CALL,
+    FIRST_STATE,
+    IN_TEXT,
+    IN_THOUGHT,
+    MAY_BE_DRAFT,
+    NEXT_STATE,
+    OUTCOMES,
+    SAID_AS_THINKING,
+    SILENT_SO_FAR,
+    UNDECIDED,
+    Becomes,
+    Follows,
+    Stands,
+    State,
+)
+from converter.core.reading.json_extent import JsonExtent
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
+from converter.core.reading.rows import Counts
+from converter.core.reading.thought import ENDS, Said, Thought, attribute_tag
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF
-from converter.core.reading.tool_calls.head import Expectations
-from converter.core.reading.tool_calls.verdict import End
+from converter.core.reading.tool_calls.extent import Point
+from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
+from converter.core.reading.tool_calls.head import Expectations, Head, Tools
+from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
+from converter.core.wire.bounds import (
+    ATTRIBUTE_LIMIT,
+    BLANKS_LIMIT,
+    HELD_LIMIT,
+    MOST_CALLS,
+    PYTHON_LIMIT,
+    WAITING_LIMIT,
+)
 
 STOP = "stop"
 """The finish of a reply that ended by itself, because a thought should have had its closer."""
 PIECE = 4096
 """Characters that are read at once, because each step copies the rest, so that a long text in one
 piece would cost its square."""
+RESCAN_LIMIT = 4096
+"""Characters of a text without a complete head that are searched again for marks; longer ones are
+text at once, so that no text is looked at often."""
+_WORDS_LIMIT = 400
+"""Characters of a line behind a call's mark that are searched for the call."""
+_NO_CALLS = Expectations({})
+_WHOLE = tuple(WHOLE)
+_EDGES = BLANKS + ",;}]"
+"""Characters that are no text behind a call, between its marks."""
+_ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
+"""Marks behind which the line goes on."""
+_LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
+"""The held text before a call: no lone blank, or every other word would wait for the next."""
+_VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
+"""The beginning of JSON in which nothing is a tag: a call without marks, or the answer. An argument
+may be a text about tags, and so may a string of an answer."""
 
 
-class Engine(CallScanner):
+class Engine:
     """Pieces of one choice's text in; `Text`, `Thinking`, `ThinkingEnd`, `ToolCall` out. Cut
     anywhere, the same message.
 
     `json_answer`: the answer is to be JSON; `asked`: the calls that are to be read; `whole_calls`:
-    the reply may be a bare object that is a call.
+    the reply may be a bare object that is a call; `made_by`: how the server makes the answer.
     """
+
+    def __init__(
+        self,
+        table: MarkTable,
+        start: Mode = Mode.ANSWERING,
+        choice: int = 0,
+        json_answer: bool = False,
+        *,
+        asked: Expectations | None = None,
+        whole_calls: bool = False,
+        made_by: Grammar = Grammar.NONE,
+    ) -> None:
+        self._table, self._asked, self._wants_json = table, asked or _NO_CALLS, json_answer
+        self._start = GrammarStart(made_by, start)
+        self._state = FIRST_STATE[self._start.mode]
+        self._source = Source()
+        self._context = Context()  # the place behind what was emitted
+        self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
+        self.answer = Answer(choice)
+        self.calls = CallLog()
+        self._at_head = table.reads_calls and whole_calls  # a call may be the whole reply
+        self._value: JsonExtent | None = None  # JSON that is open in the answer
+        self._candidate: Candidate | None = None
+        self._draft: Draft | None = None
+        # directly behind a call: rows of which another may follow
+        self._section: tuple[CallRow, ...] | None = None
+        self._late: tuple[str, ...] = ()  # closing marks of a call, which may come behind words
+        self._shown = False  # calls are shown to the user here
+        self._out: list[Event] = []
+        self._look()
 
     def follow_field(self, table: MarkTable) -> None:
         """Go on behind a thought of the server's own, by its table, while nothing is held."""
@@ -50,15 +156,9 @@ class Engine(CallScanner):
         self.answer.follow_field(table.answer_tags)
         self._look()
 
-    @property
-    def at_head(self) -> bool:
-        """Tell whether nothing was said since the last thought, and nothing waits."""
-        return self._state is State.HEAD and not self.holds
-
     def stop_calls(self, table: MarkTable) -> None:
         """Go on by a table that reads no calls, while nothing is held."""
-        self._table, self._asked = table, Expectations({})
-        self._at_head = False
+        self._table, self._asked, self._at_head = table, _NO_CALLS, False
         self._look()
 
     # What goes in and comes out.
@@ -76,8 +176,7 @@ class Engine(CallScanner):
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block. `finish`: why the reply ended, if it has; `cut`: there was more to say.
         """
-        self._source.last = True
-        self._ended_by = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
+        self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
         if self._is_torn():
             self._source.rest = ""
             self._tell(self.thought.settle())
@@ -85,7 +184,7 @@ class Engine(CallScanner):
         behind = self._settle_draft()
         if self._state is State.PHRASED:
             self._step(Mark.PHRASE_END)
-        self._values.open = None
+        self._value = None
         self._look()
         self._settle_before(Mark.OPEN)
         answer = self.thought.take_guess() or behind
@@ -96,9 +195,7 @@ class Engine(CallScanner):
             self._begin_anew(answer)
             self._tell(self.thought.end())
         self._out += self.answer.release()
-        self._source = Source()
-        self._context = Context()
-        self._behind = False
+        self._source, self._context, self._section = Source(), Context(), None
         return self._drain()
 
     def plain(self) -> tuple[WordKind, str] | None:
@@ -108,14 +205,19 @@ class Engine(CallScanner):
         if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
             return None
         ends = "\r\n" if self._table.reads_calls else ""
-        if value := self._values.open:
+        if value := self._value:
             wakes = value.wakes
             return (Text, wakes + self._marks.firsts + ends) if wakes else None
-        if self._state is State.ANSWERING and not self._behind:
-            return Text, self._marks.firsts + ends + self._values.firsts
+        if self._state is State.ANSWERING and self._section is None:
+            return Text, self._marks.firsts + ends + ("[{" if self._wants_json else "")
         if self._state is State.THINKING and self.thought.at_ease:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
         return None
+
+    @property
+    def at_head(self) -> bool:
+        """Tell whether nothing was said since the last thought, and nothing waits."""
+        return self._state is State.HEAD and not self.holds
 
     @property
     def unsaid(self) -> tuple[str, ...]:
@@ -155,7 +257,7 @@ class Engine(CallScanner):
 
     def _passes(self, text: str) -> bool:
         """Tell whether a piece comes out as it is, without a look at the places in it."""
-        if self.holds or self._values.waits or self._behind:
+        if self.holds or self._value or self._value_begins or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
         if may_lead and (self._at_head or "\n" in text or "\r" in text):
@@ -172,18 +274,658 @@ class Engine(CallScanner):
         self.thought.forget()
         self._context = Context()
         self._look()
+        end, self._source.end = self._source.end, None
         for place in range(0, len(answer), PIECE):
-            self._source.last = place + PIECE >= len(answer)
+            self._source.end = end if place + PIECE >= len(answer) else None
             self._source.feed(answer[place : place + PIECE])
             self._run()
 
+    # The loop: text up to the next mark, and the mark.
+
     def _run(self) -> None:
-        going = True
-        while going and (self._source.rest or self._candidate):
-            going = self._go_on(self._candidate) if self._candidate else self._scan()
+        try:
+            while self._source.rest or self._candidate:
+                if self._candidate:
+                    self._go_on(self._candidate)
+                else:
+                    self._scan()
+        except NeedMore:
+            pass
+
+    def _scan(self) -> None:
+        """Emit the text up to a mark and take the mark."""
+        if self._section is not None:
+            self._skip_behind_call()
+        source, marks = self._source, self._marks
+        text, last = source.rest, source.last
+        until = len(text) - (0 if last else marks.undecided(text, 0))
+        found = marks.search(text)
+        if found and not last and found.start() >= until:
+            found = None  # it may become a longer mark
+        stop = found.start() if found else until
+        if self._at_head and self._is_call_of_reply(stop):
+            return
+        lead = self._lead_before(text, stop, found)
+        if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
+            return
+        self._say(source.take(stop - lead))
+        if found and lead and marks is self._marks:
+            self._take_lead(lead)
+        if marks is not self._marks:
+            return  # the words changed the marks that count: look again
+        if found:
+            self._meet(found)
+        else:
+            self._let_go(lead)
+
+    def _look(self) -> None:
+        """Set the marks that count from here on."""
+        table, state, thought = self._table, self._state, self.thought
+        if self._value:
+            self._marks: MarkSearch = table.within_value
+        elif thought.row and state in IN_THOUGHT:
+            self._marks = table.within_thought(thought.row, thought.suffix, state is State.OPENED)
+        else:
+            self._marks = table.marks(
+                state,
+                *self.answer.frames,
+                late=self._late if state in (State.ANSWERING, State.CALLED) else (),
+                again=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
+                thought=thought.begun,
+                told=thought.told,
+            )
+
+    def _let_go(self, lead: int) -> None:
+        """Emit a character that could only begin a phrase, where none would count. `lead`: the
+        number of blanks that wait before it. Raises `NeedMore` for any other text.
+        """
+        text, marks = self._source.rest, self._marks
+        places = marks.places(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
+        if not places or any(self._context.begins(place, text[:lead]) for place in places):
+            raise NeedMore
+        self._say(self._source.take(lead + 1))
+
+    def _skip_behind_call(self) -> None:
+        """Drop the blanks and closing marks behind a call."""
+        source, closer = self._source, " "
+        closers = ALL_CLOSERS if self._value else self._table.behind_calls
+        while closer:
+            source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
+            closer = source.look_at(closers, 0)
+            if not closer and source.last and is_half_closer(source.rest):
+                closer = source.rest
+            source.take(len(closer))
+        if not source.rest:
+            raise NeedMore
+
+    def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
+        """Return how many characters before `stop` wait: line ends go with a call behind them."""
+        if not self._table.reads_calls or self._state in SAID_AS_THINKING:
+            return 0
+        is_call = found is not None and found[0] in CALL_MARKS
+        if not is_call and (self._state in UNDECIDED if found else self._source.last):
+            return 0
+        run = _LINE_END.search(text, max(0, stop - BLANKS_LIMIT), stop)
+        return stop - run.start() if run else 0
+
+    def _take_lead(self, length: int) -> None:
+        """Take the blanks before a call: they go with it, or come back."""
+        lead = self._source.take(length)
+        self._context.feed(lead)
+        if len(self.answer.lead) > BLANKS_LIMIT:
+            self._out += self.answer.release()
+        self.answer.lead += lead
+
+    @property
+    def _value_begins(self) -> re.Pattern[str] | None:
+        """The pattern of JSON that may begin here."""
+        state = self._state
+        if self._value or state not in IN_TEXT or state is State.PHRASED:
+            return None
+        if self._wants_json and state not in UNDECIDED:
+            return _VALUE
+        offered = self._wants_json or self._table.offered
+        return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
+
+    def _begins_value(self, text: str, stop: int) -> bool:
+        """Go to the JSON that begins before `stop`; return False if none does."""
+        pattern = self._value_begins
+        found = pattern.search(text, 0, stop) if pattern else None
+        if not found or self._context.in_code:
+            return False
+        self._begin_value(found.end() - 1)
+        return True
+
+    def _begin_value(self, length: int) -> None:
+        """Begin JSON behind so many characters."""
+        self._say(self._source.take(length))
+        self._value = JsonExtent()
+        self._look()
+
+    def _ends_value(self, text: str, stop: int) -> bool:
+        """Go behind the JSON that ends before `stop`; return False if none does."""
+        end = self._value.feed(text[:stop]) if self._value else None
+        if end is None:
+            return False
+        self._say(self._source.take(end))
+        self._value = None
+        self._look()
+        return True
+
+    def _say(self, text: str) -> None:
+        """Emit ordinary text, as the state reads it."""
+        if not text:
+            return
+        self._section = None
+        if self._state in SILENT_SO_FAR and not text.isspace():
+            self.answer.closed_by("", {})
+            self._begins_by(text)
+            if self._state is State.CALLED_INSIDE:
+                blanks = len(text) - len(text.lstrip())
+                self._say(text[:blanks])
+                text = text[blanks:]
+            self._go(Mark.WORDS)
+        # a backtick in JSON begins no code
+        self._context.feed("{" if self._value else text)
+        if self._draft:
+            self._draft.hear(text, self._state is State.RESUMED, self.answer.choice)
+            if self._draft.goes_on:
+                self._settle_draft(Becomes.DRAFT)
+        elif self._state in SAID_AS_THINKING:
+            self._tell(self.thought.hear(text))
+        else:
+            self._at_head = False
+            waits = self._state in UNDECIDED
+            self._out += self.answer.say(text, waits=waits)
+            if waits and (state := self._start.by_length(text)):
+                self._begin_at(state)
+
+    def _begins_by(self, text: str) -> bool:
+        """Begin where the first words or the first mark of a reply show that it begins; return
+        False if they do not.
+        """
+        state = self._start.by_first(text) if self._state is State.UNDECIDED_HEAD else None
+        if state:
+            self._begin_at(state)
+        return state is not None
+
+    def _begin_at(self, state: State) -> None:
+        """Go on as if the reply had begun there; the words that waited are of that kind."""
+        before, self._state = self.answer.take_waiting(), state
+        if state is State.BEGINNING and self._start.guessed:
+            self.thought.begin_guess()
+        for event in before:
+            if state in IN_THOUGHT:
+                self._tell(self.thought.hear(event.text))
+            else:
+                self._out.append(event)
+        self._look()
+
+    def _tell(self, said: Sequence[Said]) -> None:
+        """Emit words of a thought, or its end; the blanks before it were no call's."""
+        if said:
+            self._out += self.answer.release()
+            self._out += said
+            if not self.thought.told and self._state is not State.PHRASED:
+                self.thought.told = True
+                self._look()
+
+    def _ordinary(self) -> None:
+        self._say(self._source.take(1))
+
+    # Marks of thoughts and answers.
+
+    def _meet(self, found: re.Match[str]) -> None:
+        """Take the mark that comes next, or emit it as text."""
+        literal = found[0]
+        if self._begins_by(literal):
+            return
+        mark, spelled, suffix = self._marks.read(literal)
+        if (self._state, mark) not in NEXT_STATE or self._is_words(mark, spelled):
+            if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
+                self.answer.note_unmatched(self._context.before[-1:], literal)
+            self._ordinary()
+            return
+        match mark:
+            case Mark.TOOL:
+                self._meet_call(literal)
+            case Mark.FRAME_END:
+                self._meet_frame_end(literal)
+            case Mark.WITH_ATTRIBUTES:
+                self._meet_attributes(literal)
+            case Mark.PHRASE | Mark.PHRASE_END:
+                self._meet_phrase(literal)
+            case _:
+                self._meet_tag(literal, mark, spelled, suffix)
+
+    def _meet_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
+        """Take a mark that is decided by itself."""
+        self._source.take(len(literal))
+        self._shown = literal in self._table.shows_calls
+        self._late = () if literal in self._late else self._late
+        if mark is Mark.UNMATCHED and not self.thought.told:
+            self.answer.dropped_closer = True
+        if mark is Mark.CLOSE and self._state is State.PHRASED:
+            self.thought.told, self.thought.unclosed = True, False
+            self.answer.note_unmatched(self._context.before[-1:], "")
+        if mark is Mark.OPEN and self._state is not State.OPENED:
+            self.thought.open(self._table.opened_by[spelled], suffix)
+        self._step(mark, spelled)
+
+    def _is_words(self, mark: Mark, literal: str) -> bool:
+        """Tell whether a mark is text, by its place."""
+        if self._value and self._value.quoted:
+            return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
+        if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
+            return False
+        if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.begins(literal[0]):
+            return True
+        row = self._table.opened_by.get(literal) if mark is Mark.OPEN else None
+        if row and row.not_behind and re.search(row.not_behind, self._context.before):
+            return True
+        return self._context.in_code
+
+    def _meet_attributes(self, literal: str) -> None:
+        text = self._source.rest
+        found = attribute_tag(text, 0, len(literal))
+        if found and not found["end"] and len(text) < ATTRIBUTE_LIMIT:
+            self._source.need_more()
+        mark = found and ENDS.get(found["end"])
+        if not found or not mark or (self._state, mark) not in NEXT_STATE:
+            return self._ordinary()
+        self._source.take(found.end())
+        self.thought.open(self._table.attributes_of[literal], "")
+        self._step(mark)
+        self._tell(self.thought.read_attributes(found[0]))
+        if mark is Mark.WHOLE:
+            self._tell(self.thought.end())
+        return None
+
+    def _meet_phrase(self, literal: str) -> None:
+        """Begin or end a thought before a phrase, which is a part of what follows."""
+        begins = self._state is not State.PHRASED
+        self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
+        if begins:
+            self.thought.forget()
+        self.thought.unclosed = begins
+        self.answer.spoke = True
+        self._say(self._source.take(len(literal)))
+
+    def _meet_frame_end(self, literal: str) -> None:
+        """The answer's closer goes at the reply's very end, blanks behind it or not; anywhere else
+        it is text.
+        """
+        behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
+        if len(behind) > BLANKS_LIMIT or behind.strip():
+            return self._ordinary()
+        self._source.need_more()
+        self._source.take(len(literal))
+        return self._step(Mark.FRAME_END)
+
+    def _step(self, mark: Mark, literal: str = "") -> None:
+        """Take the table's step, and begin anew behind the mark."""
+        if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
+            directly = self._state is State.CALLED_INSIDE
+            closed = Follows.CLOSER if directly else Follows.WORDS_AND_CLOSER
+            follows = closed if mark is Mark.CLOSE else Follows.END
+            self._settle_draft(OUTCOMES[self._draft.stands, follows], len(literal))
+        if mark not in (Mark.SILENT, Mark.UNMATCHED):
+            self._settle_before(mark)
+            self._tell(self.thought.settle())
+        guess_ends = self._state is State.PHRASED and mark is not Mark.SILENT
+        if guess_ends or (mark in (Mark.CLOSE, Mark.TOOL) and not self._draft):
+            self._tell(self.thought.end())
+        if mark is Mark.CLOSE and self._state in BEHIND_CALL and self._table.reads_calls:
+            self._out.append(LateCloser(self.answer.choice))
+        if mark in (Mark.FRAME, Mark.FRAME_END):
+            self.answer.frame(opens=mark is Mark.FRAME)
+        self.answer.closed_by(literal if mark is Mark.CLOSE else "", self._table.answer_tags)
+        if mark in _ON_A_LINE:
+            self._context.begin_code_anew()
+        elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
+            self._context = Context()
+        self._go(mark)
+
+    def _go(self, mark: Mark) -> None:
+        self._state = NEXT_STATE[self._state, mark]
+        self._look()
+
+    def _settle_before(self, mark: Mark) -> None:
+        """Emit the words of UNDECIDED: a thought if a closer comes first, and else text."""
+        before = self.answer.take_waiting()
+        if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
+            for event in before:
+                self._tell(self.thought.feed(event.text))
+        else:
+            self._out += before
+
+    def _is_torn(self) -> bool:
+        """Tell whether the held text is the beginning of a mark that is never prose."""
+        held = self._source.rest
+        if self._candidate or not held.startswith(self._table.torn):
+            return False
+        in_code = self._state in IN_TEXT and self._context.in_code
+        return not in_code and self._marks.is_torn(held)
+
+    # Where a candidate begins.
+
+    @property
+    def _most(self) -> int:
+        return MOST_CALLS if self._asked.most is None else self._asked.most
+
+    @property
+    def _tools(self) -> Tools | None:
+        """The tools whose calls count now; None where none are read."""
+        if not self._table.reads_calls:
+            return None
+        return self._asked.tools if len(self.calls.read) < self._most else {}
+
+    @property
+    def _inside(self) -> bool:
+        return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
+
+    def _meet_call(self, literal: str) -> None:
+        """Begin a candidate at a mark of calls, or emit the mark as text: a call that is only
+        shown is text. Special tokens are never prose: they count everywhere, in code as well.
+        """
+        rows = self._section or ()
+        counts = rows[0].counts if rows else Counts.AS_WHOLE_REPLY
+        mark = CALL_MARKS.get(literal) or CallMark(literal, literal, counts, guards=False)
+        text, last = self._source.rest, self._source.last
+        behind = text[len(literal) :]
+        if self._is_empty_section(mark, behind):
+            return self._leave_out(len(literal))
+        if self._is_shown(mark):
+            return self._show(mark, behind)
+        start = find_start(mark, text, self._tools, last, rows)
+        if start is None and not self._guards(mark, behind):
+            return self._show(mark, behind)
+        forbidden = self._table.forbids_calls
+        return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
+
+    def _is_shown(self, mark: CallMark) -> bool:
+        """Tell whether a call would only be shown here."""
+        context = self._context
+        if not self._inside:
+            return self._shown or (context.shows_calls and not mark.special)
+        in_words = context.place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE)
+        return not mark.special and (context.in_fence or in_words)
+
+    def _stands(self, mark: CallMark) -> Stands:
+        if self._inside:
+            return Stands.IN_THOUGHT
+        in_sentence = self._context.place is MarkPlace.IN_SENTENCE
+        doubted = in_sentence and not (mark.special or self.calls.read)
+        return Stands.IN_SENTENCE if doubted else Stands.ALONE
+
+    def _guards(self, mark: CallMark, behind: str) -> bool:
+        """Tell whether nothing is a tag behind a mark, though no calls are read."""
+        in_code = self._context.in_code and not self._inside
+        if self._table.reads_calls or not mark.guards or in_code:
+            return False
+        at = MarkPlace.AT_BREAK if mark.special else self._context.place
+        return may_begin_call(at, behind, self._source.last)
+
+    def _show(self, mark: CallMark, behind: str) -> None:
+        """Emit a mark of calls as text. JSON that is shown behind it holds no tags."""
+        self._at_head = False
+        if self._state not in IN_TEXT or self._value or self._context.in_code:
+            return self._ordinary()
+        may_follow = mark.guards and self._table.reads_calls and self._context.at_line_head
+        if may_follow and self._call_follows(behind):
+            return self._leave_out(len(mark.mark))
+        if silent := self._table.silent_at(self._source.rest):
+            return self._leave_out(len(silent))
+        in_sentence = self._context.place is MarkPlace.IN_SENTENCE
+        if in_sentence and mark.guards and behind.lstrip()[:1] in ("[", "{"):
+            return self._begin_value(len(mark.mark))
+        return self._ordinary()
+
+    def _call_follows(self, behind: str) -> bool:
+        """Tell whether a call of an offered tool follows words behind a mark at a line's head."""
+        line = behind[:_WORDS_LIMIT].partition("\n")[0]
+        for found in self._table.calls.finditer(line):
+            text = behind[found.start() :]
+            start = find_start(CALL_MARKS[found[0]], text, self._tools, self._source.last)
+            if start and start.head is Head.NAMED:
+                return True
+        if len(line) == len(behind):
+            self._source.need_more()
+        return False
+
+    def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
+        """Tell whether words stand where a section's calls should, so that its mark, a special
+        token, is no text.
+        """
+        if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
+            return False
+        if self._state in IN_THOUGHT or (self._state, Mark.SILENT) not in NEXT_STATE:
+            return False
+        return begins_words(behind, self._source.last)
+
+    def _leave_out(self, length: int) -> None:
+        self._source.take(length)
+        self._step(Mark.SILENT)
+
+    def _is_call_of_reply(self, stop: int) -> bool:
+        """Begin a form that is the whole reply, if no mark stands before `stop`; return False if
+        none stands here.
+        """
+        if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._value:
+            return False
+        text = self._source.rest
+        blanks = len(text) - len(text.lstrip(BLANKS))
+        if stop <= blanks < len(text):
+            return False  # a mark stands here, or may
+        literal = self._source.look_at(_WHOLE, blanks)
+        if blanks == len(text) <= BLANKS_LIMIT:
+            self._source.need_more()
+        mark, rows = CallMark(literal, literal, guards=False), WHOLE.get(literal, ())
+        last = self._source.last
+        start = find_start(mark, text[blanks:], self._tools, last, rows) if rows else None
+        self._at_head = False
+        if start is None or start.head is Head.UNOFFERED:
+            return False
+        self._take_lead(blanks)
+        self._begin(Candidate.begin(mark, start, Stands.AS_REPLY, self._source.rest))
+        return True
+
+    def _begin(self, candidate: Candidate) -> None:
+        self._candidate, self._at_head = candidate, False
+        if candidate.stands is Stands.IN_THOUGHT and not self._draft:
+            rest = self._source.rest
+            self._draft = Draft(len(self.calls.read), [rest], len(rest))
+
+    # Its text, and its end.
+
+    def _go_on(self, candidate: Candidate) -> None:
+        """Read on in a candidate."""
+        source, tools = self._source, self._tools or {}
+        if candidate.ended:
+            return self._wait_behind(candidate, *candidate.ended)
+        text, source.rest = source.rest, ""
+        while point := candidate.feed(text, source.last):
+            text = ""
+            if not candidate.is_text and point.behind > self._limit(candidate):
+                return self._give_up(candidate)
+            if verdict := candidate.verdict(point, tools):
+                return self._end(candidate, verdict, point)
+        if source.end:
+            return self._end(candidate, *candidate.last_verdict(source.end, tools))
+        if candidate.is_text:
+            self._say_sure(candidate)
+        elif candidate.length > self._limit(candidate):
+            return self._give_up(candidate)
+        raise NeedMore
+
+    def _say_sure(self, candidate: Candidate) -> None:
+        """Emit what belongs to a text that only looks like a call, unless it may be a draft."""
+        if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
+            self._say(candidate.take_said(candidate.sure))
+
+    def _limit(self, candidate: Candidate) -> int:
+        if candidate.is_python:
+            return PYTHON_LIMIT
+        return WAITING_LIMIT if candidate.named and self._breaks(candidate) else HELD_LIMIT
+
+    def _give_up(self, candidate: Candidate) -> None:
+        """End a candidate that is longer than may wait: a call is broken, other text is text. It
+        ends at its limit, wherever the text is cut.
+        """
+        end, verdict = self._limit(candidate), Verdict(failed=Failed.TEXT)
+        if end == WAITING_LIMIT:
+            verdict = Verdict(failed=Failed.BROKEN, broken=candidate.name(self._tools or {}))
+        self._end(candidate, verdict, Point(End.STOP, end, end))
+
+    def _end(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+        """Take the text for calls or words, or wait for what follows."""
+        text, self._candidate = candidate.text, None
+        self._source.rest = text[point.behind :] + self._source.rest
+        written = text[: point.behind]
+        if candidate.is_draft(point):
+            self._settle_draft(Becomes.DRAFT)
+        elif candidate.is_text:
+            self._end_text(candidate, point)
+        elif verdict.calls:
+            if candidate.waits(point, self._asked.in_sentences):
+                candidate.ended, candidate.pieces = (verdict, point), [written]
+                self._candidate = candidate
+            else:
+                self._call(candidate, verdict, point)
+        elif verdict.failed is Failed.BROKEN and self._breaks(candidate):
+            self._break(verdict.broken)
+        else:
+            if self._source.last and point.end in (End.STOP, End.CUT) and candidate.named:
+                self.calls.cut.append(candidate.name(self._tools or {}))
+            self._refuse(candidate, written)
+
+    def _wait_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+        """Decide by what follows whether the calls of a candidate count."""
+        follows = candidate.follows(self._source, self._marks)
+        self._candidate = None
+        if OUTCOMES[candidate.stands, follows] is Becomes.CALL:
+            self._call(candidate, verdict, point)
+        else:
+            self._refuse(candidate, candidate.text[: point.behind])
+
+    def _end_text(self, candidate: Candidate, point: Point) -> None:
+        """End a text that only looks like a call. The marks of a call that is forbidden go."""
+        text = candidate.text
+        said = text[candidate.said : point.behind]
+        if self._table.forbids_calls:
+            said = candidate.blanks + text[candidate.body : point.at]
+        if candidate.stands is Stands.IN_THOUGHT:
+            return self._hold([Text(said, self._asked.choice)], closes=False)
+        self._say(said)
+        if point.end in (End.MARK, End.BODY):
+            self._step(Mark.TOOL)
+            self._context = Context()
+        return None
+
+    def _breaks(self, candidate: Candidate) -> bool:
+        """Tell whether the candidate ends the reply if it is broken. A draft never does."""
+        return candidate.stands is Stands.ALONE and self._asked.in_sentences
+
+    def _break(self, name: str) -> None:
+        """End the reading at a call that must not run: nothing behind it counts."""
+        self.calls.broken = self.calls.broken or name
+        self._source.rest = ""
+
+    def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
+        """Emit the calls; what stands behind them between the marks is text."""
+        row = candidate.row
+        behind = candidate.text[candidate.body + verdict.length : point.at]
+        self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
+        if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
+            self._source.rest = ""  # what can only begin a closing mark is no text
+        events = [event for call in verdict.calls for event in self._events(call, row.name)]
+        lacks_mark = candidate.opened and bool(row.closes) and point.end is not End.MARK
+        if candidate.stands is Stands.IN_THOUGHT:
+            self._hold(events, closes=row.in_thoughts and not lacks_mark)
+        else:
+            self.answer.lead = ""
+            self._step(Mark.TOOL)
+            self._context.feed("\n\n")  # a paragraph begins behind
+            self._out += events
+        self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
+        if not self._section and candidate.opened and not candidate.closes(point):
+            self._section = (row,)
+        self._late = row.closes if candidate.opened and point.end is End.BODY else ()
+        self._look()
+        if verdict.failed is Failed.BROKEN and self._breaks(candidate):
+            self._break(verdict.broken)
+
+    def _events(self, call: JudgedCall, form: str) -> list[Event]:
+        """Return a call, and the text before it; nothing for one too many."""
+        number, choice = len(self.calls.read), self._asked.choice
+        if number >= self._most:
+            return []
+        self.calls.read.append(ReadCall(number, call.name, form, not call.is_open))
+        name = call.id or f"{self._asked.ids}{number}"
+        event = ToolCall(number, name, call.name, call.arguments, choice)
+        before: list[Event] = [Text(call.lead, choice)] if call.lead else []
+        return [*before, replace(event, read_from=f"text ({form})", ends=not call.is_open)]
+
+    def _refuse(self, candidate: Candidate, text: str) -> None:
+        """Emit a candidate as text. Behind a mark whose head was not complete the text is scanned
+        again, unless it is long.
+        """
+        mark, source = candidate.mark, self._source
+        is_span = candidate.named or len(text) > RESCAN_LIMIT
+        if candidate.stands is Stands.IN_THOUGHT:
+            if is_span:
+                return self._hold([Text(text, self._asked.choice)], closes=False)
+            source.rest = text + source.rest
+            if self._draft and not self._draft.events:
+                self._draft = None
+            return self._say(source.take(len(mark.mark)))
+        if candidate.stands is Stands.AS_REPLY and not is_span:
+            source.rest = self.answer.take_lead() + text + source.rest
+            self._context = Context()
+            return None
+        if is_span or (mark.close and text.endswith(mark.close)):
+            self._say(self._table.without_silent(text))
+            return self._context.begin_code_anew()  # a fence within it is its own
+        source.rest = text + source.rest
+        return self._show(mark, text[len(mark.mark) :])
+
+    # Calls in a thought.
+
+    def _hold(self, events: list[Event], *, closes: bool) -> None:
+        """Let calls in a thought wait for what comes behind them. `closes`: models that write this
+        form call in a thought that they close.
+        """
+        draft = self._draft
+        assert draft
+        if draft.words:
+            thought = Thought(self._asked.choice)
+            draft.events += [*thought.feed(draft.words), *thought.end()]
+            draft.words = ""
+        draft.events += events
+        draft.stands = draft.stands if closes else Stands.IN_THOUGHT
+        self._state, self._context = State.CALLED_INSIDE, Context()
+        self._look()
+
+    def _settle_draft(self, becomes: Becomes = Becomes.CALL, behind: int = 0) -> str:
+        """Emit the calls in a thought; return the words behind the last one. A draft becomes a part
+        of the thought, with all that waited but the last characters, `behind`.
+        """
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return ""
+        if becomes is Becomes.DRAFT:
+            del self.calls.read[draft.before :]
+            self._state, self._section = State.THINKING, None
+            self._tell(self.thought.hear(draft.said_until(len(self._source.rest) + behind)))
+            self._look()
+            return ""
+        self._tell(self.thought.settle())
+        self._tell(self.thought.end())
+        self._out += draft.events
+        return draft.words
 
     def _end_draft(self) -> None:
-        """Let calls in a thought go out that have waited for too much text."""
+        """Emit calls in a thought that have waited for too much text."""
         words = self._settle_draft()
         self._out += self.thought.feed(words)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED

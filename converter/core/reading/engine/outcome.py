@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter.core.model.events import Event, Text
+from converter.core.reading.engine.states import Stands
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.thought_row import ThoughtRow
@@ -171,8 +172,8 @@ class Draft:
     They are calls when the reply ends behind them, or nothing but blanks, closers and more calls
     follows in the thought; a draft when the thought goes on behind them and is closed, or goes on
     for long. `events`: what they become as calls; `words`: those behind the last call; `written`:
-    all text since the first mark; `before`: the number of calls before; `counts`: all of them are
-    whole, of models that are known to call in a thought that they close.
+    all text since the first mark; `before`: the number of calls before; `stands`: whether all of
+    them are whole, of models that are known to call in a thought that they close.
     """
 
     before: int
@@ -180,7 +181,7 @@ class Draft:
     length: int
     events: list[Event] = field(default_factory=list)
     words: str = ""
-    counts: bool = True
+    stands: Stands = Stands.ENDS_THOUGHT
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""

@@ -4,50 +4,64 @@ from collections.abc import Sequence
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
+from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 
+class NeedMore(Exception):  # noqa: N818 - nothing is wrong
+    """More text must come before the next step is decided. Nothing was taken for that step."""
+
+
 class Source:
-    """Text to read. `rest`: all that is not taken; `last`: no more will come."""
+    """Text to read.
+
+    Attributes:
+        rest: the text that is not taken.
+        end: the reason why no more text comes; `None` while it does.
+    """
 
     def __init__(self) -> None:
         self.rest = ""
-        self.last = False
+        self.end: End | None = None
+
+    @property
+    def last(self) -> bool:
+        """True if no more text comes."""
+        return self.end is not None
+
+    def need_more(self) -> None:
+        """Raise `NeedMore` unless no more text comes."""
+        if not self.last:
+            raise NeedMore
 
     def feed(self, text: str) -> None:
-        """Take the next piece of the text."""
+        """Append the next piece of the text."""
         self.rest += text
 
     def take(self, length: int) -> str:
-        """Return so many characters, and go on behind them."""
+        """Remove and return the first `length` characters of the rest."""
         taken, self.rest = self.rest[:length], self.rest[length:]
         return taken
 
-    def look(self, marks: Sequence[str], skip: str = BLANKS) -> tuple[str, int] | None:
-        """Return the longest mark that stands behind characters of `skip`, and their number. A
-        thought's closer between them says nothing, because models that call in a thought put it
-        anywhere.
-
-        The mark is empty when none stands there; None: that is not decided yet.
+    def look(self, marks: Sequence[str], skip: str = BLANKS) -> str:
+        """Return the longest mark behind characters of `skip`, empty for none. A thought's closer
+        between these is skipped as well, because models that call in a thought put it anywhere.
         """
         offset, closer = 0, " "
         while closer:
             offset = len(self.rest) - len(self.rest[offset:].lstrip(skip))
             closer = next((it for it in CLOSERS if self.rest.startswith(it, offset)), "")
             offset += len(closer)
-        behind = "" if self.last else self.rest[offset:]
+        behind = self.rest[offset:]
         if behind and any(closer.startswith(behind) for closer in CLOSERS):
-            return None
+            self.need_more()
         return self.look_at(marks, offset)
 
-    def look_at(self, marks: Sequence[str], offset: int) -> tuple[str, int] | None:
-        """Return the longest mark that stands at `offset`, and `offset`; None: not decided yet."""
-        length = len(self.rest) - offset
+    def look_at(self, marks: Sequence[str], offset: int) -> str:
+        """Return the longest mark that stands at `offset`, empty for none."""
         if offset > BLANKS_LIMIT:
-            return "", offset
-        if not self.last:
-            behind = self.rest[offset:]
-            if any(length < len(mark) and mark.startswith(behind) for mark in marks):
-                return None
-        fitting = [mark for mark in marks if self.rest.startswith(mark, offset)]
-        return max(fitting, key=len, default=""), offset
+            return ""
+        behind = self.rest[offset:]
+        if any(len(behind) < len(mark) and mark.startswith(behind) for mark in marks):
+            self.need_more()
+        return max((mark for mark in marks if behind.startswith(mark)), key=len, default="")

@@ -1,12 +1,13 @@
-"""The states of the engine, the marks that count in each, and the step for each mark: the tables it
-follows.
+"""The tables that the engine follows: its states, the marks that count in each, the step for each
+mark, and the outcome of a candidate by its place and by what follows.
 
 An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
 THINKING -> (its closer) -> ENDED. One that the chat template has opened begins at BEGINNING. A
 whole reply of which nothing is known goes the way of an answer through states of its own, because
 the first mark tells whether the words before it were a thought.
 
-In a `Candidate` the table sleeps, and behind its calls CALLED follows.
+In a `Candidate` the table sleeps, and behind its calls CALLED follows. Some candidates are calls
+only if the right text follows (`OUTCOMES`).
 
 A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
 RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it
@@ -157,3 +158,51 @@ NEXT_STATE = {
     (State.OPENED, Mark.WORDS): State.THINKING,
 }
 SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.WORDS)
+
+
+class Stands(enum.Enum):
+    """The place of a candidate."""
+
+    ALONE = enum.auto()  # at a break, or behind a special token: it is a call, whatever follows
+    IN_SENTENCE = enum.auto()
+    AS_REPLY = enum.auto()  # a form without marks: it must be the whole reply
+    IN_THOUGHT = enum.auto()
+    ENDS_THOUGHT = enum.auto()  # the same, of models that call in a thought and close it then
+
+
+class Follows(enum.Enum):
+    """The text behind a candidate, as far as it matters."""
+
+    END = enum.auto()  # of the reply, or of the thought without its closer
+    LINE_END = enum.auto()
+    CALL = enum.auto()
+    THOUGHT = enum.auto()
+    WORDS = enum.auto()
+    CLOSER = enum.auto()  # of the thought around it
+    WORDS_AND_CLOSER = enum.auto()
+
+
+class Becomes(enum.Enum):
+    """The outcome of a candidate whose text says calls."""
+
+    CALL = enum.auto()
+    DRAFT = enum.auto()  # it stays a part of the thought
+    TEXT = enum.auto()
+
+
+OUTCOMES: Mapping[tuple[Stands, Follows], Becomes] = {
+    (Stands.IN_SENTENCE, Follows.END): Becomes.CALL,
+    (Stands.IN_SENTENCE, Follows.LINE_END): Becomes.CALL,
+    (Stands.IN_SENTENCE, Follows.CALL): Becomes.CALL,
+    (Stands.IN_SENTENCE, Follows.WORDS): Becomes.TEXT,
+    # marks that are no text may stand before the end
+    (Stands.AS_REPLY, Follows.END): Becomes.CALL,
+    (Stands.AS_REPLY, Follows.THOUGHT): Becomes.CALL,
+    (Stands.AS_REPLY, Follows.WORDS): Becomes.TEXT,
+    (Stands.IN_THOUGHT, Follows.END): Becomes.CALL,
+    (Stands.IN_THOUGHT, Follows.CLOSER): Becomes.DRAFT,
+    (Stands.IN_THOUGHT, Follows.WORDS_AND_CLOSER): Becomes.DRAFT,
+    (Stands.ENDS_THOUGHT, Follows.END): Becomes.CALL,
+    (Stands.ENDS_THOUGHT, Follows.CLOSER): Becomes.CALL,
+    (Stands.ENDS_THOUGHT, Follows.WORDS_AND_CLOSER): Becomes.DRAFT,
+}

@@ -2,8 +2,10 @@
 
 import pytest
 
-from converter.core.reading.engine.candidate import COUNTS, Behind, Candidate, Stands, find_start
+from converter.core.reading.engine.candidate import Candidate, find_start
 from converter.core.reading.engine.mark_table import CALL_MARKS
+from converter.core.reading.engine.source import NeedMore
+from converter.core.reading.engine.states import Stands
 from converter.core.reading.tool_calls.forms import SECTIONS
 from converter.core.reading.tool_calls.head import Head
 from converter.core.reading.tool_calls.verdict import End
@@ -20,13 +22,17 @@ MARK = CALL_MARKS["<tool_call>"]
         ("<tool_call>", "<tool_call>now<arg_key>", "glm", Head.NAMED),
         ("<tool_call>", '<tool_call></think>{"name": "other"', "hermes", Head.UNOFFERED),
         ("<tool_calls>", '<tool_calls>\n<tool_call>{"name": "now"', "hermes", Head.NAMED),
-        ("<tool_calls>", "<tool_calls>\n<tool_", "tool-calls", Head.WAITING),
     ],
 )
 def test_the_row_that_begins_best_is_taken(mark: str, text: str, form: str, head: Head) -> None:
     start = find_start(CALL_MARKS[mark], text, TOOLS, last=False)
     assert start
     assert (start.row.name, start.head) == (form, head)
+
+
+def test_half_a_mark_behind_a_sections_mark_waits() -> None:
+    with pytest.raises(NeedMore):
+        find_start(CALL_MARKS["<tool_calls>"], "<tool_calls>\n<tool_", TOOLS, last=False)
 
 
 @pytest.mark.parametrize("text", ["<tool_call> is it", "<tool_call> now", "<tool_call>7,"])
@@ -70,8 +76,7 @@ def test_only_a_doubtful_place_asks_what_follows() -> None:
     text = '<tool_call>{"name": "now", "arguments": {}}'
     for stands in Stands:
         candidate = begun(text, stands)
-        asks = stands in {place for place, _ in COUNTS}
+        asks = stands in (Stands.IN_SENTENCE, Stands.AS_REPLY)
         point = candidate.feed(text, last=True)
         assert point
         assert candidate.waits(point, in_sentences=True) is asks
-    assert not COUNTS[Stands.AS_REPLY, Behind.WORDS]

@@ -7,8 +7,11 @@ from converter.core.reading.engine.states import (
     IN_TEXT,
     IN_THOUGHT,
     NEXT_STATE,
+    OUTCOMES,
     SILENT_SO_FAR,
+    Follows,
     Group,
+    Stands,
     State,
 )
 from converter.core.reading.family_choice import choose
@@ -34,6 +37,14 @@ def test_a_call_may_begin_in_every_state() -> None:
         inside = state in IN_THOUGHT or state is State.CALLED_INSIDE
         behind = State.CALLED_INSIDE if inside else State.CALLED
         assert NEXT_STATE[state, Mark.TOOL] is behind
+
+
+def test_a_place_that_leaves_the_outcome_open_has_one_for_all_that_follows() -> None:
+    closers = {Follows.CLOSER, Follows.WORDS_AND_CLOSER}
+    for stands in set(Stands) - {Stands.ALONE}:
+        follows = {after for place, after in OUTCOMES if place is stands}
+        inside = stands in (Stands.IN_THOUGHT, Stands.ENDS_THOUGHT)
+        assert follows >= {Follows.END, *(closers if inside else {Follows.WORDS})}
 
 
 def test_words_end_what_is_silent() -> None:
