@@ -220,7 +220,9 @@ def test_the_security_page_says_what_is_promised_what_is_not_and_how_to_report()
 
 
 def bound_line(bound: of_replies.Bound) -> str:
-    line = f"- {bound.what}: {bound.amount}"
+    mega, rest = divmod(bound, 1 << 20)
+    amount = f"{mega} M" if mega and not rest else f"{bound:,}"
+    line = f"- {bound.what}: {amount} {bound.unit}"
     return line if bound.beyond == "the dialect's error" else f"{line}; {bound.beyond}"
 
 

@@ -28,20 +28,10 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
-MOST_KNOWN = Bound(
-    1000,
-    "entries",
-    "what is known of servers; models of a list",
-    "one machine has a few; a client that makes names up must not fill the memory",
-    "the oldest go",
-)
-MOST_SHARED = Bound(
-    300,
-    "lessons",
-    "what processes tell each other of one server",
-    "some for each model and each refused schema; all of them are read at once",
-    "the oldest go",
-)
+MOST_KNOWN = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
+"""One machine has a few; a client that makes names up must not fill the memory."""
+MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
+"""Some for each model and each refused schema; all of them are read at once."""
 MOST_FIELDS = 50
 """Fields that one server refuses of a model's requests: clients have a few of their own."""
 AGE = 86_400.0

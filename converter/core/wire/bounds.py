@@ -14,24 +14,17 @@ _ERROR = "the dialect's error"
 
 
 class Bound(int):
-    """A number of `unit`. `what` is bounded, `why` by so much, and what happens `beyond`."""
-
-    def __new__(cls, most: int, unit: str, what: str, why: str, beyond: str = _ERROR) -> "Bound":
-        """Return the number with its words."""
-        bound = super().__new__(cls, most)
-        bound.unit, bound.what, bound.why, bound.beyond = unit, what, why, beyond
-        return bound
+    """The largest number of a thing that is held."""
 
     unit: str
-    what: str
-    why: str
-    beyond: str
+    what: str  # the thing that is counted
+    beyond: str  # the outcome for more of it
 
-    @property
-    def amount(self) -> str:
-        """The number as people read it."""
-        mega, rest = divmod(self, _M)
-        return f"{mega} M {self.unit}" if mega and not rest else f"{self:,} {self.unit}"
+    def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
+        """Return the number with its words."""
+        bound = super().__new__(cls, most)
+        bound.unit, bound.what, bound.beyond = unit, what, beyond
+        return bound
 
 
 class TooMuchError(Exception):
@@ -59,135 +52,73 @@ BODY_LIMIT = Bound(
     64 * _M,
     _BYTES,
     "a body: a reply that must be whole, or one that is kept",
-    "1,000 times a long one, with room for `logprobs`; a download must not fill the memory",
     "of a reply that must be whole, status 502, and the server's connection is closed; of one that "
     "is kept, the first part",
 )
-FRAME_LIMIT = Bound(
-    4 * _M,
-    _BYTES,
-    "one frame of a stream",
-    "no model writes such a frame; replies' have some hundred bytes, inline pictures stay below",
-)
-DEEPEST = Bound(
-    100,
-    "levels",
-    "objects within each other that a rescued frame keeps",
-    "a reply has about ten, and parsers of clients give up between 500 and 10,000",
-    "`null`",
-)
-MOST_CHOICES = Bound(
-    16_384, "choices", "choices of a reply", "as vLLM's", "a frame that cannot be read"
-)
+"""1,000 times a long one, with room for `logprobs`; a download must not fill the memory."""
+FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
+"""No model writes such a frame; replies' have some hundred bytes, inline pictures stay below."""
+DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
+"""A reply has about ten, and parsers of clients give up between 500 and 10,000."""
+MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
+"""As vLLM's."""
 
 # what leaves: words that wait until they may
 
-WAITING_LIMIT = Bound(
-    4 * _M,
-    _CHARACTERS,
-    "arguments of tool calls that wait",
-    "a file that a tool is to write is far shorter; they wait for a name or an earlier call",
-)
-UNFIT_LIMIT = Bound(
-    _M,
-    _CHARACTERS,
-    "arguments of a tool call that are no object",
-    "they wait for the call's end, to be put into one string",
-)
-DELAYED_LIMIT = Bound(
-    _M,
-    _CHARACTERS,
-    "text within a tool call",
-    "it is told behind the call; models say little there",
-)
-OUTPUT_LIMIT = Bound(
-    32 * _M,
-    _CHARACTERS,
-    "output",
-    "a Responses reply's last event says all once more; the longest have some megabytes",
-)
-DEPTH_LIMIT = Bound(
-    200_000,
-    "levels",
-    "arguments of a tool call with objects",
-    "they are closed in memory; whoever nests so deep nests for ever",
-)
+WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "arguments of tool calls that wait")
+"""A file that a tool is to write is far shorter; they wait for a name or an earlier call."""
+UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are no object")
+"""They wait for the call's end, to be put into one string."""
+DELAYED_LIMIT = Bound(_M, _CHARACTERS, "text within a tool call")
+"""It is told behind the call; models say little there."""
+OUTPUT_LIMIT = Bound(32 * _M, _CHARACTERS, "output")
+"""A Responses reply's last event says all once more; the longest have some megabytes."""
+DEPTH_LIMIT = Bound(200_000, "levels", "arguments of a tool call with objects")
+"""They are closed in memory; whoever nests so deep nests for ever."""
 MOST_CALLS = Bound(
-    1000,
-    "calls",
-    "tool calls",
-    "agents make some at once, and a model that calls for ever says nothing",
-    "the dialect's error; what looks like more calls in text is text",
+    1000, "calls", "tool calls", "the dialect's error; what looks like more calls in text is text"
 )
+"""Agents make some at once, and a model that calls for ever says nothing."""
 HELD_LIMIT = Bound(
     256 * _K,
     _CHARACTERS,
     "a call in text that may be none, and a value in it",
-    "a file that a tool is to write; all of it waits until it counts",
     "a call is text, a value a string",
 )
-PYTHON_LIMIT = Bound(
-    64 * _K,
-    _CHARACTERS,
-    "one call that is written as Python",
-    "Python is read whole",
-    "it is text",
-)
-ATTRIBUTE_LIMIT = Bound(
-    8 * _K,
-    _CHARACTERS,
-    "a tag with attributes",
-    "a thought in one is some sentences, and a quote that never closes must not hold a reply",
-    "it is text",
-)
+"""A file that a tool is to write; all of it waits until it counts."""
+PYTHON_LIMIT = Bound(64 * _K, _CHARACTERS, "one call that is written as Python", "it is text")
+"""Python is read whole."""
+ATTRIBUTE_LIMIT = Bound(8 * _K, _CHARACTERS, "a tag with attributes", "it is text")
+"""A thought in one is some sentences, and a quote that never closes must not hold a reply."""
 BLANKS_LIMIT = Bound(
     4 * _K,
     _CHARACTERS,
     "blanks in a row: in arguments, around a thought, before an answer",
-    "models write no such number, and a stream must go on",
     "in arguments they are left out, around a thought they pass, before an answer they begin it",
 )
-GUESS_LIMIT = Bound(
-    400,
-    _CHARACTERS,
-    "the end of a thought that is only guessed",
-    "an ordinary short answer, some seconds of a slow model's thought",
-    "it passes",
-)
+"""Models write no such number, and a stream must go on."""
+GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
+"""An ordinary short answer, some seconds of a slow model's thought."""
 COMPARED_LIMIT = Bound(
     _M,
     _CHARACTERS,
     "a thought that is compared with what other names say",
-    "the longest thoughts have a tenth",
     "what comes at the same place is taken to repeat it",
 )
+"""The longest thoughts have a tenth."""
 
 # what is remembered, and shown to people
 
 LONGEST_THOUGHT = Bound(
-    _M,
-    _CHARACTERS,
-    "a thought for events",
-    "the longest thoughts have a tenth",
-    "the client gets all, the rest is not told",
+    _M, _CHARACTERS, "a thought for events", "the client gets all, the rest is not told"
 )
-MOST_PARTS = Bound(
-    1000,
-    "parts",
-    "blocks and items of a server's own endpoint",
-    "events are about one of the newest",
-    "the oldest go",
-)
-MOST_NAMES = Bound(
-    50, "names", "names of fields in a note", "a line stays readable", "they are not named"
-)
-MOST_FAULTS = Bound(
-    10,
-    "faults",
-    "faults of one reply that are told apart",
-    "the rest are of the same cause",
-    "a sum",
-)
+"""The longest thoughts have a tenth."""
+MOST_PARTS = Bound(1000, "parts", "blocks and items of a server's own endpoint", "the oldest go")
+"""Events are about one of the newest."""
+MOST_NAMES = Bound(50, "names", "names of fields in a note", "they are not named")
+"""A line stays readable."""
+MOST_FAULTS = Bound(10, "faults", "faults of one reply that are told apart", "a sum")
+"""The rest are of the same cause."""
 
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -41,9 +41,9 @@ SEARCH_LIMIT = Bound(
     64 << 20,
     "characters",
     "words of conversations that the page's search remembers",
-    "the conversations of a long day",
     "read again for the next search",
 )
+"""The conversations of a long day."""
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."

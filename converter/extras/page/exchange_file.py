@@ -10,20 +10,10 @@ from threading import Lock
 from converter.addon.memory.sqlite_store import open_private
 from converter.core.wire.bounds import Bound
 
-MOST_EXCHANGES = Bound(
-    1000,
-    "exchanges",
-    "exchanges in the file of think_page",
-    "some days of an agent",
-    "the oldest go",
-)
-MOST_BYTES = Bound(
-    256 << 20,
-    "bytes",
-    "those exchanges, all together",
-    "they are read into mitmweb's list when it starts",
-    "the oldest go",
-)
+MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
+"""Some days of an agent."""
+MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
+"""They are read into mitmweb's list when it starts."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL

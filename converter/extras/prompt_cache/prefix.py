@@ -34,16 +34,11 @@ KEPT_PROMPTS = Bound(
     16,
     "requests",
     "requests that the next one of their conversation is compared with",
-    "agents run side by side",
     "the oldest go",
 )
-KEPT_PROMPT_BYTES = Bound(
-    16 << 20,
-    "bytes",
-    "those requests, all together",
-    "some agents with full windows",
-    "the oldest go",
-)
+"""Agents run side by side."""
+KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "the oldest go")
+"""Some agents with full windows."""
 
 _HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30

@@ -36,12 +36,9 @@ the bytes at the end.
 """
 
 MOST_RECORDINGS = Bound(
-    200,
-    "recordings",
-    "recordings that wait to be written",
-    "scrubbing takes longer than a fast server's small replies",
-    "not kept, with a line in the log",
+    200, "recordings", "recordings that wait to be written", "not kept, with a line in the log"
 )
+"""Scrubbing takes longer than a fast server's small replies."""
 
 _log = logging.getLogger(__name__)
 

@@ -29,12 +29,9 @@ from converter.core.wire.bounds import Bound
 from converter.extras.traces.spans import TracedWords, trace
 
 MOST_SPANS = Bound(
-    500,
-    "spans",
-    "spans that wait for a collector",
-    "the replies of a minute while it starts anew",
-    "dropped, and counted in the metrics",
+    500, "spans", "spans that wait for a collector", "dropped, and counted in the metrics"
 )
+"""The replies of a minute while it starts anew."""
 
 SECONDS_BETWEEN_BATCHES = 1.0
 HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"

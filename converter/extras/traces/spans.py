@@ -25,13 +25,8 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
-TRACED_WORDS = Bound(
-    128 << 10,
-    "characters",
-    "words of a reply in a span",
-    "collectors take some megabytes at once",
-    "the rest is not told",
-)
+TRACED_WORDS = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
+"""Collectors take some megabytes at once."""
 
 
 _TRACEPARENT = TraceContextTextMapPropagator()

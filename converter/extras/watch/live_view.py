@@ -23,9 +23,9 @@ LIVE_LIMIT = Bound(
     16 << 20,
     "bytes",
     "a running reply that is followed in mitmweb",
-    "60,000 tokens, more than people read while they come",
     "shown further when it is complete",
 )
+"""60,000 tokens, more than people read while they come."""
 
 INTERVAL = 0.25
 """Seconds between two looks at a running reply: four a second read as steadily growing text."""

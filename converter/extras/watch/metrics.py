@@ -24,15 +24,11 @@ from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
 MOST_SERIES = Bound(
-    200,
-    "series",
-    "groups of model and server in the metrics",
-    "clients choose the names of models",
-    "counted as `other`",
+    200, "series", "groups of model and server in the metrics", "counted as `other`"
 )
-MOST_KINDS = Bound(
-    50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
-)
+"""Clients choose the names of models."""
+MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `other`")
+"""Servers choose them."""
 
 
 PATH = "/metrics"

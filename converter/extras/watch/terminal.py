@@ -36,9 +36,9 @@ TERMINAL_LIMIT = Bound(
     512 << 10,
     "characters",
     "words of replies that wait for the terminal",
-    "one that takes nothing must not fill the memory; nobody reads more at once",
     "not printed, and a line says how many",
 )
+"""One that takes nothing must not fill the memory; nobody reads more at once."""
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02

@@ -21,13 +21,8 @@ from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
-MOST_HOOKS = Bound(
-    1000,
-    "calls",
-    "calls of other addons' `thought` hooks under way",
-    "a hook that hangs must not fill the memory",
-    "not called",
-)
+MOST_HOOKS = Bound(1000, "calls", "calls of other addons' `thought` hooks under way", "not called")
+"""A hook that hangs must not fill the memory."""
 
 _log = logging.getLogger(__name__)
 

@@ -418,7 +418,7 @@ def test_a_sign_of_life_in_between_has_its_own_number() -> None:
 def test_words_of_the_fast_way_count_for_the_longest_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    limit = Bound(5_000, "characters", "output", "why", "error")
+    limit = Bound(5_000, "characters", "output", "error")
     monkeypatch.setattr("converter.core.dialects.responses.response_events.OUTPUT_LIMIT", limit)
     for fast in (True, False):
         rewriter = _rewriter(settings.read(), RESPONSES, fast)
