@@ -7,13 +7,12 @@ only a machine that loses its power may lose the last of them (`synchronous=NORM
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
 
 from converter.addon.memory.remembering import named, tell_of_another_type
-from converter.core.model.memory import Bounds, Store, raw
+from converter.core.model.memory import BoundedStore, Bounds, Entry, raw
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -79,7 +78,7 @@ def open_private(path: Path, seconds: float) -> sqlite3.Connection:
     return connection
 
 
-class SqliteStore(Store):
+class SqliteStore(BoundedStore):
     """Entries in a file that only its user may read, made where it is not there. `seconds`: how
     long a locked file is waited for.
     """
@@ -89,100 +88,83 @@ class SqliteStore(Store):
     def __init__(
         self, path: Path, bounds: Bounds, seconds: float = 1.0, now: Callable[[], float] = time.time
     ) -> None:
-        self.bounds = bounds
+        super().__init__(bounds)
         self._path, self._seconds, self._now = path, seconds, now
-        self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
 
     @property
     def size(self) -> int:
         """Return the bytes that are kept."""
-        with self._changing() as run:
-            return self._totals(run)[1]
-
-    def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
-    ) -> None:
-        """Keep an entry; see `Memory.keep`."""
-        with self._changing() as run:
-            self._drop_old(run)
-            run("DELETE FROM entries WHERE key = ?", raw(key))
-            last = self._found(run, line) if line else b""
-            free = [raw(name) for name in names if not self._found(run, name)]
-            free += [raw(line)] if last else []
-            size = len(value) + sum(map(len, free))
-            if size > self.bounds.size or not self.bounds.keeps:
-                return
-            entry = (raw(key), value, last or raw(previous), size)
-            run(f"INSERT INTO entries VALUES (?, ?, ?, ?, {_USED})", *entry, self._time())
-            for name in free:
-                run("INSERT OR REPLACE INTO names VALUES (?, ?)", name, raw(key))
-            while self._is_full(run):
-                if not run(_DROP_OLDEST).rowcount:
-                    run(_COUNT)
+        with self._operation():
+            return self._totals()[1]
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
-        with self._changing() as run:
-            return bool(run("DELETE FROM entries WHERE key = ?", raw(key)).rowcount)
+        """Drop an entry; return True if there was one."""
+        with self._operation():
+            return bool(self._run("DELETE FROM entries WHERE key = ?", raw(key)).rowcount)
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        with self._changing() as run:
-            return named(self._found(run, name))
+        with self._operation():
+            row = self._run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()
+            return named(row[0]) if row and _are_bytes(*row) else ""
 
-    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back; see `Store.values`."""
-        values, seen, entry = list[bytes](), set[bytes](), raw(key)
-        with self._changing() as run:
-            self._drop_old(run)
-            while entry and not (one and values):
-                if entry in seen:
-                    return None
-                run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), entry)
-                row = run("SELECT value, previous FROM entries WHERE key = ?", entry).fetchone()
-                if row is None or not _are_bytes(*row):
-                    return None
-                seen.add(entry)
-                values.append(row[0])
-                entry = row[1]
-        return values
+    def _add(self, key: str, entry: Entry) -> None:
+        row = (raw(key), entry.value, raw(entry.previous), entry.size)
+        self._run(f"INSERT INTO entries VALUES (?, ?, ?, ?, {_USED})", *row, self._time())
+        for name in entry.names:
+            self._run("INSERT OR REPLACE INTO names VALUES (?, ?)", raw(name), raw(key))
 
-    def _found(self, run: "_Run", name: str) -> bytes:
-        row = run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()
-        return row[0] if row and _are_bytes(*row) else b""
+    def _use(self, key: str) -> Entry | None:
+        self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), raw(key))
+        row = self._run("SELECT value, previous FROM entries WHERE key = ?", raw(key)).fetchone()
+        if row is None or not _are_bytes(*row):
+            return None
+        previous = named(row[1])
+        return Entry(row[0], previous) if previous or not row[1] else None
 
-    def _drop_old(self, run: "_Run") -> None:
-        run("DELETE FROM entries WHERE used < ?", self._time() - int(self.bounds.seconds * _UNIT))
-        if run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
+    def _evict(self) -> None:
+        begin = self._time() - int(self.bounds.seconds * _UNIT)
+        self._run("DELETE FROM entries WHERE used < ?", begin)
+        if self._run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
             tell_of_another_type("a time")
+        count, size = self._totals()
+        while count > self.bounds.count or size > self.bounds.size:
+            if not self._run(_DROP_OLDEST).rowcount:
+                self._run(_COUNT)
+            count, size = self._totals()
 
-    def _totals(self, run: "_Run") -> tuple[int, int]:
+    def _totals(self) -> tuple[int, int]:
         """Return how many entries there are, and how many bytes they cost."""
-        totals = run(_TOTALS).fetchone()
+        totals = self._run(_TOTALS).fetchone()
         if totals is None:
             tell_of_another_type("numbers")
-            run(_COUNT)
-            totals = run(_TOTALS).fetchone()
+            self._run(_COUNT)
+            totals = self._run(_TOTALS).fetchone()
         count, size = totals
         return count, size
 
-    def _is_full(self, run: "_Run") -> bool:
-        count, size = self._totals(run)
-        return count > self.bounds.count or size > self.bounds.size
+    def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
+        assert self._connection  # within an operation
+        return self._connection.execute(statement, values)
 
     def _time(self) -> int:
         return int(self._now() * _UNIT)
 
     @contextmanager
-    def _changing(self) -> Iterator["_Run"]:
-        """Give a transaction; one that fails changes nothing, and opens the file anew."""
+    def _operation(self) -> Iterator[None]:
+        """Give a transaction; one that fails changes nothing, and opens the file anew. A step of an
+        operation shares its transaction.
+        """
         with self._lock:
+            if self._connection and self._connection.in_transaction:
+                yield
+                return
             try:
                 connection = self._connection = self._connection or self._open()
                 with connection:
                     connection.execute("BEGIN IMMEDIATE")
-                    yield lambda statement, *values: connection.execute(statement, values)
+                    yield
             except sqlite3.Error:
                 self.close()
                 raise
@@ -207,6 +189,3 @@ def _are_bytes(*values: object) -> bool:
         return True
     tell_of_another_type("bytes")
     return False
-
-
-type _Run = Callable[..., sqlite3.Cursor]

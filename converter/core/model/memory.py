@@ -6,8 +6,9 @@ of all its entries. An entry belongs to an owner: nobody else finds, continues o
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
@@ -40,19 +41,24 @@ def raw(name: str) -> bytes:
 
 @dataclass(slots=True)
 class Entry:
-    """`value`: the turns of the exchange, as bytes. `previous`: the id of the entry before it, or
-    empty. `names`: other names under which the entry is found. `used`: when it was last.
+    """An entry of a store.
+
+    Attributes:
+        value: the turns of the exchange, as bytes.
+        previous: the id of the entry before it, or empty.
+        names: other names under which the entry is found.
+        used: when the entry was last used.
     """
 
-    used: float
     value: bytes
     previous: str = ""
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
+    used: float = 0.0
 
     @property
     def size(self) -> int:
         """Return the bytes that the entry costs."""
-        return len(self.value) + sum(map(len, self.names))
+        return len(self.value) + sum(len(raw(name)) for name in self.names)
 
 
 class Store:
@@ -121,14 +127,68 @@ class Store:
         return name
 
 
-class ProcessStore(Store):
+class BoundedStore(Store):
+    """The rules by which entries are kept, read and evicted, in this process as in a file. Redis
+    has these rules in its scripts, because each operation has to be one step there.
+    """
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self._lock = RLock()
+
+    def keep(
+        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
+    ) -> None:
+        """Keep an entry; see `Memory.keep`."""
+        with self._operation():
+            self._evict()
+            self.forget(key)
+            last = self.find(line)
+            free = [name for name in names if not self.find(name)]
+            entry = Entry(value, last or previous, [*free, line] if last else free)
+            if entry.size <= self.bounds.size and self.bounds.keeps:
+                self._add(key, entry)
+                self._evict()
+
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back; see `Store.values`."""
+        values, seen = list[bytes](), set[str]()
+        with self._operation():
+            self._evict()
+            while key and not (one and values):
+                entry = None if key in seen else self._use(key)
+                if entry is None:  # gone, or a circle
+                    return None
+                seen.add(key)
+                values.append(entry.value)
+                key = entry.previous
+        return values
+
+    def _operation(self) -> AbstractContextManager[object]:
+        """Return the context of an operation, and of its steps, in which no other one may come."""
+        return self._lock
+
+    def _add(self, key: str, entry: Entry) -> None:
+        """Add an entry as the one that was used last."""
+        raise NotImplementedError
+
+    def _use(self, key: str) -> Entry | None:
+        """Return an entry, if it is there, as the one that was used last."""
+        raise NotImplementedError
+
+    def _evict(self) -> None:
+        """Drop the entries that nobody has used for too long, then the oldest beyond the bounds."""
+        raise NotImplementedError
+
+
+class ProcessStore(BoundedStore):
     """Entries of this process. `now`: in seconds."""
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
-        self.bounds, self._now = bounds, now
+        super().__init__(bounds)
+        self._now = now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
-        self._names: dict[str, str] = {}
-        self._lock = RLock()
+        self._keys: dict[str, str] = {}
         self._size = 0
 
     @property
@@ -136,66 +196,46 @@ class ProcessStore(Store):
         """Return the bytes that are kept."""
         return self._size
 
-    def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
-    ) -> None:
-        """Keep an entry; see `Memory.keep`."""
-        with self._lock:
-            self._drop_old()
-            self.forget(key)
-            last = self.find(line)
-            free = [name for name in names if not self.find(name)]
-            named = (*free, *([line] if last else []))
-            entry = Entry(self._now(), value, last or previous, named)
-            if entry.size <= self.bounds.size and self.bounds.keeps:
-                self._add(key, entry)
-
-    def _add(self, key: str, entry: Entry) -> None:
-        self._entries[key] = entry
-        self._names |= dict.fromkeys(entry.names, key)
-        self._size += entry.size
-        while len(self._entries) > self.bounds.count or self._size > self.bounds.size:
-            self.forget(next(iter(self._entries)))
-
-    def _drop_old(self) -> None:
-        oldest = self._now() - self.bounds.seconds
-        while self._entries and self._entries[first := next(iter(self._entries))].used < oldest:
-            self.forget(first)
-
     def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
+        """Drop an entry; return True if there was one."""
         with self._lock:
             entry = self._entries.pop(key, None)
             if entry is None:
                 return False
             self._size -= entry.size
             for name in entry.names:
-                if self._names.get(name) == key:
-                    del self._names[name]
+                if self._keys.get(name) == key:
+                    del self._keys[name]
             return True
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        return self._names.get(name, "")
-
-    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back; see `Store.values`."""
-        values: list[bytes] = []
-        with self._lock:
-            self._drop_old()
-            while key and not (one and values):
-                entry = self._entries.get(key)
-                if entry is None or len(values) > len(self._entries):  # gone, or a circle
-                    return None
-                self._entries.move_to_end(key)
-                entry.used = self._now()
-                values.append(entry.value)
-                key = entry.previous
-        return values
+        return self._keys.get(name, "")
 
     def close(self) -> None:
         """Forget all."""
         self._entries.clear()
+
+    def _add(self, key: str, entry: Entry) -> None:
+        entry.used = self._now()
+        self._entries[key] = entry
+        self._keys |= dict.fromkeys(entry.names, key)
+        self._size += entry.size
+
+    def _use(self, key: str) -> Entry | None:
+        if entry := self._entries.get(key):
+            self._entries.move_to_end(key)
+            entry.used = self._now()
+        return entry
+
+    def _evict(self) -> None:
+        begin = self._now() - self.bounds.seconds
+        while self._entries:
+            first = next(iter(self._entries))
+            full = len(self._entries) > self.bounds.count or self._size > self.bounds.size
+            if not full and self._entries[first].used >= begin:
+                break
+            self.forget(first)
 
 
 @dataclass(slots=True)
