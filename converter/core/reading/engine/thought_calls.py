@@ -33,6 +33,7 @@ class ThoughtCalls:
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
         self._written = ""  # words that wait
+        self._emitted = 0  # characters of these that have gone out: blanks
         self._last: set[int] = set()  # calls behind which this thought has said nothing
         self._ending: set[int] = set()  # those that ended their thought
         self.forms: list[str] = []
@@ -48,7 +49,10 @@ class ThoughtCalls:
         events, called = self._engine.feed(line), bool(self._last)
         self._keep(events)
         if not self._last:
-            return self.release(self._engine.unread)
+            out = self.release(self._engine.unread)
+            if self._written.isspace():  # a mark may begin with them, but blanks are no mark
+                out, self._emitted = out + self._written[self._emitted :], len(self._written)
+            return out
         before = [*takewhile(lambda event: isinstance(event, Text), events)] if not called else []
         return self.release(
             len(self._written) - sum(len(it.text) for it in before if isinstance(it, Text))
@@ -57,7 +61,8 @@ class ThoughtCalls:
     def release(self, held: int = 0) -> str:
         """Return the words that waited, all but the last `held` characters."""
         free = len(self._written) - held
-        out, self._written = self._written[:free], self._written[free:]
+        out, self._written = self._written[self._emitted : free], self._written[free:]
+        self._emitted = max(0, self._emitted - free)
         return out
 
     @property

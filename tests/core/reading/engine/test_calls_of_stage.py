@@ -466,7 +466,7 @@ def test_the_markup_of_a_call_that_went_out_is_no_thinking(size: int) -> None:
 def test_words_of_a_thought_that_waited_go_out_under_the_servers_names() -> None:
     heard = [Thinking(text, own=Own("chat", {"reasoning": text})) for text in (f"a\n{NOW}", "b")]
     out = joined(run(stage(), *heard), fields=True)
-    assert out == [Thinking(f"a\n{NOW}b", own=Own("chat", {"reasoning": "a"}))]
+    assert out == [Thinking(f"a\n{NOW}b", own=Own("chat", {"reasoning": "a\n"}))]
 
 
 @pytest.mark.parametrize("behind", [" So.", ""])
