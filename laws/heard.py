@@ -41,6 +41,10 @@ class Heard:
         """Return all that pieces of these kinds say."""
         return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
 
+    def first(self, kind: str) -> str:
+        """Return the first piece of this kind that is not empty."""
+        return next((piece.text for piece in self.pieces if piece.kind == kind and piece.text), "")
+
     @property
     def cut_call(self) -> bool:
         """Tell whether the last call lacks its end, though no limit cut the reply off."""
@@ -98,6 +102,17 @@ class ServerWords:
         """Return one choice; the one that came first, if none is named."""
         first = next(iter(self.choices), 0)
         return self.choices.setdefault(first if index is None else index, Heard())
+
+    @property
+    def output(self) -> int | None:
+        """The count of tokens that were written, None where the server counts none."""
+        return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
+
+    def reaches(self, limit: int) -> bool:
+        """Return True if the count reaches the limit that was sent. A reply that ends in a thought
+        is cut off then, whatever its server calls the end.
+        """
+        return 0 < limit <= (self.output or 0)
 
     @property
     def complete(self) -> bool:

@@ -63,16 +63,6 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
         compare(f"{variant}, the words", [sent[place[0] :]], [told_words[place[1] :]])
 
 
-def _is_at_limit(case: Case, message: Json) -> bool:
-    """Tell whether the reply ends in a thought and its counts reach the limit that was sent:
-    servers call such a reply ended.
-    """
-    output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
-    limit = case.recording.awaited().expected.limit
-    blocks = message.get("content") or [{}]
-    return 0 < limit <= (output or 0) and "thinking" in blocks[-1]
-
-
 def _check_message(case: Case, variant: Variant) -> None:
     message, heard = message_of(case.recording, variant), case.words.choice()
     if case.recording.awaited().request.shown and "content" in message:
@@ -84,11 +74,13 @@ def _check_message(case: Case, variant: Variant) -> None:
     if message.get("error") or not case.words.complete:
         return
     called = _check_calls(case, variant, message)
-    cut = heard.finish in _CUT or _is_at_limit(case, message)
+    limit = case.recording.awaited().expected.limit
+    in_thought = "thinking" in (message["content"] or [{}])[-1]
+    cut = heard.finish in _CUT or (in_thought and case.words.reaches(limit))
     compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
         _check_stop(case, variant, message, called)
-    output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
+    output = case.words.output
     if type(output) is int and message["usage"]:
         compare(f"{variant}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
@@ -243,6 +235,7 @@ def untouched(case: Case) -> bool:
     heard = list(case.words.choices.values())
     named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in heard)
     waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in heard)
+    waits = waits or any(each.first("thinking").isspace() for each in heard)
     return named and not waits and not any(begins & set(each.joined("text")) for each in heard)
 
 

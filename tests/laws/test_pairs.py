@@ -165,7 +165,8 @@ def _json(arguments: str) -> str:
 
 def meant(sent: Sent, client: Dialect, form: Form) -> Said:
     """What the server's own words say to a client of this dialect, by the oracle."""
-    heard = sent.words().choice()
+    words, limit = sent.words(), sent.expected.limit
+    heard = words.choice()
     found = parts(heard, sent.reading(form))
     if client in IN_FIELDS:
         thinking, text = openai_words(found)
@@ -174,8 +175,9 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
         thinking, text = (
             "".join(w for k, w in blocks if k == kind) for kind in ("thinking", "text")
         )
-    finish = str(heard.finish)
-    finish = FINISHES.get(finish, finish)
+    finish = FINISHES.get(str(heard.finish), str(heard.finish))
+    if anthropic_blocks(found)[-1:] == [("thinking", thinking)] and words.reaches(limit):
+        finish = "length"
     called = heard.calls and finish == "stop"
     calls = calls_of(heard)
     if client in (RESPONSES, OLLAMA) and any(
