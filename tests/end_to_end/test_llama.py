@@ -32,21 +32,23 @@ pytestmark = pytest.mark.slow
 TAGGED = ["tags", "opened by the template", "tags of many tokens"]
 REQUESTS = 100
 REFUSAL = "exceeds the available context size"
-NO_ANSWER = "the reply holds a thought and no answer"  # as the tiny model says it now and then
+EXPECTED = (
+    REFUSAL,
+    "the reply holds a thought and no answer",  # as the tiny model says it now and then
+    "the server sent the answer as thinking",  # llama.cpp leaves another family's closer there
+)
 FOR_BOTH = [prompt for prompt in PROMPTS if not prompt.extra]
 
 
 @pytest.fixture(params=[name for name, variant in VARIANTS.items() if variant.parsing])
 def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[Llama]:
-    """Each variant; the addon has nothing to complain of but the one refusal that two of the tests
-    provoke.
-    """
+    """Each variant; the addon has nothing to complain of but what is expected here."""
     chosen = llamas[request.param]
     mark = chosen.proxy.mark()
     yield chosen
     chosen.proxy.check(mark)
     told = chosen.proxy.troubles(mark)
-    assert [line for line in told if REFUSAL not in line and NO_ANSWER not in line] == []
+    assert [line for line in told if not any(words in line for words in EXPECTED)] == []
 
 
 @pytest.fixture(scope="session")

@@ -183,7 +183,7 @@ ENDS = [
     _ends("no finish, no [DONE]", "cut"),
     _ends("[DONE] twice", "full", finish(), DONE, DONE),
     _ends("more after [DONE]", "full", finish(), DONE, delta(content="x")),
-    _ends("an unknown finish", "full", finish("tired"), DONE),
+    _ends("an unknown finish", "full cut", finish("tired"), DONE),
     _ends("a finish that is a number", "full cut", _frame(_choice(delta="{}", finish="1")), DONE),
     _ends("a finish twice", "full", finish(), finish(), USAGE, DONE),
     _ends("text after the finish", "full cut", finish(), delta(content=""), USAGE, DONE),

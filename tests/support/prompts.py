@@ -9,6 +9,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 # A thought in either form of tags, closed or cut off, or one told in an attribute.
+CLOSED = re.compile(r"(.*?)</think\w*>(.*)", re.DOTALL)
 THOUGHT = re.compile(
     r'<(think|thinking)>(.*?)(?:</\1>|\Z)|<thinking thought="([^"]*)"[^>]*/>', re.DOTALL
 )
@@ -117,8 +118,13 @@ def ask_directly(address: str, body: dict[str, object]) -> Reply:
 
 
 def _parts(message: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Where the server took the thinking out itself, all that it left is text."""
+    """Where the server took the thinking out itself, all that it left is text, and what it put
+    behind a closer in the field for thinking.
+    """
     if "reasoning_content" in message:
+        closed = CLOSED.fullmatch(message["reasoning_content"])
+        if closed and not message["content"].strip():
+            return ("thinking", closed[1]), ("text", closed[2])
         return ("thinking", message["reasoning_content"]), ("text", message["content"])
     content, end = message["content"], 0
     parts: list[tuple[str, str]] = []

@@ -49,14 +49,13 @@ class ThoughtCalls:
         events, called = self._engine.feed(line), bool(self._last)
         self._keep(events)
         if not self._last:
-            out = self.release(self._engine.unread)
-            if self._written.isspace():  # a mark may begin with them, but blanks are no mark
-                out, self._emitted = out + self._written[self._emitted :], len(self._written)
+            out, held = self.release(self._engine.unread), self._written
+            if held.isspace():  # a mark may begin with blanks, but blanks are no mark
+                out, self._emitted = out + held[self._emitted :], len(held)
             return out
-        before = [*takewhile(lambda event: isinstance(event, Text), events)] if not called else []
-        return self.release(
-            len(self._written) - sum(len(it.text) for it in before if isinstance(it, Text))
-        )
+        texts = takewhile(lambda event: isinstance(event, Text), () if called else events)
+        before = sum(len(event.text) for event in texts if isinstance(event, Text))
+        return self.release(len(self._written) - before)
 
     def release(self, held: int = 0) -> str:
         """Return the words that waited, all but the last `held` characters."""
