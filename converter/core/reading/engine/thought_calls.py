@@ -7,6 +7,7 @@ models that are known to call there.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from converter.core.calls.arguments import meaning_of
@@ -29,7 +30,7 @@ class ThoughtCalls:
     def __init__(self, asked: Expectations) -> None:
         self._asked = asked
         only_calls = mark_table((), reads_calls=True)
-        self._engine = Engine(only_calls, asked=Expectations(asked.tools, in_sentences=False))
+        self._engine = Engine(only_calls, asked=replace(asked, most=None, in_sentences=False))
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
         self._written = ""  # words that wait
@@ -98,24 +99,21 @@ class ThoughtCalls:
         `answered`: the reply has said something else.
         """
         self.end()
-        places: dict[tuple[str, str], tuple[ReadCall, str, str]] = {}
+        taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):
-            draft = answered and index not in self._ending
-            if call.done and not draft and (call.form in THINKERS or not answered):
-                made = self._calls[index]
-                said = made.arguments
-                places.setdefault((call.name, meaning_of(said) or said), (call, said, made.id))
-        counted = [*places.values()][: self._asked.most]
-        self.forms = [call.form for call, _, _ in counted]
-        ids, choice = self._asked.ids, self._asked.choice
+            if call.done and (not answered or (index in self._ending and call.form in THINKERS)):
+                event = self._calls[index]
+                meaning = meaning_of(event.arguments) or event.arguments
+                taken.setdefault((call.name, meaning), (call, event))
+        counted = [*taken.values()][: self._asked.most]
+        self.forms, ids = [call.form for call, _ in counted], self._asked.ids
         return [
-            ToolCall(
-                number,
-                written if is_counted(written) else f"{ids}{number}",
-                *(call.name, said, choice),
+            replace(
+                event,
+                index=number,
+                id=event.id if is_counted(event.id) else f"{ids}{number}",
                 read_from=f"a thought ({call.form})",
-                ends=True,
             )
-            for number, (call, said, written) in enumerate(counted)
+            for number, (call, event) in enumerate(counted)
         ]
