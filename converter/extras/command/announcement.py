@@ -127,7 +127,7 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
         if reply is None:
             fault = f"{server} does not answer yet"
         elif wants_key(reply):
-            fault = key_words(server)
+            fault = key_words(server, link.key)
         elif listed:
             if behind := in_front_of(link):
                 logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)

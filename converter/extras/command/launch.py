@@ -261,7 +261,7 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     listed = reply and reply.value()
     models = [str(entry["id"]) for entry in entries(listed)]
     if wants_key(reply):
-        raise CommandError(key_words(behind))
+        raise CommandError(key_words(behind, server_key()))
     if not models and not wanted:
         said = server_message(reply.body) if reply and reply.status not in _NO_LIST else ""
         raise CommandError(

@@ -235,6 +235,7 @@ def wants_key(reply: ProbeReply | None) -> bool:
     return reply is not None and reply.status in (401, 403)
 
 
-def key_words(address: str) -> str:
-    """Return what to do about a server that wants an API key."""
-    return f"{address} wants an API key: put it into {KEY_VARIABLE}, or give --key KEY"
+def key_words(address: str, key: str) -> str:
+    """Return the remedy where a server refuses this API key, or wants one and got none."""
+    wanted = "another API key" if key else "an API key"
+    return f"{address} wants {wanted}: put it into {KEY_VARIABLE}, or give --key KEY"

@@ -75,10 +75,14 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     assert not caplog.records
 
 
-def test_a_server_that_wants_a_key_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("key", "wanted"), [("", "an API key"), ("bad", "another API key")])
+def test_a_server_that_wants_a_key_is_told_of(
+    key: str, wanted: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THINK_KEY", key)
     with answering(401, b"{}") as address:
         assert met(address)[0] == UNKNOWN_MODEL
-    assert "wants an API key: put it into THINK_KEY, or give --key KEY" in caplog.text
+    assert f"wants {wanted}: put it into THINK_KEY, or give --key KEY" in caplog.text
 
 
 def test_claude_code_is_told_of_the_window_where_the_server_tells() -> None:
