@@ -43,6 +43,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
+from converter.core.wire.bounds import STOPS_LIMIT
 from converter.core.wire.json_text import as_object
 
 
@@ -125,7 +126,8 @@ class AwaitedReply:
         """The stop strings at which the addon cuts the answer, which some servers ignore."""
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.native
-        return request.stops if ours and request.body.get("n") in (None, 1) else ()
+        stops = request.stops if ours and request.body.get("n") in (None, 1) else ()
+        return stops if sum(map(len, stops)) <= STOPS_LIMIT else ()
 
     @cached_property
     def keeps_stops(self) -> bool:

@@ -67,6 +67,12 @@ def test_who_ends_a_thought_keeps_its_budget(
     assert awaited.kept_fields == ({name} if kept else set())
 
 
+@pytest.mark.parametrize("stop", [["ab"] * 513, "a" * 1025])
+def test_long_stop_strings_are_left_to_the_server(stop: object) -> None:
+    assert _awaited({**BODY, "stop": ["ab"] * 512}).cuts
+    assert not _awaited({**BODY, "stop": stop}).cuts
+
+
 def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:
     known = KnownServers()
     for _ in range(2):
