@@ -307,9 +307,9 @@ def _thinks(turn: Turn) -> bool:
     )
 
 
-type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KnownObject]]]
-"""Takes a request's body; returns its value, and its turns, with those of the request before.
-Raises UnreadableError.
+type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KnownObject] | None]]
+"""Takes a request's body; returns its value, and its turns, with those of the request before, if
+they are to be remembered. Raises UnreadableError.
 """
 
 

@@ -35,16 +35,19 @@ class KnownTurns:
     def __init__(self) -> None:
         self._kept: list[_Kept] = []
 
-    def read(self, owner: str, body: bytes) -> tuple[object, RepeatedTurns[Turn, KnownObject]]:
+    def read(
+        self, owner: str, body: bytes
+    ) -> tuple[object, RepeatedTurns[Turn, KnownObject] | None]:
         """Return the value of a request's body, and its turns, with those of the request that it
-        goes on with: the one whose messages it repeats furthest. Raises UnreadableError.
+        goes on with: the one whose messages it repeats furthest. `None`: too much to remember by
+        its turns. Raises UnreadableError.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None
         if len(body) <= KNOWN_TURNS_BYTES:
             read = known_json.read(body, [each.request for each in kept], MESSAGE_FIELDS)
         if read is None:
-            return long_json.read(body), RepeatedTurns()
+            return long_json.read(body), None
         before = None if read.before is None else kept[read.before].turns
         return read.value, RepeatedTurns(before, read.known)
 

@@ -19,6 +19,7 @@ def asked(
     body = {"messages": [{"role": "user", "content": text} for text in texts]}
     value, turns = known.read(owner, json.dumps(body).encode())
     assert value == body
+    assert turns
     before = turns.before
     for message in body["messages"]:
         turns.read(message, lambda: (Turn("user", ()), False))
@@ -42,12 +43,19 @@ def test_nobody_finds_the_request_of_another_owner() -> None:
     assert asked(known, "a", "b")
 
 
-@pytest.mark.parametrize("body", [b"{}", b'"words"', b'{"messages":"words"}', b'{"a":1,"a":2}'])
-def test_a_request_without_messages_is_not_kept(body: bytes) -> None:
-    known = KnownTurns()
+def test_a_request_without_messages_is_not_kept() -> None:
+    known, body = KnownTurns(), b'{"messages":"words"}'
     value, turns = known.read("o", body)
+    assert turns
     known.keep("o", turns, len(body))
     assert (value, known._kept) == (json.loads(body), [])
+
+
+@pytest.mark.parametrize(
+    "body", [b"{}", b'"words"', b'{"a":1,"a":2}', b'{"messages":[%b1]}' % (b"1," * 9000)]
+)
+def test_a_request_of_an_unusual_form_has_no_turns_to_keep(body: bytes) -> None:
+    assert KnownTurns().read("o", body) == (json.loads(body), None)
 
 
 def test_what_is_no_json_is_told_as_ever() -> None:
@@ -74,14 +82,9 @@ def test_conversations_that_begin_alike_are_all_known() -> None:
     assert len(known._kept) == 4
 
 
-def test_a_request_beyond_all_bounds_drives_no_other_out() -> None:
-    known = KnownTurns()
-    asked(known, "a", "b")
+def test_a_request_beyond_all_bounds_has_none_either() -> None:
     body = b'{"messages":["c"],"rest":"%b"}' % (b"d" * KNOWN_TURNS_BYTES)
-    value, turns = known.read("o", body)
-    known.keep("o", turns, len(body))
-    assert value == json.loads(body)
-    assert asked(known, "a", "b")
+    assert KnownTurns().read("o", body) == (json.loads(body), None)
 
 
 def test_the_oldest_go() -> None:
@@ -100,6 +103,7 @@ def test_small_values_count_for_what_they_take(value: bytes) -> None:
     for number in range(KNOWN_TURNS):
         body = b'{"messages":["%d",[%b]]}' % (number, b",".join([value] * many))
         _, turns = known.read("o", body)
+        assert turns
         known.keep("o", turns, len(body))
     assert len(known._kept) < KNOWN_TURNS * 0.8
 
