@@ -18,9 +18,12 @@ from converter.addon.servers.initial_state import (
     thinking_is_off,
 )
 from converter.core.model.initial_state import InitialState
+from tests.support.rows import rows_of
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 LIKELY = InitialState.LIKELY_THINKING
+MODELS = rows_of(__file__)
+BEGUN = dict(zip(MODELS, (LIKELY, TEXT, None), strict=True))
 READING = Path(__file__).parents[3] / "docs" / "reading.md"
 
 
@@ -98,65 +101,7 @@ def test_thinking_turned_off_begins_with_text(
 
 @pytest.mark.parametrize(
     ("model", "begun"),
-    [
-        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", LIKELY),
-        ("qwq-32b", LIKELY),
-        ("Qwen/Qwen3-4B-Thinking-2507", LIKELY),
-        ("Qwen/Qwen3-VL-30B-A3B-Thinking", LIKELY),
-        ("Qwen3.5-9B", LIKELY),
-        ("Qwen/Qwen3-8B", None),
-        ("Hcompany/Holo2-8B", LIKELY),
-        ("zai-org/GLM-4.7-Flash", LIKELY),
-        ("GLM-4.6", None),
-        ("MiniMax-M2", LIKELY),
-        ("MiniMax-M3", TEXT),
-        ("NVIDIA-Nemotron-Nano-9B-v2", LIKELY),
-        ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", LIKELY),
-        ("ibm-granite/granite-4.2-small", LIKELY),
-        ("ibm-granite/granite-4.0-h-small", None),
-        ("stepfun-ai/Step-3.5-Flash", LIKELY),
-        ("StepFun3.7-Flash", LIKELY),
-        ("poolside/laguna", LIKELY),
-        ("poolside/Laguna-S-2.1", LIKELY),
-        ("poolside/Laguna-XS.2", TEXT),
-        ("zai-org/GLM-5.2", LIKELY),
-        ("deepseek-ai/DeepSeek-V4-Flash", TEXT),
-        ("deepseek-ai/DeepSeek-V4.1", LIKELY),
-        ("iflytek/Spark2.5", TEXT),
-        ("moonshotai/Kimi-K2.5", LIKELY),
-        ("inclusionAI/Ling-3.0-flash", LIKELY),
-        ("inclusionAI/Ling-flash-2.0", None),
-        ("Nanbeige/Nanbeige4.2-3B", LIKELY),
-        ("upstage/Solar-Open2-100B", LIKELY),
-        ("upstage/Solar-Open-100B", None),
-        ("Tele-AI/TeleChat4", LIKELY),
-        ("meituan-longcat/LongCat-Flash-Thinking", TEXT),
-        ("ai-sage/GigaChat3.5-10B", TEXT),
-        ("ai-sage/GigaChat3.5-10B-Reasoning", LIKELY),
-        ("openPangu-Embedded-7B", LIKELY),
-        ("LGAI-EXAONE/EXAONE-Deep-7.8B", LIKELY),
-        ("CohereLabs/command-a-plus-05-2026", LIKELY),
-        ("CohereLabs/command-a-reasoning-08-2025", LIKELY),
-        ("Cohere2MoE", LIKELY),
-        ("c4ai-command-a-03-2025", None),
-        ("Apriel-1.6-15b-Thinker", LIKELY),
-        ("allenai/Olmo-3-7B-Think", LIKELY),
-        ("allenai/Olmo-3-7B-Instruct", None),
-        ("baidu/ERNIE-4.5-21B-A3B-Thinking", LIKELY),
-        ("baidu/ERNIE-4.5-21B-A3B-PT", None),
-        ("XiaomiMiMo/MiMo-V2-Flash", TEXT),
-        ("LLM360/K2-Horizon", LIKELY),
-        ("moonshotai/Kimi-K3", LIKELY),
-        ("moonshotai/Kimi-K2-Thinking", None),
-        ("DeepSeek-V3.1", TEXT),
-        ("Bielik-11B-v3.0-Instruct", TEXT),
-        ("RekaAI/Reka-Edge", TEXT),
-        ("rwkv7-g1", TEXT),
-        ("openbmb/MiniCPM5-1B", TEXT),
-        ("tencent/Hy3-preview", TEXT),
-        ("llama-3.3-70b", None),
-        ("", None),
-    ],
+    [(model, BEGUN[habit]) for habit, models in MODELS.items() for model in models],
 )
 def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
     model: str, begun: InitialState | None
