@@ -43,7 +43,7 @@ from converter.addon.hooks.reply_steps import ReplySteps
 from converter.addon.hooks.request_steps import RequestSteps
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_keeper import FlowKeeper
-from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord, forget
+from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord, forget
 from converter.addon.layers.own_layers import OwnLayers
 from converter.addon.log_lines import write_each_line_at_once
 from converter.addon.mitmproxy_internals import (
@@ -141,22 +141,22 @@ class ThinkAddon:
         else:
             full = self._looked_at() or bool(self._settings.record)
             sides = BothSides(headers, full)
-            UNDER_WAY[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
+            RUNNING_RECORDS[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
             http_messages.change(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:
         """Translate a request, answer what the server cannot, refuse what breaks the format as the
         API itself would.
         """
-        record = UNDER_WAY.get(flow.id)
+        record = RUNNING_RECORDS.get(flow.id)
         if record is None:
             return
         if flow.response or is_replayed_by_the_server(flow):
-            del UNDER_WAY[flow.id]  # another addon has answered, or has what the client got
+            del RUNNING_RECORDS[flow.id]  # another addon has answered, or has what the client got
             return
         await self._requests.take(record)
         if flow.response:
-            UNDER_WAY.pop(flow.id, None)
+            RUNNING_RECORDS.pop(flow.id, None)
             record.finish()
         elif record.awaited:
             self._watchers.asked(record)
@@ -164,17 +164,17 @@ class ThinkAddon:
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         if flow.live and flow.response and not flow.error:
-            await self._replies.begin(flow, UNDER_WAY.get(flow.id))
+            await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
-        if record := UNDER_WAY.pop(flow.id, None):
+        if record := RUNNING_RECORDS.pop(flow.id, None):
             await self._replies.complete(record)
         hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
         """Close what was begun: the server or the client left."""
-        record = UNDER_WAY.pop(flow.id, None)
+        record = RUNNING_RECORDS.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)
         hide_key(flow.request.headers)

@@ -14,7 +14,7 @@ from mitmproxy import http, version
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,
@@ -87,7 +87,7 @@ def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path
         flow.response = refused
         ask(addon, flow)
         assert flow.response is refused
-        assert flow.id not in UNDER_WAY
+        assert flow.id not in RUNNING_RECORDS
         assert hook == "request" or not flow.request.stream  # mitmproxy takes no answer then
 
 

@@ -21,8 +21,8 @@ def load(package: str, module: str = "extra") -> ModuleType | None:
     """
     if find_spec("converter.extras") is None:
         return None
-    found = find_spec(f"converter.extras.{package}")
-    if found is None or found.origin is None:  # a folder with no more than __pycache__ in it
+    spec = find_spec(f"converter.extras.{package}")
+    if spec is None or spec.origin is None:  # a folder with no more than __pycache__ in it
         return None
     return import_module(f"converter.extras.{package}.{module}")
 

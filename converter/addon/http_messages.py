@@ -50,8 +50,8 @@ def values_of(headers: Headers) -> dict[str, str]:
     """Return the values by names in lower case. Headers go through all fields for each name."""
     values = dict[str, str]()
     for name, value in headers.fields:
-        key, said = (each.decode("utf-8", "surrogateescape") for each in (name.lower(), value))
-        values[key] = f"{values[key]}, {said}" if key in values else said
+        key, text = (each.decode("utf-8", "surrogateescape") for each in (name.lower(), value))
+        values[key] = f"{values[key]}, {text}" if key in values else text
     return values
 
 

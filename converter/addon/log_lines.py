@@ -66,7 +66,7 @@ def announce(words: str) -> None:
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
-def is_heard(level: int) -> bool:
+def is_logged(level: int) -> bool:
     """Tell whether anybody gets lines of this level: a handler, or an addon with `add_log`."""
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
@@ -91,16 +91,16 @@ def _is_wanted(line: logging.LogRecord) -> bool:
     """
     options = ctx.options
     if "flow_detail" in options:
-        told = options.flow_detail != 0
+        wanted = options.flow_detail != 0
     else:
-        told = getattr(options, "termlog_verbosity", "") == "debug"
-    return line.levelno > logging.INFO or told
+        wanted = getattr(options, "termlog_verbosity", "") == "debug"
+    return line.levelno > logging.INFO or wanted
 
 
 logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
 
 
-def write_heard(handler: Any) -> None:
+def log_if_read(handler: Any) -> None:
     """Have mitmproxy's connection handler log its lines on one client, if anybody gets these lines.
 
     A client that connects and asks once makes five lines. Each is formatted, and passed
@@ -110,7 +110,7 @@ def write_heard(handler: Any) -> None:
     write = handler.log
 
     def log(message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
-        if is_heard(level):
+        if is_logged(level):
             write(message, level, exc_info)
 
     handler.log = log

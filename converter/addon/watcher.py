@@ -52,21 +52,21 @@ class Watchers:
 
     def __init__(self, watchers: Iterable[Watcher]) -> None:
         every = list(watchers)
-        self._asked = [each.asked for each in every if type(each).asked is not Watcher.asked]
-        self._heard = [each.heard for each in every if type(each).heard is not Watcher.heard]
-        self._ended = [each.ended for each in every if type(each).ended is not Watcher.ended]
+        self._of_requests = [each.asked for each in every if type(each).asked is not Watcher.asked]
+        self._of_events = [each.heard for each in every if type(each).heard is not Watcher.heard]
+        self._of_ends = [each.ended for each in every if type(each).ended is not Watcher.ended]
 
     def asked(self, seen: FlowRecord) -> None:
         """Tell all of a request."""
-        _tell(self._asked, seen)
+        _tell(self._of_requests, seen)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Tell all what the client is told."""
-        _tell(self._heard, seen, events)
+        _tell(self._of_events, seen, events)
 
     def ended(self, seen: FlowRecord) -> None:
         """Tell all that an exchange is over."""
-        _tell(self._ended, seen)
+        _tell(self._of_ends, seen)
 
 
 def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:

@@ -15,11 +15,11 @@ from converter.addon.log_lines import (
     LONGEST,
     LONGEST_LINE,
     in_a_line,
-    is_heard,
+    is_logged,
+    log_if_read,
     path_of,
     report,
     write_each_line_at_once,
-    write_heard,
 )
 from tests.support.addon_flows import request
 
@@ -63,8 +63,8 @@ def shown(level: str) -> Iterator[None]:
 @pytest.mark.parametrize(("level", "heard"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
 def test_a_line_is_heard_where_a_handler_takes_it(level: str, heard: bool) -> None:
     with shown(level):
-        assert is_heard(logging.INFO) is heard
-        assert is_heard(logging.ERROR)
+        assert is_logged(logging.INFO) is heard
+        assert is_logged(logging.ERROR)
 
 
 def test_who_wants_no_lines_on_flows_gets_none_on_connections(
@@ -85,7 +85,7 @@ def test_who_wants_no_lines_on_flows_gets_none_on_connections(
 def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
     written: list[object] = []
     handler = SimpleNamespace(log=lambda *line: written.append(line))
-    write_heard(handler)
+    log_if_read(handler)
     with shown(level):
         handler.log("server connect")
         handler.log("broken", logging.ERROR, exc_info=True)

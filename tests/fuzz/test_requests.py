@@ -65,7 +65,7 @@ def judge(exchange: Exchange, body: bytes) -> None:
     if asked is None:
         return
     assert isinstance(json_text.read(json_text.write(asked.body)), dict)
-    assert str(asked.asked_model) is not None
+    assert str(asked.requested_model) is not None
     if asked.form:
         exchange.client.wire.encoder(asked.reply_context, asked.form is Form.WHOLE).close()
 

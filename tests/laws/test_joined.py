@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.core.model.events import Event, Text
 from converter.core.reading import thought_ender
 from converter.core.reply.continuation import SecondReply
@@ -22,7 +22,7 @@ from tests.support.recordings_of import recording, two_replies
 from tests.support.strategies import every_so_many, law, share_of
 
 ENOUGH = "Now I answer."
-LLAMA = Found("llama.cpp")
+LLAMA = NotedFacts("llama.cpp")
 WORDS = st.text("ab é.\n", min_size=1, max_size=6)
 
 
@@ -32,7 +32,7 @@ def ended(
     *,
     field: str = "",
     budget: int = 2,
-    found: Found = LLAMA,
+    found: NotedFacts = LLAMA,
     **given: Any,
 ) -> Recording:
     """Two replies, of which the first spends its budget in its last frame."""
@@ -52,9 +52,9 @@ PATHS = ["/v1/chat/completions", "/v1/messages"]
 
 
 @pytest.mark.parametrize(
-    ("path", "field", "found"), every_so_many(list(product(PATHS, FIELDS, [LLAMA, Found()])))
+    ("path", "field", "found"), every_so_many(list(product(PATHS, FIELDS, [LLAMA, NotedFacts()])))
 )
-def test_two_replies_keep_all_laws(field: str, found: Found, path: str) -> None:
+def test_two_replies_keep_all_laws(field: str, found: NotedFacts, path: str) -> None:
     both = ended(["I ne", "ed ", "to think"], field=field, found=found, path=path)
     assert joined(both)
     # what its server did not end has no whole form

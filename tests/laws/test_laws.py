@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from converter.addon.exchange.exchange import Answer, Exchange
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.sse import FrameDecoder
@@ -45,7 +45,9 @@ GOOD: dict[str, Callable[[], Recording]] = {
             [ROLE, *text("<think>a</think>"), delta(tool_calls=[CALL]), finish("tool_calls"), DONE]
         )
     ),
-    "opened by the template": lambda: streamed("why</think>so", found=Found(begins="thinking")),
+    "opened by the template": lambda: streamed(
+        "why</think>so", found=NotedFacts(begins="thinking")
+    ),
     "a lone closer": lambda: of_whole("why</think>so"),
     "cut off in a thought": lambda: recording(
         b"".join([ROLE, *text("<think>why"), finish("length"), DONE])

@@ -10,7 +10,7 @@ import pytest
 
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.settings import RECORDED
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.core.dialects.request_facts import COUNTING
 from converter.core.dialects.signs_of_life import COMMENT, DELTA, NONE
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
@@ -23,7 +23,7 @@ from tests.support.frames import DONE, END, ROLE, delta, finish, text
 from tests.support.recordings_of import recording, streamed, two_replies
 from tests.support.strategies import share_of
 
-LLAMA = Found(server="llama.cpp")
+LLAMA = NotedFacts(server="llama.cpp")
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 TOOL = {"type": "function", "function": {"name": "draw", "parameters": SCHEMA}}
 CALLED = '<tool_call>\n{"name": "draw", "arguments": {"count": "5"}}\n</tool_call>'

@@ -6,7 +6,7 @@ import json
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.layers.connection import LIVE
 
 
@@ -17,7 +17,7 @@ def request(flow: HTTPFlow) -> None:
     gc.collect()
     held = {
         "tasks": len(asyncio.all_tasks()),
-        "exchanges": len(UNDER_WAY),
+        "exchanges": len(RUNNING_RECORDS),
         "connections": len(LIVE),
         "flows": sum(isinstance(each, HTTPFlow) for each in gc.get_objects()),
     }

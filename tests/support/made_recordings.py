@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from tests.support.frames import stream
 
@@ -44,6 +44,6 @@ def recording(
         Answered(200, EVENT_STREAM),
         chunks,
         Answered(200, EVENT_STREAM, b""),
-        found=Found(),
+        found=NotedFacts(),
     )
     return Recording(**{**vars(made), **more})

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from tests.support.frames import stream, whole
@@ -49,7 +49,7 @@ def exchange(
     ended: str = "",
     options: Mapping[str, object] | None = None,
     asked: Mapping[str, object] | None = None,
-    found: Found | None = None,
+    found: NotedFacts | None = None,
     hosts: Sequence[str] = (),
 ) -> Recording:
     """A raw recording of this reply."""
@@ -65,7 +65,7 @@ def exchange(
         tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
         Answered(status, kind),
         options or {"tags": ["auto"], "start": "text"},
-        found or Found(),
+        found or NotedFacts(),
         ended,
         frozenset(hosts),
     )

@@ -108,7 +108,7 @@ REQUESTS = st.builds(
 def words(transcript: Transcript) -> str:
     """All that a transcript tells, in one string."""
     told = [word for turn in transcript.turns for part in turn.parts for word in _words(part)]
-    asked = [json.dumps(value, ensure_ascii=False) for value in transcript.asked.values()]
+    asked = [json.dumps(value, ensure_ascii=False) for value in transcript.settings.values()]
     beside = [word for part in transcript.beside for word in _words(part)]
     return "\n".join([*told, *asked, *beside, *transcript.rest])
 

@@ -78,8 +78,8 @@ class AwaitedReply:
         model = str(request.body.get("model") or "")
         # tools that are told in words are not in the body: by an option, or because the server's
         # own reader throws calls away
-        told = request.tells_tools or request.tools is not None
-        offered = told or bool(request.body.get("tools"))
+        described = request.tells_tools or request.tools is not None
+        offered = described or bool(request.body.get("tools"))
         unread = request.tools is None and exchange.settings.tools != "off"
         forbidden = unread and forbids_calls(request.body)
         return Expected(
@@ -165,8 +165,8 @@ class AwaitedReply:
         """Tell whether a stream's counts were asked for by the addon alone, for a client that gets
         them in frames of its own dialect only where it asks.
         """
-        asked = COUNTING not in self.request.body and COUNTING in self.sent
-        return asked and not self.request.exchange.translated
+        added = COUNTING not in self.request.body and COUNTING in self.sent
+        return added and not self.request.exchange.translated
 
     def again(
         self, body: Mapping[str, object], findings: Findings, tokens: int
@@ -211,9 +211,9 @@ class AwaitedReply:
         one of chat completions only where it asks, or where its one body comes of a stream.
         """
         request = self.request
-        asked = as_object(request.body.get(COUNTING)).get("include_usage")
+        requested = as_object(request.body.get(COUNTING)).get("include_usage")
         whole = (form or request.form) is Form.WHOLE and self.watched
-        if client in (COMMON, UNCOUNTED) and not (asked or whole):
+        if client in (COMMON, UNCOUNTED) and not (requested or whole):
             return None
         return partial(estimate_tokens, request.body)
 
@@ -280,12 +280,12 @@ class AwaitedReply:
         begun = findings.beginning.confirmed or findings.beginning.correction
         if begun is None or self.as_text or not self.request.exchange.guesses:
             return
-        told = servers.facts(upstream, self.request.body).prompt
-        if lesson := self._lesson(begun, findings, told):
+        prompt_state = servers.facts(upstream, self.request.body).prompt
+        if lesson := self._lesson(begun, findings, prompt_state):
             servers.correct(upstream, self.request.body, lesson)
 
     def _lesson(
-        self, begun: InitialState, findings: Findings, told: InitialState | None
+        self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
         """Return where replies of this kind begin, as this reply shows. A request that goes on from
         a turn, or wants an answer by a grammar, lets its reply show nothing: `None`.
@@ -303,7 +303,7 @@ class AwaitedReply:
             return begun
         if not findings.beginning.closer_apart or initial_state.speaks_of_closers(body):
             return None
-        sure = findings.beginning.confirmed and told and told.inside
+        sure = findings.beginning.confirmed and prompt_state and prompt_state.inside
         return begun if sure else InitialState.LIKELY_THINKING
 
 

@@ -33,13 +33,13 @@ def conversation_id(body: Mapping[str, object]) -> str:
     """
     turns = said_in(body)
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
-    told = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
-    system = [*map(body.get, SYSTEM_FIELDS), *map(content_of, told)]
+    system_turns = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
+    system = [*map(body.get, SYSTEM_FIELDS), *map(content_of, system_turns)]
     unbilled = (BILLING_LINES.sub("", text) for text in _identifying(system))
-    asked = _identifying(map(content_of, turns[first:][:1]))
+    question = _identifying(map(content_of, turns[first:][:1]))
     metadata = body.get("metadata")
     user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
-    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), asked]
+    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), question]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
 
 

@@ -163,8 +163,8 @@ def restore(
     if any(map(_thinks, messages)):
         return body, Earlier()
     digest = b""
-    asked = (at for at, message in enumerate(messages) if role_of(message) == "user")
-    begin = max(asked, default=-1) if history.loop else -1  # behind the user's last message
+    user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
+    begin = max(user_turns, default=-1) if history.loop else -1  # behind the user's last message
     whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         if hash_of:

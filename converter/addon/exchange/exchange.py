@@ -121,8 +121,8 @@ class Exchange:
         translated = self.client is not COMMON and not native
         kind = Kind.MODELS
         if endpoint.is_own:
-            asked = Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
-            kind = Kind.PASSED if self.at_home else asked
+            own_kind = Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
+            kind = Kind.PASSED if self.at_home else own_kind
         elif endpoint.is_chat:
             as_it_came = Kind.NATIVE if native else Kind.CHAT
             kind = Kind.TRANSLATED if translated else as_it_came
@@ -172,7 +172,7 @@ class Exchange:
             return Answer(status, "text/plain; charset=utf-8", body.encode())
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
-    def retold(
+    def counterpart_answer(
         self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
     ) -> Answer | None:
         """Return the answer of an endpoint's counterpart in the client's dialect; None: an error
@@ -180,8 +180,8 @@ class Exchange:
         """
         if status == 200:
             with suppress(RequestError):
-                told = counterpart.reply(Fields(json_text.read_or_none(body)), took)
-                return Answer(200, JSON, json_text.write(told))
+                reply = counterpart.reply(Fields(json_text.read_or_none(body)), took)
+                return Answer(200, JSON, json_text.write(reply))
         return self.error(status, body)
 
     def counted(self, tokens: int) -> Answer:
@@ -258,9 +258,9 @@ def begin(
         return None  # there a host has them itself
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
-    as_asked = client is COMMON and not (settings.models or settings.variants)
+    unchanged = client is COMMON and not (settings.models or settings.variants)
     rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
-    model_id = unquote(rest.strip("/")) if lists and not as_asked else ""
+    model_id = unquote(rest.strip("/")) if lists and not unchanged else ""
     alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
     gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
     # names of features that a client turns on by its dialect's header for them

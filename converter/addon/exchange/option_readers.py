@@ -100,7 +100,7 @@ def read_ping(written: object) -> Ping:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricsPlace:
+class MetricsTarget:
     """The place where metrics can be read: an address to listen at, or a file."""
 
     host: str = ""
@@ -108,16 +108,16 @@ class MetricsPlace:
     file: str = ""
 
 
-def read_metrics(written: object) -> MetricsPlace | None:
+def read_metrics(written: object) -> MetricsTarget | None:
     """Return where metrics can be read; None: nowhere."""
     host, _, port = str(written).rpartition(":")
     if port.isascii() and port.isdecimal():
         if not 1 <= int(port) <= 65535:
             raise ValueError(f"expected a port from 1 to 65535, got {port}")
-        return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+        return MetricsTarget(host.strip("[]") or "127.0.0.1", int(port))
     if str(written).endswith(".json"):
         raise ValueError(f"expected a file for Prometheus, such as think.prom, got {written!r}")
-    return MetricsPlace(file=read_path(written)) if str(written) else None
+    return MetricsTarget(file=read_path(written)) if str(written) else None
 
 
 def read_collector(written: object) -> str:

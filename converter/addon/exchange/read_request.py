@@ -117,7 +117,7 @@ class ReadRequest:
         return self.conversation.model if self.conversation else ""
 
     @property
-    def asked_model(self) -> str:
+    def requested_model(self) -> str:
         """The model as the client calls it."""
         return self.model or self.called or str(self.body.get("model") or "")
 
@@ -126,7 +126,7 @@ class ReadRequest:
         if self.conversation:
             return replace(self, served_model=name)
         body = {**self.body, "model": name}
-        return replace(self, served_model=name, called=self.asked_model, body=body, mended=True)
+        return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the thinking that the model's name asks for."""
@@ -139,7 +139,7 @@ class ReadRequest:
             conversation = replace(self.conversation, thinking=switch, effort=effort or None)
             return replace(wished, conversation=conversation)
         body = {name: value for name, value in self.body.items() if name not in _WISHES}
-        fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
+        fields = thinking_fields(server, switch, effort or None, self.requested_model, parses)
         if TEMPLATE in fields:
             body = with_template(body, fields.pop(TEMPLATE))
         return replace(wished, body={**body, **fields}, mended=True)
@@ -254,8 +254,8 @@ class ReadRequest:
         calls from text, to tell of them in words.
         """
         settings = self.exchange.settings
-        told = schemas(body)
-        tools = offered(body, told) if settings.tools != "off" else None
+        by_tool = schemas(body)
+        tools = offered(body, by_tool) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
         rewritten = prompts.tell_tools(body) if tells else None
         return replace(
@@ -264,7 +264,7 @@ class ReadRequest:
             call_ids=frozenset(call_ids(body)),
             notes=(*self.notes, *notes, *(() if earlier is NO_EARLIER else earlier.notes)),
             tools=tools,
-            schemas=told,
+            schemas=by_tool,
             tells_tools=rewritten is not None,
             mended=self.mended or rewritten is not None,
             earlier=earlier,

@@ -163,7 +163,7 @@ class Settings:
         "", "file that keeps exchanges for mitmweb's next start", reader.read_path
     )
     print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
-    metrics: reader.MetricsPlace | None = _unrecorded(
+    metrics: reader.MetricsTarget | None = _unrecorded(
         "", "port, address or file for Prometheus", reader.read_metrics
     )
     traces: str = _unrecorded("", "URL of an OpenTelemetry collector", reader.read_collector)

@@ -23,7 +23,7 @@ class ContinuedReply:
     def __init__(self, rewriter: Rewriter, kept: FlowRecord, explain: Callable[[str], str]) -> None:
         self._rewriter, self._kept = rewriter, kept
         self._explain = explain
-        self._is_asked = False
+        self._has_sent = False
         rewriter.continuation.pauses = True
 
     @property
@@ -33,8 +33,8 @@ class ContinuedReply:
 
     def explain(self, reason: str) -> str:
         """Return the words for a break; behind a thought that was ended they say so."""
-        words = self._explain(reason)
-        return WHILE.format(words) if self._is_asked else words
+        message = self._explain(reason)
+        return WHILE.format(message) if self._has_sent else message
 
     def request(self, possible: bool) -> Request | None:
         """Return the second request; `None` where the reply ends at the thought. `possible`: the
@@ -51,7 +51,7 @@ class ContinuedReply:
         second = http_messages.copied(sent)
         body = awaited.again(first, rewriter.findings, rewriter.continuation.made)
         http_messages.fill(second, json_text.write(body))
-        self._is_asked = True
+        self._has_sent = True
         return second
 
     def unused(self) -> int:
@@ -63,9 +63,9 @@ class ContinuedReply:
         """Return why a second reply that is no stream broke off; empty where it did not: it is a
         reply, or a refusal, by which the reply ends at the thought.
         """
-        words = f"status {status}: {server_message(body) or 'no words'}"
+        message = f"status {status}: {server_message(body) or 'no words'}"
         if status not in (OK, *REFUSALS):
-            return words
+            return message
         if status != OK:
-            self._rewriter.refuse(WHILE.format(words))
+            self._rewriter.refuse(WHILE.format(message))
         return ""

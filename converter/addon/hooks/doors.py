@@ -41,8 +41,8 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 
 def withhold_keys(headers: Headers) -> list[str]:
     """Take keys of Anthropic's out of a request; return the names of their headers."""
-    found = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
-    names = [name for name in _CREDENTIALS if name in found]
+    matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
+    names = [name for name in _CREDENTIALS if name in matching]
     if names:
         leave_out(headers, names.__contains__)
     return [name.decode() for name in names]
@@ -115,7 +115,7 @@ class Doorkeeper:
     """
 
     def __init__(self) -> None:
-        self._told = False
+        self._has_warned = False
 
     def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
         """Return the answer to a request that a foreign web page has sent; None: it may come in.
@@ -129,9 +129,9 @@ class Doorkeeper:
         if not page:
             return None
         shown = bounded(page, LONGEST)
-        words = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
-        _log.warning("think: %s: %s", in_a_line(flow.request), words)
-        body = dialect_of(flow).answers.error(words, "permission_error", 403)
+        message = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
+        _log.warning("think: %s: %s", in_a_line(flow.request), message)
+        body = dialect_of(flow).answers.error(message, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
@@ -144,8 +144,8 @@ class Doorkeeper:
             withhold_headers(headers, marks)
         if is_reverse(flow) and not of_cloud:  # no other server is the user's own choice
             put_key(headers, marks)
-        if withheld and not self._told:
-            self._told = True
+        if withheld and not self._has_warned:
+            self._has_warned = True
             _log.warning(
                 "think: a key of Anthropic's (%s) is not sent to the model server",
                 ", ".join(withheld),

@@ -15,7 +15,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.refused import reader_of
 from converter.addon.hooks.tap import Tap
-from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from converter.addon.layer_contract import QUITTING, BodyReader, Listener
 from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.dialects.error_words import server_message
@@ -37,31 +37,31 @@ FAULTS = {
         (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
         (SPEAKS_TLS, "it speaks TLS; try https:// in the address"),
         (
-            r"[Cc]ertificate verify failed: (?P<said>.*)",
-            "its certificate is not trusted ({said}); for a server of your own start with"
+            r"[Cc]ertificate verify failed: (?P<detail>.*)",
+            "its certificate is not trusted ({detail}); for a server of your own start with"
             " --set ssl_insecure=true, or --set ssl_verify_upstream_trusted_ca=FILE",
         ),
-        (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({said})"),
+        (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({detail})"),
     ),
     "the model server at {at} {why}": (
         (r"^server closed connection$", "closed the connection without an answer"),
-        (r"^unexpected server response: (?P<said>.*)", "broke off within the head of its answer"),
-        (r"^Cannot parse HTTP response: (?P<said>.*)", "did not answer in HTTP: {said}"),
-        (r"received (?P<said>\d+ bytes, expected \d+)", "broke off its answer ({said})"),
+        (r"^unexpected server response: (?P<detail>.*)", "broke off within the head of its answer"),
+        (r"^Cannot parse HTTP response: (?P<detail>.*)", "did not answer in HTTP: {detail}"),
+        (r"received (?P<detail>\d+ bytes, expected \d+)", "broke off its answer ({detail})"),
         (
             r"incomplete chunked read|HTTP/2 connection closed|^peer closed connection$",
             "broke off its answer",
         ),
-        (r"^stream reset by client \((?P<said>\w+)\)", "reset its answer ({said})"),
-        (r"^HTTP/[12] protocol error: (?P<said>.*)", "broke the rules of HTTP: {said}"),
-        (r"^reply too long: (?P<said>.*)", "sent {said}"),
+        (r"^stream reset by client \((?P<detail>\w+)\)", "reset its answer ({detail})"),
+        (r"^HTTP/[12] protocol error: (?P<detail>.*)", "broke the rules of HTTP: {detail}"),
+        (r"^reply too long: (?P<detail>.*)", "sent {detail}"),
         (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),
-        (r"^Received (?P<said>.*) from server", "sent a bad head: {said}"),
+        (r"^Received (?P<detail>.*) from server", "sent a bad head: {detail}"),
     ),
-    "no reply from the model server at {at}: {why}": ((r"", "{said}"),),
+    "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
 }
 """What a person is told of a server that did not answer, or not to the end: the sentence, and by
-what mitmproxy's or the system's message holds the reason. `{said}` is what the server said.
+what mitmproxy's or the system's message holds the reason. `{detail}` is what the server sent.
 """
 _PASSING = (QUITTING, "server closed connection")
 """Messages of faults after which the same request may succeed soon."""
@@ -72,11 +72,11 @@ def fault_of(flow: HTTPFlow, reason: str) -> str:
     address.
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
-    found = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
-    match, sentence, _, why = next(found)  # the last row takes any
-    said = bounded(match.groupdict().get("said") or reason, LONGEST)
+    matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
+    match, sentence, _, why = next(matches)  # the last row takes any
+    detail = bounded(match.groupdict().get("detail") or reason, LONGEST)
     at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
-    return sentence.replace("{why}", why).format(at=at, said=said)
+    return sentence.replace("{why}", why).format(at=at, detail=detail)
 
 
 class ExchangeListener(Listener):
@@ -103,7 +103,7 @@ class ExchangeListener(Listener):
         """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
         that are not ours are not held.
         """
-        kept, limit = UNDER_WAY.get(flow.id), self._chosen().limits.request
+        kept, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
         if kept and limit and size > limit:
             kept.too_large = True
         return kept is None or not kept.too_large
@@ -112,7 +112,7 @@ class ExchangeListener(Listener):
         """Return the function of a stream that is held for a client that wants one body, or the
         reader of a body behind which another request may go out.
         """
-        kept = UNDER_WAY.get(flow.id)
+        kept = RUNNING_RECORDS.get(flow.id)
         if kept is None:
             return None
         if reader := reader_of(kept):
@@ -121,21 +121,21 @@ class ExchangeListener(Listener):
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error that a client gets in place of a reply, of a list of models as well."""
-        kept = UNDER_WAY.get(flow.id)
+        kept = RUNNING_RECORDS.get(flow.id)
         if kept is None and not is_reverse(flow):
             return None
         # a tap says more behind a thought that was ended
-        words = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
+        message = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
         # for a server that is overloaded clients wait, and try again
         passing = reason in _PASSING
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         client = kept.exchange.client if kept else dialect_of(flow)
-        body = client.answers.error(words, kind, status)
+        body = client.answers.error(message, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
         """Return the head of a stream, if the client asked for one and the user wants it early."""
-        kept = UNDER_WAY.get(flow.id)
+        kept = RUNNING_RECORDS.get(flow.id)
         awaited = kept.awaited if kept else None
         if kept is None or awaited is None or not self._chosen().ping.early:
             return None

@@ -106,7 +106,7 @@ class NextRequest(Refusal):
         request = http_messages.copied(sent)
         http_messages.fill(request, json_text.write(body))
         request.path = self._path or request.path
-        self._record.sides.asks_again(request)
+        self._record.sides.replace_request(request)
         line = self._log_line(first)
         self._record.hints += report(self._record.client_request, [line], logging.INFO)
         return request
@@ -132,7 +132,7 @@ class RefusalReader(NextRequest):
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         super().__init__(record, before)
         self._names: frozenset[str] = frozenset()
-        self._words = ""
+        self._message = ""
 
     def in_stream(self, chunk: bytes) -> bool:
         """Tell whether a stream begins with a refusal, of which the status says nothing."""
@@ -145,17 +145,17 @@ class RefusalReader(NextRequest):
         if self.renders:
             return ""  # the first of two steps: the second one has its line
         names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
-        return AGAIN.format(names=", ".join(sorted(names)), words=self._words)
+        return AGAIN.format(names=", ".join(sorted(names)), words=self._message)
 
     def _spare(self, answer: bytes, status: int) -> None:
         sent = http_messages.content_of(self._record.sides.sent)
         body = json_text.read_or_none(sent)
-        self._words = server_message(answer)
-        names = refusals.refused(status, self._words, sent.decode("utf-8", "replace"))
+        self._message = server_message(answer)
+        names = refusals.refused(status, self._message, sent.decode("utf-8", "replace"))
         request = self._record.request
         if not isinstance(body, dict) or request is None:
             return
-        if not names and refusals.refuses_pictures(status, self._words, body):
+        if not names and refusals.refuses_pictures(status, self._message, body):
             names = frozenset({refusals.PICTURES_ONCE})
         names = refusals.not_yet(names, self.left_out)
         if names <= self.left_out:

@@ -61,7 +61,7 @@ class ReplySteps:
             initial = await self._client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
-        record.sides.answers(flow)
+        record.sides.keep_response_head(flow)
         http_messages.name_request(flow, record.exchange)
         if readable:
             self._open(flow.response, record, record.awaited)
@@ -75,8 +75,8 @@ class ReplySteps:
         """Remember for the next request what a reply that was begun cannot go on from."""
         sent, request = record.sides.sent, record.request
         if failure and sent and request and record.may_be_refused:
-            words = http_messages.content_of(sent).decode("utf-8", "replace")
-            names = refusals.refused(500, failure, words) & request.may_lack & READERS
+            text = http_messages.content_of(sent).decode("utf-8", "replace")
+            names = refusals.refused(500, failure, text) & request.may_lack & READERS
             if names:
                 self._servers.saw_refusal(record.upstream, request.body, names)
 
@@ -84,7 +84,7 @@ class ReplySteps:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""
         flow, notes = record.flow, list[str]()
         if record.awaited is None or flow.response is None:
-            await _retell(record)
+            await _rewrite_counterpart(record)
             return
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
@@ -199,7 +199,7 @@ class ReplySteps:
     ) -> None:
         at = time.time() - record.flow.request.timestamp_start
         body = http_messages.body(response, notes)
-        record.sides.came(body, at)
+        record.sides.keep_body(body, at)
         assert record.awaited
         if record.awaited.wants_count(response.status_code, body):
             client = credentials(record.flow.request.headers)
@@ -209,19 +209,19 @@ class ReplySteps:
         elif response.status_code >= 400 and (remedy := await self._remedy(record, response, body)):
             body = remedies.with_remedy(body, remedy)
             http_messages.replace(response, Answer(response.status_code, JSON, body))
-            words = f"the server answered with status {response.status_code}"
-            notes.append(f"{words}: {server_message(body)}")
+            summary = f"the server answered with status {response.status_code}"
+            notes.append(f"{summary}: {server_message(body)}")
         content_type = http_messages.value_of(response.headers, b"content-type")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
-        repeated = record.sides.asked if record.exchange.client.wire.retells else None
+        repeated = record.sides.client_request if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
-        made = await aside(size, rewrite)
-        notes += made.notes
-        record.rewriter = made.rewriter
-        if made.answer:
-            http_messages.replace(response, made.answer)
-        if made.rewriter:
-            self._hear(record, made.rewriter)
+        rewritten = await aside(size, rewrite)
+        notes += rewritten.notes
+        record.rewriter = rewritten.rewriter
+        if rewritten.answer:
+            http_messages.replace(response, rewritten.answer)
+        if rewritten.rewriter:
+            self._hear(record, rewritten.rewriter)
 
     async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
         """Return what the user can do about an error that comes back for every request; empty for
@@ -235,10 +235,10 @@ class ReplySteps:
         client = credentials(record.flow.request.headers)
         served = await self._client.models(record.upstream, client)
         names = [str(entry["id"]) for entry in served]
-        return remedies.for_model(record.request.asked_model, names)
+        return remedies.for_model(record.request.requested_model, names)
 
 
-async def _retell(record: FlowRecord) -> None:
+async def _rewrite_counterpart(record: FlowRecord) -> None:
     """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
     words.
     """
@@ -247,8 +247,10 @@ async def _retell(record: FlowRecord) -> None:
         return
     body, status = http_messages.body(response, record.notes), response.status_code
     took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
-    told = partial(record.exchange.retold, counterpart, status, body, int(took * 1e9))
-    if answer := await aside(len(body), told):
+    rewrite = partial(
+        record.exchange.counterpart_answer, counterpart, status, body, int(took * 1e9)
+    )
+    if answer := await aside(len(body), rewrite):
         http_messages.replace(response, answer)
 
 

@@ -1,8 +1,8 @@
 """The request half of an exchange: `STEPS` is the way of a client's request, which ends with an
 answer of the addon's own or with what the server is to get.
 
-A step takes a request one bit further (`Asked`), and returns the response where it goes no further.
-Its row in the table names the kinds of exchange (`Kind`) that take it; what an exchange is, is
+A step takes a `PendingRequest` one bit further, and returns the response where the request ends. Its
+row in the table names the kinds of exchange (`Kind`) that take the step. The kind of an exchange is
 decided when it begins, and once more in `home`.
 """
 
@@ -52,7 +52,7 @@ _COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingRequest:
     """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
     `upstream`: the server, and `keys` the header that lets the client in there. `turns`: those
     of earlier requests. `worker`: does what takes long.
@@ -100,7 +100,7 @@ class RequestSteps:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
         flow = record.flow
         upstream = http_messages.upstream(flow, record.exchange)
-        asked = Asked(
+        pending = PendingRequest(
             record,
             self._client,
             Memory(store=self._store, owner=record.exchange.owner),
@@ -110,58 +110,58 @@ class RequestSteps:
             ReadRequest(record.exchange),
             self._in_turn,
         )
-        record.sides.asks(flow.request)
+        record.sides.keep_client_request(flow.request)
         if self._lessons:
             await self._client.lessons.look(upstream)
         try:
             for step, kinds in STEPS:
-                if record.exchange.kind in kinds and (response := await step(asked)):
+                if record.exchange.kind in kinds and (response := await step(pending)):
                     flow.response = response
                     break
         except Exception as error:
-            flow.response = _refused(record, error, asked.notes)
-        if asked.notes:
-            record.hints += report(record.client_request, asked.notes, logging.INFO)
+            flow.response = _refused(record, error, pending.notes)
+        if pending.notes:
+            record.hints += report(record.client_request, pending.notes, logging.INFO)
         if flow.response:
             http_messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
                 flow.response.raw_content = b""
 
 
-async def size(asked: Asked) -> None:
+async def size(pending: PendingRequest) -> None:
     """Take the body, uncompressed. Raises RequestTooLargeError."""
-    record = asked.record
+    record = pending.record
     limit = record.exchange.settings.limits.request
     if record.too_large:
         raise RequestTooLargeError(limit)
-    asked.body = http_messages.body(record.flow.request, asked.notes, limit or sys.maxsize)
-    if limit and len(asked.body) > limit:
+    pending.body = http_messages.body(record.flow.request, pending.notes, limit or sys.maxsize)
+    if limit and len(pending.body) > limit:
         raise RequestTooLargeError(limit)
-    record.length = len(asked.body)
-    if record.length > AT_ONCE and not is_quick(asked.body):
-        asked.worker = BODIES
+    record.length = len(pending.body)
+    if record.length > AT_ONCE and not is_quick(pending.body):
+        pending.worker = BODIES
 
 
-async def home(asked: Asked) -> None:
+async def home(pending: PendingRequest) -> None:
     """Find out whether the server speaks the client's dialect itself, if there is one that does.
     Raises ConnectionError when nobody is there.
     """
-    record = asked.record
+    record = pending.record
     if native_of := record.exchange.client.requests.native_of:
-        record.server = await _server(asked)
+        record.server = await _server(pending)
         at_home = record.server.name == native_of
         record.exchange = replace(record.exchange, at_home=at_home)
-        asked.request = ReadRequest(record.exchange)
+        pending.request = ReadRequest(record.exchange)
 
 
-async def own_answer(asked: Asked) -> Response | None:
+async def own_answer(pending: PendingRequest) -> Response | None:
     """Answer what needs no model; what even the addon has no answer to, the server gets."""
-    record, memory, sent = asked.record, asked.memory, asked.record.flow.request
+    record, memory, sent = pending.record, pending.memory, pending.record.flow.request
     exchange = record.exchange
     page = "text/html" in sent.headers.get("accept", "")
-    request = OwnRequest(sent.method, sent.path, asked.body, page=page)
+    request = OwnRequest(sent.method, sent.path, pending.body, page=page)
     if exchange.tells_models(sent.path):
-        served = await asked.client.models(asked.upstream, asked.keys)
+        served = await pending.client.models(pending.upstream, pending.keys)
         request = replace(request, served=served)
     answer = await remembering(memory, record.length, partial(exchange.own, request, memory))
     if failed := await written(memory):
@@ -169,124 +169,124 @@ async def own_answer(asked: Asked) -> Response | None:
     return http_messages.response_of(answer) if answer else None
 
 
-async def counterpart(asked: Asked) -> None:
+async def counterpart(pending: PendingRequest) -> None:
     """Have the server be asked at its own endpoint. Raises RequestError and UnreadableError."""
-    record, there = asked.record, asked.record.exchange.endpoint.counterpart
+    record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # by its kind
 
     def asking() -> tuple[Mapping[str, object], Fields]:
-        fields = Fields(json_text.read(asked.body))
+        fields = Fields(json_text.read(pending.body))
         return there.request(fields), fields
 
-    asked.sent, fields = await aside(record.length, asking, asked.worker)
+    pending.sent, fields = await aside(record.length, asking, pending.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
-        asked.notes.append(f"no server takes it with a request: {dropped}")
+        pending.notes.append(f"no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
 
 
-async def read(asked: Asked) -> None:
+async def read(pending: PendingRequest) -> None:
     """Read a request of another dialect, with the replies that it refers to. Raises RequestError,
     UnreadableError and AwayError.
     """
-    exchange, body, length = asked.record.exchange, asked.body, asked.record.length
-    repeats = partial(asked.turns.read, exchange.owner) if length >= SHORT else None
-    work = partial(read_request.read, exchange, body, asked.memory, repeats)
+    exchange, body, length = pending.record.exchange, pending.body, pending.record.length
+    repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
+    work = partial(read_request.read, exchange, body, pending.memory, repeats)
     if exchange.may_refer(body):
-        asked.request = await remembering(asked.memory, length, work, asked.worker)
+        pending.request = await remembering(pending.memory, length, work, pending.worker)
     else:
-        asked.request = work() if length <= AT_ONCE else await aside(length, work, asked.worker)
+        pending.request = work() if length <= AT_ONCE else await aside(length, work, pending.worker)
 
 
-async def note(asked: Asked) -> None:
+async def note(pending: PendingRequest) -> None:
     """Take note of a request that goes on as it came, but for its model's name and what its server
     refuses. Raises RequestError for one that must not.
     """
-    exchange, body = asked.record.exchange, asked.body
-    repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
+    exchange, body = pending.record.exchange, pending.body
+    repeats = partial(pending.turns.read, exchange.owner) if len(body) >= SHORT else None
     noting = partial(read_request.note, exchange, body, repeats)
-    asked.request = await aside(len(asked.body), noting, asked.worker)
+    pending.request = await aside(len(pending.body), noting, pending.worker)
 
 
-async def model_name(asked: Asked) -> None:
+async def model_name(pending: PendingRequest) -> None:
     """Have the model be asked for by the server's name, where clients call it otherwise, and wish
     for the thinking that its name stands for.
     """
-    request, record = asked.request, asked.record
-    rows, name = record.exchange.settings.models, request.asked_model
+    request, record = pending.request, pending.record
+    rows, name = record.exchange.settings.models, request.requested_model
     row, varies = row_of(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
-        listed = await asked.client.models(asked.upstream, asked.keys)
+        listed = await pending.client.models(pending.upstream, pending.keys)
         row = (varies and variant_of(listed, rows, name)) or row
         row = row and replace(row, name=row.name or only_one(listed))
     if row is None:
         return
     if row.wishes and not record.exchange.native:
-        await _recognise(asked)
-        parses = asked.client.servers.takes_thinking_out(asked.upstream, row.name or name)
+        await _recognise(pending)
+        parses = pending.client.servers.takes_thinking_out(pending.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
-    asked.request = request.served_as(row.name) if row.name not in ("", name) else request
+    pending.request = request.served_as(row.name) if row.name not in ("", name) else request
 
 
-async def recognise(asked: Asked) -> None:
+async def recognise(pending: PendingRequest) -> None:
     """Find out what the server is, for which the request is to be written. Raises ConnectionError
     when nobody is there.
     """
-    record = asked.record
-    record.server = await _server(asked)
-    model = asked.request.served_model or asked.request.asked_model
-    asked.parses = asked.client.servers.takes_thinking_out(asked.upstream, model)
+    record = pending.record
+    record.server = await _server(pending)
+    model = pending.request.served_model or pending.request.requested_model
+    pending.parses = pending.client.servers.takes_thinking_out(pending.upstream, model)
 
 
-async def recognise_ended(asked: Asked) -> None:
+async def recognise_ended(pending: PendingRequest) -> None:
     """Find out what the server is, where a thought may be ended: it has to go on behind that."""
-    if AwaitedReply(asked.request).limits.ends:
-        await _recognise(asked)
+    if AwaitedReply(pending.request).limits.ends:
+        await _recognise(pending)
 
 
-async def write(asked: Asked) -> None:
+async def write(pending: PendingRequest) -> None:
     """Make the request a chat completion, with the thoughts that its client has dropped."""
-    record, memory = asked.record, asked.memory
-    writing = partial(asked.request.written, record.server, asked.parses)
-    request = await _recalled(asked, partial(writing, memory), writing)
-    record.request = asked.request = request
+    record, memory = pending.record, pending.memory
+    writing = partial(pending.request.written, record.server, pending.parses)
+    request = await _recalled(pending, partial(writing, memory), writing)
+    record.request = pending.request = request
     if request.earlier.spot or (request.conversation and request.conversation.own is not None):
         record.memory = memory
-    asked.notes += request.notes
+    pending.notes += request.notes
 
 
-async def restore(asked: Asked) -> None:
+async def restore(pending: PendingRequest) -> None:
     """Put the thoughts that its client has dropped into a chat completion."""
-    record, request = asked.record, asked.request
+    record, request = pending.record, pending.request
     if request.tells_tools:
         return
-    server = record.exchange.settings.server or asked.client.servers.server(asked.upstream)
-    record.memory = asked.memory
+    server = record.exchange.settings.server or pending.client.servers.server(pending.upstream)
+    record.memory = pending.memory
     if request.wants_thoughts(str(request.body.get("model") or ""), server):
-        restoring = partial(request.restored, asked.memory, server)
-        asked.request = await _recalled(asked, restoring, lambda: request)
+        restoring = partial(request.restored, pending.memory, server)
+        pending.request = await _recalled(pending, restoring, lambda: request)
 
 
-async def write_ids(asked: Asked) -> None:
+async def write_ids(pending: PendingRequest) -> None:
     """Give earlier calls the ids that the model's template needs; behind what finds kept thoughts
     by the client's own ids.
     """
-    request = asked.request
+    request = pending.request
     if MODELS_WITH_IDS.search(str(request.body.get("model"))):
-        asked.record.request = asked.request = request.with_ids(with_ids_of_model(request.body))
+        pending.record.request = pending.request = request.with_ids(with_ids_of_model(request.body))
 
 
-async def take_note(asked: Asked) -> None:
+async def take_note(pending: PendingRequest) -> None:
     """Keep what was read of a request that is not translated."""
-    asked.record.request = asked.request
-    asked.notes += asked.request.notes
+    pending.record.request = pending.request
+    pending.notes += pending.request.notes
 
 
-async def count(asked: Asked) -> Response:
+async def count(pending: PendingRequest) -> Response:
     """Answer with the count of a prompt's tokens, and who counted."""
-    record, body = asked.record, asked.request.body
+    record, body = pending.record, pending.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
-    sent = body, record.length, ProbeRequest(path, asked.body)
-    tokens = await asked.client.count(asked.upstream, asked.keys, record.server, *sent)
+    sent = body, record.length, ProbeRequest(path, pending.body)
+    tokens = await pending.client.count(pending.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server cannot
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
@@ -295,134 +295,136 @@ async def count(asked: Asked) -> Response:
     return response
 
 
-async def meet(asked: Asked) -> None:
+async def meet(pending: PendingRequest) -> None:
     """Take note that clients are sent to this server."""
-    asked.client.meets(asked.upstream)
+    pending.client.meets(pending.upstream)
 
 
-async def models(asked: Asked) -> None:
+async def models(pending: PendingRequest) -> None:
     """Ask for all models where a client asks for one: not every server has them one at a time."""
-    record = asked.record
-    record.awaited = AwaitedReply(asked.request, record.server)
+    record = pending.record
+    record.awaited = AwaitedReply(pending.request, record.server)
     if record.exchange.model_id:
         record.flow.request.path = f"{record.exchange.prefix}/v1/models"
 
 
-async def spare(asked: Asked) -> None:
+async def spare(pending: PendingRequest) -> None:
     """Leave out what the server has refused before."""
-    record, request = asked.record, asked.request
-    body = asked.client.servers.spared(asked.upstream, request.body, request.may_lack)
+    record, request = pending.record, pending.request
+    body = pending.client.servers.spared(pending.upstream, request.body, request.may_lack)
     if body is not request.body:
-        record.request = asked.request = replace(request, body=body, mended=True)
+        record.request = pending.request = replace(request, body=body, mended=True)
 
 
-async def ask_to_think(asked: Asked) -> None:
+async def ask_to_think(pending: PendingRequest) -> None:
     """Ask a model to think that does not do so by itself; know now what reply is awaited."""
-    record, request, servers = asked.record, asked.request, asked.client.servers
+    record, request, servers = pending.record, pending.request, pending.client.servers
     start, prompted = record.exchange.settings.start, None
     if record.exchange.guesses:
-        prompted = request.prompted(servers, asked.upstream)
-    asked.sent = prompted or request.body
+        prompted = request.prompted(servers, pending.upstream)
+    pending.sent = prompted or request.body
     has_stops = not STOP_FIELDS.isdisjoint(request.body)
-    first = has_stops and servers.thinks_first(asked.upstream, request.body, start)
-    facts = partial(AwaitedReply, request, record.server, parses=asked.parses, sent=asked.sent)
+    first = has_stops and servers.thinks_first(pending.upstream, request.body, start)
+    facts = partial(AwaitedReply, request, record.server, parses=pending.parses, sent=pending.sent)
     record.awaited = facts(prompted=prompted is not None, thinks_first=first)
 
 
-async def left_to_us(asked: Asked) -> None:
+async def left_to_us(pending: PendingRequest) -> None:
     """Have the server end no thought by a budget or a stop string, and send a stream, because only
     there a thought or an answer can be ended.
     """
-    awaited = asked.record.awaited
+    awaited = pending.record.awaited
     if awaited is None or not (awaited.watched or awaited.kept_fields):
         return
     kept = awaited.kept_fields
-    sent = {name: value for name, value in asked.sent.items() if name not in kept}
+    sent = {name: value for name, value in pending.sent.items() if name not in kept}
     if awaited.watched:
         sent["stream"] = True
-        takes = asked.client.servers.takes(asked.upstream, sent, COUNTING)
+        takes = pending.client.servers.takes(pending.upstream, sent, COUNTING)
         if takes and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
-    asked.sent = sent
+    pending.sent = sent
 
 
-async def ask_usage(asked: Asked) -> None:
+async def ask_usage(pending: PendingRequest) -> None:
     """Have a stream tell its counts where its client has not asked for them, which keeps them from
     the client. A request that goes on as it came gets the field into its own bytes.
     """
-    sent, record = asked.sent, asked.record
+    sent, record = pending.sent, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
         return
-    settings, servers, awaited = record.exchange.settings, asked.client.servers, record.awaited
-    server = settings.server or servers.server(asked.upstream)
+    settings, servers, awaited = record.exchange.settings, pending.client.servers, record.awaited
+    server = settings.server or servers.server(pending.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = settings.usage == "off" or counts or not servers.takes(asked.upstream, sent, COUNTING)
+    off = settings.usage == "off" or counts or not servers.takes(pending.upstream, sent, COUNTING)
     if off:
         return
     assert awaited  # since the step before
     counted = {**sent, COUNTING: COUNTED}
     record.awaited = replace(awaited, sent=counted)
-    if asked.request.mended or sent is not asked.request.body:
-        asked.sent = counted
+    if pending.request.mended or sent is not pending.request.body:
+        pending.sent = counted
     else:
-        body = asked.body.replace(b"{", _COUNTING, 1)
+        body = pending.body.replace(b"{", _COUNTING, 1)
         record.length = len(body)
         http_messages.fill(record.flow.request, body)
 
 
-async def send(asked: Asked) -> None:
+async def send(pending: PendingRequest) -> None:
     """Give the server the request, unless it is to get the client's own bytes; as a chat completion
     where the client asked otherwise.
     """
-    record, sent = asked.record, asked.sent
+    record, sent = pending.record, pending.sent
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
         record.flow.request.path = record.exchange.path
-    came, repeated = record.length, asked.request.repeated
-    if not (translated or asked.request.mended or sent is not asked.request.body):
+    came, repeated = record.length, pending.request.repeated
+    if not (translated or pending.request.mended or sent is not pending.request.body):
         if repeated:
-            asked.turns.keep(record.exchange.owner, repeated, came)
+            pending.turns.keep(record.exchange.owner, repeated, came)
         return
-    write = long_json.write if asked.worker is BODIES else json_text.write
+    write = long_json.write if pending.worker is BODIES else json_text.write
     writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
-    body = await aside(came, writing, asked.worker)
+    body = await aside(came, writing, pending.worker)
     if repeated:
-        asked.turns.keep(record.exchange.owner, repeated, came)
+        pending.turns.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
     head: dict[bytes, bytes | None] = {}
     if translated:
-        fields = {"content-type": JSON, **asked.keys}.items()
-        given = {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields}
-        head = {b"x-api-key": None, **given}
+        fields = {"content-type": JSON, **pending.keys}.items()
+        sent_fields = {
+            name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields
+        }
+        head = {b"x-api-key": None, **sent_fields}
     http_messages.fill(record.flow.request, body, head)
 
 
-async def ask_for_text(asked: Asked) -> None:
+async def ask_for_text(pending: PendingRequest) -> None:
     """Have a server whose own reader throws this model's replies away write the prompt, and send
     that; where it writes none, tell it of the tools in words.
     """
-    record, body, servers = asked.record, asked.sent, asked.client.servers
-    unread = RENDERED in asked.request.may_lack and servers.is_unread(asked.upstream, body)
+    record, body, servers = pending.record, pending.sent, pending.client.servers
+    unread = RENDERED in pending.request.may_lack and servers.is_unread(pending.upstream, body)
     if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
-    prompt = await asked.client.prompt(asked.upstream, asked.keys, body, record.length)
+    prompt = await pending.client.prompt(pending.upstream, pending.keys, body, record.length)
     text, path = for_our_reader(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
         writing = partial(json_text.write, text)
-        http_messages.fill(record.flow.request, await aside(record.length, writing, asked.worker))
+        http_messages.fill(record.flow.request, await aside(record.length, writing, pending.worker))
 
 
-async def ask_start(asked: Asked) -> None:
+async def ask_start(pending: PendingRequest) -> None:
     """Begin to find out where the reply will begin; no server renders a native prompt for us."""
-    record, exchange = asked.record, asked.record.exchange
-    if exchange.guesses and asked.upstream.direct:
+    record, exchange = pending.record, pending.record.exchange
+    if exchange.guesses and pending.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
-        question = record.flow.request.headers, asked.request.body, server, record.length
-        asked.client.ask_initial_state(asked.upstream, *question)
+        question = record.flow.request.headers, pending.request.body, server, record.length
+        pending.client.ask_initial_state(pending.upstream, *question)
 
 
-type Step = Callable[[Asked], Awaitable[Response | None]]
+type Step = Callable[[PendingRequest], Awaitable[Response | None]]
 EVERY = frozenset(Kind)
 WRITTEN = frozenset((Kind.TRANSLATED, Kind.COUNTED))
 AS_IT_CAME = frozenset((Kind.CHAT, Kind.NATIVE))
@@ -456,34 +458,34 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 """The steps in their order, each with the kinds of exchange that take it."""
 
 
-async def _server(asked: Asked) -> Server:
+async def _server(pending: PendingRequest) -> Server:
     """Return what the server is. Raises ConnectionError when nobody is there."""
-    chosen = asked.record.exchange.settings.server
-    if chosen or not asked.upstream.direct:
-        return chosen or asked.record.server
-    return await asked.client.recognise(asked.upstream, asked.keys)
+    chosen = pending.record.exchange.settings.server
+    if chosen or not pending.upstream.direct:
+        return chosen or pending.record.server
+    return await pending.client.recognise(pending.upstream, pending.keys)
 
 
-async def _recognise(asked: Asked) -> None:
+async def _recognise(pending: PendingRequest) -> None:
     """Find out what the server is, unless nobody is there: then who asks it hears of that."""
     with suppress(ConnectionError):
-        asked.record.server = await _server(asked)
+        pending.record.server = await _server(pending)
 
 
 async def _recalled(
-    asked: Asked, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
+    pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
     """Return what `work` makes of a request whose thoughts may be put back; where the memory is
     away, what `without` does.
     """
-    request, size = asked.request, asked.record.length
-    if asked.memory.elsewhere and request.wants_thoughts(
-        request.served_model or request.asked_model
+    request, size = pending.request, pending.record.length
+    if pending.memory.elsewhere and request.wants_thoughts(
+        request.served_model or request.requested_model
     ):
         with suppress(AwayError):
-            return await remembering(asked.memory, size, work)
+            return await remembering(pending.memory, size, work)
         work = without
-    return await aside(size, work, asked.worker)
+    return await aside(size, work, pending.worker)
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
@@ -494,6 +496,6 @@ def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response
         raise error
     if isinstance(error, ConnectionError):
         error = ConnectionError(fault_of(record.flow, str(error)))
-    words, answer = record.exchange.refusal(error)
-    notes.append(words)
+    message, answer = record.exchange.refusal(error)
+    notes.append(message)
     return http_messages.response_of(answer)

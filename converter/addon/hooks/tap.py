@@ -12,7 +12,7 @@ from converter.addon.hooks.continued import OK, ContinuedReply
 from converter.addon.hooks.refused import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layer_contract import HeldStream
-from converter.addon.memory.remembering import UnsaidWords
+from converter.addon.memory.remembering import PendingPieces
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
 """Bytes of an unfinished frame: reading it takes up to 20 milliseconds, where others would wait."""
-_TOLD_AGAIN = 32
+_REPEATED_BYTES = 32
 """Bytes that a stream's end only writes once more cost such a part of one that is read."""
 
 
@@ -32,7 +32,7 @@ class Tap(HeldStream):
     `holds`: the client gets one body; `late`: the pieces of this body so far.
 
     Four things may come between the rewriter and the client, each a class of its own: the rest of a
-    reply waits until the reply is kept (`UnsaidWords`), a second reply goes on behind a thought
+    reply waits until the reply is kept (`PendingPieces`), a second reply goes on behind a thought
     (`ContinuedReply`), a refusal has the request sent once more (`RefusalReader`), and a stream
     without a byte has the server asked for the reason (`SilentStream`).
     """
@@ -48,10 +48,10 @@ class Tap(HeldStream):
         self._tell = tell
         self._kept = kept
         self._began = kept.flow.request.timestamp_start  # on the wall's clock
-        self._told_again = kept.exchange.client.wire.retells
-        request = kept.sides.asked
+        self._repeats_reply = kept.exchange.client.wire.retells
+        request = kept.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
-        self._unsaid = UnsaidWords(kept.memory)
+        self._unsaid = PendingPieces(kept.memory)
         self._continued = ContinuedReply(rewriter, kept, explain)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
@@ -102,7 +102,7 @@ class Tap(HeldStream):
         """
         if self._unsaid.may_wait and self._rewriter.finished:
             return True
-        again = self._came // _TOLD_AGAIN if self._told_again else 0
+        again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
 
     async def beside(self, chunk: bytes) -> list[bytes]:
@@ -112,7 +112,7 @@ class Tap(HeldStream):
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         out = self._passed(chunk, self._unsaid.all(pieces), at)
-        await self._unsaid.may_be_said()
+        await self._unsaid.until_written()
         return out
 
     @property
@@ -143,8 +143,8 @@ class Tap(HeldStream):
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
             self.late = [*(self(b"data: " + error + b"\n\n") if error else ()), *self(b"")]
             return
-        if words := self._continued.failure(status, body):
-            out = self.abort(words)
+        if reason := self._continued.failure(status, body):
+            out = self.abort(reason)
         else:
             out = [*(self(body) if status == OK else ()), *self(b"")]
         self.late = self.late or out
@@ -176,7 +176,7 @@ class Tap(HeldStream):
         passed = [out] if out else []
         self.late += passed if self.holds else []
         try:
-            self._kept.sides.passed(chunk, passed, at)
+            self._kept.sides.keep_chunk(chunk, passed, at)
             self._tell()
         except Exception:
             # raised here, it would cost the client this chunk

@@ -18,7 +18,7 @@ from converter.core.wire.bounds import BODY_LIMIT
 class BothSides:
     """The messages of the client and of the server in one exchange.
 
-    `headers`: the client's own. `full`: the bodies are kept, to be looked at. `asked`: the client's
+    `headers`: the client's own. `full`: the bodies are kept, to be looked at. `client_request`: the client's
     request; `sent`: that which the server got. `answered`: the server's response, `chunks` its body
     so far, `cuts` the length of each and when it came. `got`: what the client has got of a stream;
     `lengths`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
@@ -27,7 +27,7 @@ class BothSides:
 
     headers: Headers
     full: bool = False
-    asked: Request | None = None
+    client_request: Request | None = None
     sent: Request | None = None
     answered: Response | None = None
     chunks: list[bytes] = field(default_factory=list)
@@ -36,33 +36,33 @@ class BothSides:
     lengths: list[int] = field(default_factory=list)
     cut_off: bool = False
 
-    def asks(self, request: Request) -> None:
+    def keep_client_request(self, request: Request) -> None:
         """Keep the client's request, before anything is changed but the headers."""
-        self.asked = copied(request)
-        self.asked.headers = self.headers
+        self.client_request = copied(request)
+        self.client_request.headers = self.headers
 
-    def answers(self, flow: HTTPFlow) -> None:
+    def keep_response_head(self, flow: HTTPFlow) -> None:
         """Keep the head of the server's response; now the flow shows the client's request."""
-        if flow.response and self.asked and self.answered is None:
+        if flow.response and self.client_request and self.answered is None:
             self.answered = copied(flow.response)
             if self.sent is None:
-                self.sent, flow.request = flow.request, self.asked
+                self.sent, flow.request = flow.request, self.client_request
 
-    def asks_again(self, request: Request) -> None:
+    def replace_request(self, request: Request) -> None:
         """Keep another request in the place of one that the server refused."""
         self.sent, self.answered = request, None
 
-    def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
+    def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
         """Keep a chunk of a stream, and what went out for it."""
         self.got = bytearray() if self.got is None else self.got
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
         if self.full and not self.cut_off:
-            self.came(chunk, at)
+            self.keep_body(chunk, at)
             for piece in pieces:
                 self.got += piece
             self.lengths.append(len(self.got))
 
-    def came(self, body: bytes, at: float) -> None:
+    def keep_body(self, body: bytes, at: float) -> None:
         """Keep bytes of the server's."""
         if body and self.full:
             self.chunks.append(body)
@@ -72,14 +72,16 @@ class BothSides:
         """Have the flow show the client's side."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        if self.answered is None and self.asked and self.sent is None:  # the server never answered
-            self.sent, flow.request = flow.request, self.asked
+        if (
+            self.answered is None and self.client_request and self.sent is None
+        ):  # the server never answered
+            self.sent, flow.request = flow.request, self.client_request
 
     def back_up(self, flow: HTTPFlow) -> None:
         """Have *Revert* show the server's side, where it is another."""
         if not self.full or self.cut_off:
             return
-        if not (self.sent and self.asked) or (flow.response and not self.answered):
+        if not (self.sent and self.client_request) or (flow.response and not self.answered):
             return
         if self.answered:
             # the chunks of a compressed reply are uncompressed
@@ -87,8 +89,8 @@ class BothSides:
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
         hide_key(self.sent.headers)
-        if _shown(self.asked, flow.response) != _shown(self.sent, self.answered):
-            request, got = self.asked, flow.response
+        if _shown(self.client_request, flow.response) != _shown(self.sent, self.answered):
+            request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
                 # a person who edited a held request has made one, and it holds no reply

@@ -16,7 +16,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.http_messages import body, upstream
 from converter.addon.keep.both_sides import BothSides
-from converter.addon.keep.notes import METADATA, Found, without_chunks, write_notes
+from converter.addon.keep.notes import METADATA, NotedFacts, without_chunks, write_notes
 from converter.addon.layer_contract import HeldStream, Refusal
 from converter.addon.log_lines import in_short
 from converter.addon.mitmproxy_internals import forget_state_before
@@ -73,7 +73,7 @@ class FlowRecord:
     @property
     def client_request(self) -> Request:
         """The request as the client has sent it."""
-        return self.sides.asked or self.flow.request
+        return self.sides.client_request or self.flow.request
 
     @property
     def upstream(self) -> Upstream:
@@ -91,7 +91,7 @@ class FlowRecord:
         self.sides.show(flow)
         self._mark(flow)
         if self.sides.full:
-            flow.metadata[METADATA] = self._told(flow)
+            flow.metadata[METADATA] = self._written_notes(flow)
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
             # by its tap the flow would hold all of this, twice over, for as long as it is listed
@@ -104,21 +104,21 @@ class FlowRecord:
             ends = Counter(self.rewriter.findings.ends.reasons)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if BEFORE in self.flow.metadata else {}
-            return {**self.told, **ended, **cache, **earlier}
+            return {**self.reply_summary, **ended, **cache, **earlier}
         failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}
         return {"failure": failure, **({"model": self.model} if self.model else {})}
 
     @property
-    def told(self) -> dict[str, object]:
+    def reply_summary(self) -> dict[str, object]:
         """The rewriter's summary of the reply so far; nothing where it rewrites none."""
         return self.rewriter.summary.told() if self.rewriter else {}
 
     @property
     def model(self) -> str:
         """The model that the client asked for."""
-        return self.request.asked_model if self.request else ""
+        return self.request.requested_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter, refused = self.rewriter, refusal_of(flow.response)
@@ -138,9 +138,9 @@ class FlowRecord:
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         flow.marked = flow.marked or marker
 
-    def _told(self, flow: HTTPFlow) -> str:
+    def _written_notes(self, flow: HTTPFlow) -> str:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
-        facts = Found(
+        facts = NotedFacts(
             self.server.name,
             awaited.parses,
             awaited.initial.value,
@@ -175,7 +175,7 @@ def refusal_of(response: Response | None) -> str:
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 
 
-UNDER_WAY: dict[str, FlowRecord] = {}
+RUNNING_RECORDS: dict[str, FlowRecord] = {}
 """Exchanges under way, by their flows' ids. A script loaded anew finishes what it had begun."""
 
 

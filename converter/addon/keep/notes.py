@@ -19,7 +19,7 @@ _UNREADABLE = "what the addon noted of the flow cannot be read"
 
 type Cuts = Sequence[tuple[int, float]]
 """Each chunk's length, and the seconds after which it came."""
-type Noted = tuple[Cuts, str, Mapping[str, object], Found]
+type Noted = tuple[Cuts, str, Mapping[str, object], NotedFacts]
 """A reply's chunks, why it broke off, the options in force, and what was found out before."""
 
 
@@ -28,7 +28,7 @@ class NotesError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NotedFacts:
     """Facts that the addon had found out about the server and the reply's beginning."""
 
     server: str = "generic"
@@ -54,14 +54,14 @@ def read_notes(text: object) -> Noted:
         raise NotesError("the server's own bytes were let go, to keep memory bounded")
     try:
         cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
-        return cuts, str(noted["ended"]), dict(noted["options"]), _found(noted)
+        return cuts, str(noted["ended"]), dict(noted["options"]), _read_facts(noted)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise NotesError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
 
 
-def _found(noted: Mapping[str, Any]) -> Found:
+def _read_facts(noted: Mapping[str, Any]) -> NotedFacts:
     counted = noted["counted"]
-    return Found(
+    return NotedFacts(
         by_name(str(noted["server"])).name,
         bool(noted["parses"]),
         InitialState(noted["begins"]).value,
@@ -81,13 +81,13 @@ def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> 
 
     In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
     """
-    cuts, ended, options, found = noted
+    cuts, ended, options, facts = noted
     values = {
         "version": VERSION,
         "chunks": cuts,
         "ended": ended,
         "options": dict(options),
-        **asdict(found),
+        **asdict(facts),
         **more,
         "summary": summary,
     }

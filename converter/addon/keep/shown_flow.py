@@ -9,7 +9,7 @@ from mitmproxy.http import HTTPFlow, Request, Response
 from converter.addon.exchange import settings
 from converter.addon.exchange.settings import Settings
 from converter.addon.http_messages import content_of, model_of
-from converter.addon.keep.flow_record import UNDER_WAY, notes_of, summary_of
+from converter.addon.keep.flow_record import RUNNING_RECORDS, notes_of, summary_of
 from converter.addon.keep.notes import LET_GO
 from converter.addon.mitmproxy_internals import state_before
 from converter.addon.transcript import reply, request
@@ -21,7 +21,7 @@ from converter.core.reading.reading import Expected
 
 def sent_of(flow: Flow | None) -> Request | None:
     """Return what the server got, where the client asked something else, as far as it is kept."""
-    if flow and (running := UNDER_WAY.get(flow.id)):
+    if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
     state = state_before(flow).get("request")
     return Request.from_state({**state}) if state else None  # it consumes what it gets
@@ -72,7 +72,7 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     chosen, _ = reading_of(flow, of_server=True)
     question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
     turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
-    return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
+    return replace(answer, turns=turns, settings=question.settings, rest=rest), facts_of(flow)
 
 
 def answer_of(flow: HTTPFlow) -> Transcript:

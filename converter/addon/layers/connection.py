@@ -26,7 +26,7 @@ from converter.addon.layers.guard import (
 )
 from converter.addon.layers.mends.http1_server import take_over
 from converter.addon.layers.promises import StreamLayer, Tick
-from converter.addon.log_lines import write_heard
+from converter.addon.log_lines import log_if_read
 
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
@@ -249,7 +249,7 @@ class ReplyLayer(HttpLayer):
                 yield from self.event_to_child(stream, event)
 
 
-def put_in_place(
+def replace_layer(
     nextlayer: NextLayer, listener: Listener, handler: Any = None
 ) -> ReplyLayer | None:
     """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
@@ -260,7 +260,7 @@ def put_in_place(
     layers.remove(theirs)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if handler and not SPEED.lacks:
-        write_heard(handler)
+        log_if_read(handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours
     else:

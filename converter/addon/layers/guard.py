@@ -83,7 +83,9 @@ class GuardedPart:
 
     def look(self) -> list[str]:
         """Return what this mitmproxy lacks for the part: nothing, in the versions named above."""
-        return [path for path, given in self.built_upon.items() if not _is_there(path, given)]
+        return [
+            path for path, parameters in self.built_upon.items() if not _is_there(path, parameters)
+        ]
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ class HookTable:
 
     def __init__(self) -> None:
         self._addons: list[object] = []
-        self._found: dict[str, list[Addon]] = {}
+        self._rows: dict[str, list[Addon]] = {}
         self._names: dict[str, list[str]] = {}
 
     def of(self, name: str) -> list[Addon]:
@@ -42,11 +42,11 @@ class HookTable:
         addons = ctx.master.addons
         current = list(addons.lookup.values())
         if current != self._addons:
-            self._addons, self._found = current, {}
-        if name not in self._found:
+            self._addons, self._rows = current, {}
+        if name not in self._rows:
             rows = ((addon, _functions(addon, name)) for addon in addons.chain)
-            self._found[name] = [row for row in rows if row[1]]
-        return self._found[name]
+            self._rows[name] = [row for row in rows if row[1]]
+        return self._rows[name]
 
     async def handle_lifecycle(self, event: Hook) -> None:
         """Call a hook of the addons that have it, and tell those who show flows of its flow."""
@@ -87,8 +87,8 @@ class HookTable:
 
 def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
     """Return the functions with a hook's name in an addon and the addons within it."""
-    found = ((one, getattr(one, name, None)) for one in traverse([addon]))
-    hooks = [(one, hook) for one, hook in found if hook and not isinstance(hook, ModuleType)]
+    members = ((one, getattr(one, name, None)) for one in traverse([addon]))
+    hooks = [(one, hook) for one, hook in members if hook and not isinstance(hook, ModuleType)]
     return [hook if callable(hook) else partial(_refuse, name, one) for one, hook in hooks]
 
 
@@ -101,7 +101,7 @@ TABLE = HookTable()
 """Of the one mitmproxy that runs in this process."""
 
 
-def put_in_place(addons: AddonManager) -> None:
+def install(addons: AddonManager) -> None:
     """Have an addon manager go by the table."""
     if not SPEED.lacks:
         addons.handle_lifecycle = TABLE.handle_lifecycle  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from converter.addon.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
     from converter.addon.layers import hook_table
-    from converter.addon.layers.connection import LIVE, Quit, put_in_place
+    from converter.addon.layers.connection import LIVE, Quit, replace_layer
     from converter.addon.layers.turns import give_turns
 
 MOST_NAMED = 3
@@ -48,7 +48,7 @@ class OwnLayers:
                 )
         if PROMISES.lacks:
             return
-        hook_table.put_in_place(ctx.master.addons)
+        hook_table.install(ctx.master.addons)
         for layer in LIVE:
             layer.listener = self._listener
 
@@ -85,7 +85,7 @@ class OwnLayers:
             mitmproxy_internals.choose_layer(nextlayer)
             handlers = mitmproxy_internals.connection_handlers()
             handler = handlers.get(nextlayer.context.client.id)
-            ours = put_in_place(nextlayer, self._listener, handler)
+            ours = replace_layer(nextlayer, self._listener, handler)
             if ours and handler:
                 give_turns(ours, handler)
 

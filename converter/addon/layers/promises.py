@@ -183,8 +183,8 @@ class StreamLayer(HttpStream):
         if ours:
             yield from ours.leave()
         else:
-            words, code = "the addon leaves the reply", ErrorCode.CANCEL
-            yield SendHttp(RequestProtocolError(self.stream_id, words, code), server)
+            reason, code = "the addon leaves the reply", ErrorCode.CANCEL
+            yield SendHttp(RequestProtocolError(self.stream_id, reason, code), server)
         if again:
             yield from self._ask_again(again)
         else:
@@ -196,9 +196,9 @@ class StreamLayer(HttpStream):
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
         first, self.flow.request = self.flow.request, request
-        made = yield from self.make_server_connection()
+        connected = yield from self.make_server_connection()
         self.flow.request = first
-        if made:
+        if connected:
             server, body = self.context.server, request.raw_content or b""
             yield SendHttp(RequestHeaders(self.stream_id, request, end_stream=False), server)
             yield SendHttp(RequestData(self.stream_id, body), server)

@@ -37,10 +37,10 @@ async def remembering[Result](
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
         return await aside(size + memory.size, work, worker)
-    asked = _ASKING.submit(work)
-    if not await _ended(memory, asked):
+    answer = _ASKING.submit(work)
+    if not await _ended(memory, answer):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")
-    return asked.result()
+    return answer.result()
 
 
 async def written(memory: Memory | None) -> BaseException | None:
@@ -54,7 +54,7 @@ async def written(memory: Memory | None) -> BaseException | None:
     return next(filter(None, (write.exception() for write in writes)), None)
 
 
-class UnsaidWords:
+class PendingPieces:
     """The rest of a reply that is kept elsewhere. The client gets the rest when it is kept, because
     it may refer to the reply as soon as it has read it. `memory`: keeps the reply.
     """
@@ -80,7 +80,7 @@ class UnsaidWords:
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces
 
-    async def may_be_said(self) -> None:
+    async def until_written(self) -> None:
         """Wait until all is written that the reply keeps, or has taken too long."""
         await written(self._memory)
 
@@ -112,8 +112,8 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
 @cache
 def tell_of_another_type(expected: str) -> None:
     """Say that a store has an entry of another type than the addon keeps, which is passed over."""
-    words = "an entry is passed over (said once): expected %s, got another type"
-    _log.warning(f"think: the memory: {words}", expected)
+    message = "an entry is passed over (said once): expected %s, got another type"
+    _log.warning(f"think: the memory: {message}", expected)
 
 
 def named(key: bytes) -> str:

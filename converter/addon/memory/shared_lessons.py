@@ -78,11 +78,11 @@ class SharedLessons:
             await asyncio.wait({look.task}, timeout=look.until - now)
 
     async def _look(self, store: Store, upstream: Upstream) -> None:
-        def found() -> Lessons:
+        def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
         with suppress(AwayError):  # then who wants to know asks the server
-            self._servers.take(upstream, await remembering(Memory(store=store), 0, found))
+            self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
         """Begin to tell others what is new of a server; nothing waits for it."""

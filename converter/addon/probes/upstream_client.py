@@ -78,7 +78,7 @@ class UpstreamClient:
         self.lessons = SharedLessons(servers)
         self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
-        self._asked_again: Bounded[Upstream, float] = Bounded()
+        self._probed_again: Bounded[Upstream, float] = Bounded()
         self._listed: Bounded[Upstream, tuple[list[dict[str, object]], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
         self._met: Bounded[Upstream, None] = Bounded()
@@ -90,9 +90,9 @@ class UpstreamClient:
         ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
         if server := self.servers.server(upstream):
             now = time.monotonic()
-            asked = self._asked_again.get(upstream, -math.inf)
-            if self.servers.is_due(upstream, TERM, REST) and asked + REST <= now:
-                self._asked_again[upstream] = now
+            probed = self._probed_again.get(upstream, -math.inf)
+            if self.servers.is_due(upstream, TERM, REST) and probed + REST <= now:
+                self._probed_again[upstream] = now
                 ask()
             return server
         return await self._unless_silent(upstream, ask) or GENERIC
@@ -220,7 +220,7 @@ class UpstreamClient:
         """Return the server's words on a model, for who looks at it; a server that takes its time
         says nothing of it to others.
         """
-        told = dict[str, object]()
+        replies = dict[str, object]()
         if upstream not in self._met or not upstream.direct:
             return ModelFacts()
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -228,8 +228,8 @@ class UpstreamClient:
                 server = server or await self.recognise(upstream, headers)
                 for path in filter(None, (_MODELS, TOLD_BESIDE.get(server.name))):
                     reply = await fetch(upstream, headers, ProbeRequest(path))
-                    told[path] = reply.value()
-        return read(told, model)
+                    replies[path] = reply.value()
+        return read(replies, model)
 
     def _once[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
@@ -264,10 +264,10 @@ class UpstreamClient:
             return self.servers.server(upstream)
         probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
         replies = await asyncio.gather(*probes)
-        heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
-        server = recognise(heard)
+        by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
+        server = recognise(by_path)
         if server:  # a NIM that loads is silent, and lists vLLM's models
-            self.servers.recognised(upstream, server, is_certain(server, heard))
+            self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)
         return server

@@ -29,8 +29,8 @@ _LINK = re.compile(
 _PARAMETERS = re.compile(r";[^/]*")
 
 
-def _names(words: str) -> list[str]:
-    return words.split()
+def _names(text: str) -> list[str]:
+    return text.split()
 
 
 def is_kept(name: str, value: str | None) -> bool:

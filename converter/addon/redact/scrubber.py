@@ -100,7 +100,7 @@ class Scrubber:
         """Return a text that stands by itself, replaced."""
         return self.renamed(self.hidden(text))
 
-    def words(self, text: str) -> str:
+    def error_text(self, text: str) -> str:
         """Return mitmproxy's words of an error, in which every address is one of this machine."""
         return _ADDRESS.sub(_HOST, self.text(text))
 

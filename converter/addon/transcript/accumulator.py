@@ -15,8 +15,8 @@ from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """A number or more for each token, because nobody reads them, and a reply has thousands."""
-_TOLD_INNER = ("role", "content", "refusal")
-_TOLD_PARTS = ("text", "thinking")
+_SHOWN_INNER = ("role", "content", "refusal")
+_SHOWN_PARTS = ("text", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Accumulator:
     def __init__(self, choice: int = 0) -> None:
         self._choice = choice
         self._blocks = GrowingBlocks[Part]()
-        self._untold: list[GrowingCall] = []
+        self._open_calls: list[GrowingCall] = []
         self._fields = FieldAccumulator()
         self.finish = ""
         self.stop_sequence: str | None = None
@@ -75,16 +75,21 @@ class Accumulator:
 
     def feed(self, event: events.Event) -> list[News]:
         """Return the news of the event."""
-        complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
+        complete = (
+            self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
+        )
         read = _READERS.get(type(event))  # none of an event that has no place in a choice
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
         """Return the parts that have not been told: calls, and the server's own fields."""
-        return [*self._told_calls(), *(News(part, self._choice) for part in self._fields.parts())]
+        return [
+            *self._complete_calls(),
+            *(News(part, self._choice) for part in self._fields.parts()),
+        ]
 
-    def _told_calls(self) -> list[News]:
-        calls, self._untold = self._untold, []
+    def _complete_calls(self) -> list[News]:
+        calls, self._open_calls = self._open_calls, []
         return [News(call.block(), self._choice) for call in calls]
 
     def _text(self, event: events.Text) -> list[News]:
@@ -104,7 +109,7 @@ class Accumulator:
         own = event.own.fields if event.own else {}
         field = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((field, event.index), event.id)
-        self._untold += [call] if begins else []
+        self._open_calls += [call] if begins else []
         call.add(event.name, event.arguments, event)
         return []
 
@@ -128,14 +133,14 @@ class Accumulator:
         beside = {
             name: value
             for name, value in event.inner.items()
-            if name not in (*_TOLD_INNER, *event.told)
+            if name not in (*_SHOWN_INNER, *event.told)
         }
         for name, value in [*beside.items(), *event.outer.items()]:
             if name not in _NUMBERS and is_said(value):
                 self._fields.add(name, value)
         content = event.inner.get("content")
         parts = content if isinstance(content, list) else []
-        untold = [part for part in parts if part.get("type") not in _TOLD_PARTS]
+        untold = [part for part in parts if part.get("type") not in _SHOWN_PARTS]
         return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
     def _block(self, event: events.Block) -> list[News]:
@@ -161,7 +166,7 @@ class Accumulator:
         call = self._blocks.begin_call(("tool_calls", index if isinstance(index, int) else 0))
         call.id, call.name = part.id, part.name
         call.pieces.append("" if part.arguments == "{}" else part.arguments)
-        self._untold.append(call)
+        self._open_calls.append(call)
         return []
 
 

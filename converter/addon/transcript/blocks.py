@@ -51,19 +51,19 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     any.
     """
     turns: list[tuple[str, list[Part]]] = []
-    for said in message_walk.walk(messages):
-        parts = _split(said, split)
-        if turns and said.speaker in message_walk.JOINED and turns[-1][0] == said.speaker:
+    for item in message_walk.walk(messages):
+        parts = _split(item, split)
+        if turns and item.speaker in message_walk.JOINED and turns[-1][0] == item.speaker:
             turns[-1][1].extend(parts)
         else:
-            turns.append((said.speaker, parts))
+            turns.append((item.speaker, parts))
     return [ShownTurn(role, tuple(parts)) for role, parts in turns]
 
 
-def _split(said: WalkedItem, split: Split) -> list[Part]:
-    parts = _parts(said.pieces)
+def _split(item: WalkedItem, split: Split) -> list[Part]:
+    parts = _parts(item.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
-    if native or not said.whole or said.speaker not in message_walk.THINKERS:
+    if native or not item.whole or item.speaker not in message_walk.THINKERS:
         return parts
     return [
         shown

@@ -82,17 +82,17 @@ def read(
     for part in parts:
         kinds[part.kind] += part.tokens
     unused = sum(part.tokens for part in parts if part.name.endswith(_UNCALLED))
-    told, rest = parts[:MOST], parts[MOST:]
+    shown, rest = parts[:MOST], parts[MOST:]
     if rest:
         smaller = f"{len(rest):,} smaller parts"
-        told.append(ContextPart("other", smaller, sum(part.tokens for part in rest)))
+        shown.append(ContextPart("other", smaller, sum(part.tokens for part in rest)))
     if pieces:
         note = f"{len(pieces):,} tokens: each part counted by the server."
     elif counted:
         note = f"{counted:,} tokens, counted by the server; shares estimated by length."
     else:
         note = f"About {kinds.total():,} tokens: estimated by length, the server told no count."
-    return {"note": note, "unused": unused, "kinds": list(kinds.items()), "parts": told}
+    return {"note": note, "unused": unused, "kinds": list(kinds.items()), "parts": shown}
 
 
 def _counted(
@@ -123,26 +123,26 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
         yield ContextPart(row.kind, row.name, end - begin)
 
 
-def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
+def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
     """Return each part, in the request's order."""
     fields = body if isinstance(body, dict) else {}
     calls = {
         part.id: part.name
-        for turn in asked.turns
+        for turn in request_shown.turns
         for part in turn.parts
         if isinstance(part, ToolUse)
     }
     yield from _tools(fields, {*calls.values(), *called})
     if isinstance(prompt := fields.get("prompt"), str):
         yield _Row("turn", "prompt", _length(prompt), (prompt,))
-    for number, turn in enumerate(asked.turns, 1):
+    for number, turn in enumerate(request_shown.turns, 1):
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in SYSTEM else kind
                 picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
-                length = sum(map(_length, _said(part))) or picture
+                length = sum(map(_length, _strings(part))) or picture
                 yield _Row(kind, _name(part, number, turn.role, calls), length, _in_any_case(part))
-    for text in asked.rest:
+    for text in request_shown.rest:
         yield _Row("turn", "unread", _length(text), (text,))
 
 
@@ -150,8 +150,8 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
     for tools in (fields.get("tools"), fields.get("functions")):
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
-            told = name if name in called else f"{name}{_UNCALLED}"
-            yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *strings_of(tool)))
+            label = name if name in called else f"{name}{_UNCALLED}"
+            yield _Row(_TOOL, label, len(json_text.write(tool)), (name, *strings_of(tool)))
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
@@ -164,7 +164,7 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
     return f"{number} {tool}"
 
 
-def _said(part: Part) -> Strings:
+def _strings(part: Part) -> Strings:
     if isinstance(part, ToolUse):
         return part.name, part.arguments
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
@@ -177,7 +177,7 @@ def _in_any_case(part: Part) -> Strings:
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
         return part.name, *(strings_of(arguments) if arguments else (part.arguments,))
-    return _said(part)
+    return _strings(part)
 
 
 def _length(text: str) -> int:
@@ -209,17 +209,17 @@ def tokens_of(
 def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
     """Return where each part stands: first the longest words of each, then all that it says."""
     longest = [max(strings, key=len, default="") for strings in parts]
-    found, spans = list[int](), dict[int, _Span]()
+    placed, spans = list[int](), dict[int, _Span]()
     for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
-        after = bisect(found, part)
-        low = spans[found[after - 1]][1] if after else 0
-        high = spans[found[after]][0] if after < len(found) else len(prompt)
+        after = bisect(placed, part)
+        low = spans[placed[after - 1]][1] if after else 0
+        high = spans[placed[after]][0] if after < len(placed) else len(prompt)
         if span := _find(prompt.find, longest[part], low, high):
             spans[part] = span
-            insort(found, part)
-    ends = [spans[part][0] for part in found[1:]] + [len(prompt)]
+            insort(placed, part)
+    ends = [spans[part][0] for part in placed[1:]] + [len(prompt)]
     low = 0
-    for part, high in zip(found, ends, strict=False):
+    for part, high in zip(placed, ends, strict=False):
         spans[part] = _whole(prompt, parts[part], longest[part], spans[part], (low, high))
         low = spans[part][1]
     return [spans.get(part) for part in range(len(parts))]

@@ -34,7 +34,7 @@ client.
 """
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
-_TOLD_TYPES = ("text", "thinking")
+_SHOWN_TYPES = ("text", "thinking")
 
 
 class ReplyReader:
@@ -76,7 +76,7 @@ class ReplyReader:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
         if self._reader:
-            return self._said(self._reader.cutter.feed(chunk))
+            return self._read_frames(self._reader.cutter.feed(chunk))
         if self.recogniser.feed(chunk, self.content_type):
             return self._begin()
         return []
@@ -88,7 +88,7 @@ class ReplyReader:
             self.recogniser.feed(b"", self.content_type, last=True)
             news = self._begin()
         assert self._reader
-        news += self._said(self._reader.cutter.close())
+        news += self._read_frames(self._reader.cutter.close())
         news += [new for event in self._stages.close() for new in self._take(event)]
         self.summary.close(self._at)
         return news + [new for choice in self._choices.values() for new in choice.close()]
@@ -120,9 +120,9 @@ class ReplyReader:
         reading = reading_of(self._settings, self._expected, whole)
         self._reader = FrameReader(dialect, form, self._settings.map)
         self._stages = Stages(STAGES, reading)
-        return self._said(self._reader.cutter.feed(self.recogniser.take()))
+        return self._read_frames(self._reader.cutter.feed(self.recogniser.take()))
 
-    def _said(self, frames: Iterable[Frame]) -> list[News]:
+    def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
         # a stream's frames have some letters each, and all machines cost by the event
         runs = joined(events, fields=True)
@@ -213,7 +213,7 @@ def _shown(raw: bytes) -> str:
 def _is_odd(block: dict[str, object]) -> bool:
     kind = block.get("type")
     value = block.get(str(kind))
-    return kind in _TOLD_TYPES and is_said(value) and not isinstance(value, str)
+    return kind in _SHOWN_TYPES and is_said(value) and not isinstance(value, str)
 
 
 def _says_something(data: bytes) -> bool:

@@ -20,7 +20,7 @@ from converter.core.wire import json_text
 
 _DEFAULTS = settings.read()
 _TOOLS = ("tools", "functions")
-_TOLD_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
+_SHOWN_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
 _LONGEST_SETTING = 200
 """Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
 the turns.
@@ -44,18 +44,18 @@ def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Tra
     systems = [body[name] for name in SYSTEM_FIELDS if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
-    asked_for, long = _asked(body)
+    short, long = _settings(body)
     turns += [ShownTurn("settings", tuple(long))] if long else []
-    return Transcript(tuple(turns), asked_for)
+    return Transcript(tuple(turns), short)
 
 
-def _asked(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
+def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
     # the model first, tools last; the rest stays in the client's order
     order = {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}
-    fields = (name for name in body if name not in _TOLD_AS_TURNS)
+    fields = (name for name in body if name not in _SHOWN_AS_TURNS)
     for name in sorted(fields, key=lambda name: order.get(name, 3)):
         value = body[name]
         names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()

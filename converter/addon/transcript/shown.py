@@ -34,7 +34,7 @@ _LARGEST_PICTURE = 8_000_000
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
     """Return all of a request or reply. `more`: facts known from elsewhere, a reply's times."""
     return {
-        "asked": [[name, in_words.of(value)] for name, value in shown.asked.items()],
+        "asked": [[name, in_words.of(value)] for name, value in shown.settings.items()],
         "turns": [turn(each) for each in shown.turns],
         "facts": facts(shown, more),
         "beside": [part(field) for field in shown.beside],

@@ -106,7 +106,9 @@ class TerminalWriter:
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
     """Return a transcript whole. `more`: facts known from elsewhere, a reply's times."""
     writer = TerminalWriter(colour)
-    out = [writer.settings((name, in_words.of(value)) for name, value in transcript.asked.items())]
+    out = [
+        writer.settings((name, in_words.of(value)) for name, value in transcript.settings.items())
+    ]
     for turn in transcript.turns:
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(News, turn.parts)))
@@ -123,12 +125,12 @@ def _indented(text: str) -> str:
 
 def _lines(part: Part) -> list[_Styled]:
     """Return a part that is shown at once, in lines, each with its style."""
-    told = shown.part(part)
-    kind, text, name = told["kind"], told["text"], told.get("name", "")
+    values = shown.part(part)
+    kind, text, name = values["kind"], values["text"], values.get("name", "")
     match kind:
         case "call" | "result":
-            failed = told.get("failed")
-            about = "→" if kind == "call" else "←", "failed" if failed else "", name, told["id"]
+            failed = values.get("failed")
+            about = "→" if kind == "call" else "←", "failed" if failed else "", name, values["id"]
             head = one_line(" ".join(filter(None, about)))
             return [(head, RED if failed else CYAN), (_indented(text), PLAIN)]
         case "media":

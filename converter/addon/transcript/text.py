@@ -40,9 +40,9 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more
     than its own.
     """
-    asked = ((name, in_words.of(value)) for name, value in transcript.asked.items())
+    settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
-    parts = [_mapping(asked), *map(_turn, transcript.turns)]
+    parts = [_mapping(settings), *map(_turn, transcript.turns)]
     parts += [facts + "".join(map(_part, transcript.beside))]
     parts += [_scalar("rest", visible(shown.part(Raw(rest))["text"])) for rest in transcript.rest]
     return "\n".join(filter(None, parts))
@@ -100,20 +100,20 @@ def _part(part: Part) -> str:
         rows = "".join(_part(Field(name, value)) for name, value in arguments.items())
         note = _note(shown.of_call(part))
         return f"{_key(_joined('call', part.name))}:{note}\n{_prefixed(rows, _BLOCK)}"
-    told = shown.part(part)
-    kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
+    values = shown.part(part)
+    kind, text, name = values["kind"], visible(without_data(values["text"])), values.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []
         barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
-        return f"thinking:{_note(told['note'])}\n" + "".join(barred)
+        return f"thinking:{_note(values['note'])}\n" + "".join(barred)
     if kind == "media":
         name, _, text = text.partition(" ")
     if kind == "media" or (kind == "field" and "\n" not in text and len(text) <= _LONGEST_ROW):
         return _mapping([(name, text)])
     if kind in ("field", "text"):
-        return _scalar(name or told.get("note") or kind, text)
-    label = "failed" if told.get("failed") else "unread" if kind == "raw" else kind
-    return _scalar(_joined(label, name, told.get("id", "")), text)
+        return _scalar(name or values.get("note") or kind, text)
+    label = "failed" if values.get("failed") else "unread" if kind == "raw" else kind
+    return _scalar(_joined(label, name, values.get("id", "")), text)
 
 
 def _joined(*parts: str) -> str:

@@ -75,14 +75,14 @@ class ShownTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of
+    """A request (`settings`: its model and settings) or a reply (`facts`: how it ended), and what of
     it could not be read (`rest`).
 
     `beside`: fields about a reply that are none of it, a server's timings.
     """
 
     turns: tuple[ShownTurn, ...] = ()
-    asked: Facts = field(default_factory=dict)
+    settings: Facts = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
     rest: tuple[str, ...] = ()
     beside: tuple[Field, ...] = ()

@@ -10,7 +10,7 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.http_messages import content_of
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.core.model.housekeeping import wish_of
 from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
@@ -83,7 +83,7 @@ class Listed:
     async def refresh(self) -> None:
         """Make the rows anew that may have changed, some at a time."""
         async with self._lock:
-            self._stale |= {name: None for name in UNDER_WAY if name in self.rows}
+            self._stale |= {name: None for name in RUNNING_RECORDS if name in self.rows}
             begun = time.perf_counter()
             while self._stale:
                 self._stale |= self._coming
@@ -101,7 +101,7 @@ class Listed:
                 each.pop(name, None)
             return
         before = self.rows.get(name)
-        row = rows.row(listed, UNDER_WAY.get(name), before)
+        row = rows.row(listed, RUNNING_RECORDS.get(name), before)
         row |= self._session(listed, str(row["client"]))
         if before != row:
             self.rows[name] = row
@@ -134,8 +134,8 @@ class Listed:
         """Return the client's request. A flow under way shows the one that the server gets, maybe
         of another dialect.
         """
-        running = UNDER_WAY.get(flow.id)
-        return running.sides.asked or flow.request if running else flow.request
+        running = RUNNING_RECORDS.get(flow.id)
+        return running.sides.client_request or flow.request if running else flow.request
 
     def _created(self, name: str) -> float:
         """Return when an exchange began: a session grows in this order."""

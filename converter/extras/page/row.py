@@ -68,7 +68,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     under way.
     """
     noted = notes_of(flow) if running is None else {}
-    facts = running.told if running else facts_of(flow)
+    facts = running.reply_summary if running else facts_of(flow)
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),

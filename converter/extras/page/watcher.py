@@ -16,7 +16,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.http_messages import content_of
 from converter.addon.keep.both_sides import BothSides
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.shown import Values, said
@@ -116,7 +116,7 @@ class Watcher:
         row = self.listed.rows.get(chosen.name)
         if row is chosen.row:
             return None
-        running = UNDER_WAY.get(chosen.name)
+        running = RUNNING_RECORDS.get(chosen.name)
         chosen.row = row
         whole = await asyncio.to_thread(conversation, flow, running is not None)
         if running is None:
@@ -127,7 +127,7 @@ class Watcher:
     async def _followed(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
-        if UNDER_WAY.get(chosen.name) is follower.record:
+        if RUNNING_RECORDS.get(chosen.name) is follower.record:
             news = await _read(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
@@ -146,7 +146,7 @@ class Watcher:
         if view is None or flow is None:
             return None
         note = ""
-        if running := UNDER_WAY.get(view.name):
+        if running := RUNNING_RECORDS.get(view.name):
             total = len(running.sides.lengths)
             begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
             steps: Sequence[WireStep] = steps_of_running(running.sides, begin)[:WINDOW]

@@ -10,7 +10,7 @@ from converter.addon.exchange.exchange import Answer, Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.files import FileError
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.addon.servers.profiles import Server, by_name
 from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
@@ -102,7 +102,7 @@ class Recording:
     chunks: tuple[Chunk, ...]
     got: Answered
     options: Mapping[str, object] = field(default_factory=dict)
-    found: Found = field(default_factory=Found)
+    found: NotedFacts = field(default_factory=NotedFacts)
     ended: str = ""
     hosts: frozenset[str] = frozenset()
     flow: str = field(default="", compare=False)

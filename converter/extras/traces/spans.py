@@ -86,7 +86,7 @@ def trace(
     tracer: Tracer, record: FlowRecord, outcome: str, words: TracedWords | None = None
 ) -> None:
     """Make the span of an exchange that is over. `words`: those that it tells."""
-    told, began = record.told, record.flow.request.timestamp_start
+    told, began = record.reply_summary, record.flow.request.timestamp_start
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}
     attributes = {

@@ -72,7 +72,7 @@ class Traces(Watcher):
         """Make the span of a reply that is over."""
         words = self._told.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
-            self._sender.take(seen, outcome_of(seen.flow, seen.told), words)
+            self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), words)
 
     def done(self) -> None:
         """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or

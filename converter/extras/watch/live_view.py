@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
 
-from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.mitmproxy_internals import flow_list, somebody_looks
 from converter.addon.transcript.turns import Transcript
@@ -53,13 +53,13 @@ class Running:
         """Tell whether the last byte has come, or too many, or the reply broke off."""
         record, rewriter = self.record, self.record.rewriter
         # a script that is unloaded and not loaded anew takes nothing from the exchanges under way
-        ended = UNDER_WAY.get(record.flow.id) is not record or not record.flow.live
+        ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
         return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
     @property
     def facts(self) -> dict[str, object]:
         """The facts known of the reply so far."""
-        summary = self.record.told
+        summary = self.record.reply_summary
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:

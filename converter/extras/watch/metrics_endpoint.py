@@ -17,7 +17,7 @@ from typing import Any
 from mitmproxy import exceptions
 
 from converter.addon.addresses import is_loopback
-from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
 from converter.addon.files import FileError, write_whole
@@ -39,7 +39,7 @@ class MetricsEndpoint(Watcher):
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen, self._spans = chosen, spans
         self._made: Any = None
-        self._target: MetricsPlace | None = None
+        self._target: MetricsTarget | None = None
         self._hosts: tuple[str, ...] = ()
         self._runs = False
         self._server: Any = None
@@ -63,7 +63,7 @@ class MetricsEndpoint(Watcher):
         except ValueError as error:
             _log.error("think: %s", error)
 
-    def open(self, target: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
+    def open(self, target: MetricsTarget | None, hosts: tuple[str, ...] = ()) -> None:
         """Move to another port or file, or to none. Raises ValueError when it cannot be had.
 
         `hosts`: names of web pages that may read the counts, beside local ones.
@@ -113,7 +113,7 @@ class MetricsEndpoint(Watcher):
         return not (is_loopback(request.remote_ip) and foreign_page(host, None, self._hosts))
 
 
-def _listen(target: MetricsPlace) -> socket.socket:
+def _listen(target: MetricsTarget) -> socket.socket:
     family = socket.AF_INET6 if ":" in target.host else socket.AF_INET
     try:
         return socket.create_server((target.host, target.port), family=family)

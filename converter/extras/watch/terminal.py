@@ -21,7 +21,7 @@ from typing import TextIO
 from mitmproxy import ctx
 
 from converter.addon.keep.flow_record import FlowRecord, client_left
-from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
+from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_logged, path_of
 from converter.addon.mitmproxy_internals import value_of
 from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.terminal import TerminalWriter
@@ -94,7 +94,7 @@ class Terminal(Watcher):
         if self._printer:
             self._printer.end(seen.flow.id)
             self._make_room()  # mitmdump prints a line of its own after ours
-        if seen.exchange.endpoint.is_chat and is_heard(logging.INFO):
+        if seen.exchange.endpoint.is_chat and is_logged(logging.INFO):
             _log.info("reply: %s", reply_line(seen))
 
     def done(self) -> None:
@@ -279,7 +279,7 @@ def reply_line(record: FlowRecord) -> str:
     """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
     byte 0.2 s, whole 4 s · stop`.
     """
-    flow, summary = record.flow, record.told
+    flow, summary = record.flow, record.reply_summary
     model = str(summary.get("model") or record.model)
     thoughts = in_words(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from converter.addon.exchange import option_readers as readers
-from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.exchange.option_readers import MetricsTarget
 
 
 def test_a_path_may_be_new_in_a_folder_that_is_there(tmp_path: Path) -> None:
@@ -52,21 +52,21 @@ def test_all_else_is_no_ping(written: str) -> None:
 
 PLACES = {
     "": None,
-    "9100": MetricsPlace("127.0.0.1", 9100),
-    ":9100": MetricsPlace("127.0.0.1", 9100),
-    "0.0.0.0:9100": MetricsPlace("0.0.0.0", 9100),
-    "[::1]:9100": MetricsPlace("::1", 9100),
+    "9100": MetricsTarget("127.0.0.1", 9100),
+    ":9100": MetricsTarget("127.0.0.1", 9100),
+    "0.0.0.0:9100": MetricsTarget("0.0.0.0", 9100),
+    "[::1]:9100": MetricsTarget("::1", 9100),
 }
 
 
 @pytest.mark.parametrize(("written", "place"), PLACES.items(), ids=list(PLACES))
-def test_metrics_are_at_an_address(written: str, place: MetricsPlace | None) -> None:
+def test_metrics_are_at_an_address(written: str, place: MetricsTarget | None) -> None:
     assert readers.read_metrics(written) == place
 
 
 def test_metrics_are_in_a_file(tmp_path: Path) -> None:
     file = str(tmp_path / "metrics.prom")
-    assert readers.read_metrics(file) == MetricsPlace(file=file)
+    assert readers.read_metrics(file) == MetricsTarget(file=file)
 
 
 @pytest.mark.parametrize("port", ["0", "65536"])

@@ -100,7 +100,11 @@ def test_a_field_of_another_dialect_hides_nothing() -> None:
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
     served = note(CHAT, json.dumps(ASKED).encode()).served_as("local")
-    assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")
+    assert (served.body["model"], served.called, served.requested_model) == (
+        "local",
+        "small",
+        "small",
+    )
 
 
 @pytest.mark.parametrize(

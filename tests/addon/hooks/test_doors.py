@@ -16,7 +16,7 @@ from converter.addon.hooks.doors import (
     withhold_headers,
     withhold_keys,
 )
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.core.dialects.table import ANTHROPIC
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
 from tests.support.rows import rows_of
@@ -153,7 +153,7 @@ def test_the_addon_refuses_before_anything_else() -> None:
         flow = ask(addon, local(**FOREIGN))
         assert flow.response
         assert flow.response.status_code == 403
-        assert flow.id not in UNDER_WAY
+        assert flow.id not in RUNNING_RECORDS
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/unknown"])

@@ -16,7 +16,7 @@ from mitmproxy.net import encoding
 
 from converter.addon import http_messages
 from converter.addon.hooks.tap import Tap
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.servers.profiles import by_name
 from converter.core.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
@@ -48,7 +48,7 @@ def test_what_was_said_goes_with_its_exchange_and_not_when_garbage_is_collected(
     asked = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
     with running() as (addon, _):
         flow = ask(addon, request(path, asked))
-        record = weakref.ref(UNDER_WAY[flow.id])
+        record = weakref.ref(RUNNING_RECORDS[flow.id])
         gc.disable()
         try:
             assert answer(addon, flow, response(EVENT_STREAM), STREAM)
@@ -167,7 +167,7 @@ def test_a_remedy_reaches_client_log_and_comment(
 def test_a_server_that_has_gone_is_asked_again_what_it_is(words: str, is_due: bool) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
-        known, record = addon._replies._servers, UNDER_WAY[flow.id]
+        known, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
         upstream = http_messages.upstream(flow, record.exchange)
         known.recognised(upstream, by_name("vllm"))
         flow.error = Error(words)

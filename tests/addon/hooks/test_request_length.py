@@ -9,7 +9,7 @@ from types import FrameType
 
 import converter
 from converter.addon.hooks.request_steps import RequestSteps
-from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from tests.support.addon_flows import begin, running, streaming, wait
 
 type Profile = Callable[[FrameType, str, object], None]
@@ -34,7 +34,7 @@ def passed() -> list[tuple[str, str]]:
         for counts in (False, True):  # what is found out once is known the second time
             flow = streaming()
             begin(addon, flow)
-            record = UNDER_WAY.pop(flow.id)
+            record = RUNNING_RECORDS.pop(flow.id)
             wait(_taken(addon._requests, record, note if counts else None))
     return calls
 

@@ -14,8 +14,8 @@ from mitmproxy.http import Response
 from converter.addon.aside import AT_ONCE, BODIES
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
-from converter.addon.hooks.request_steps import STEPS, Asked, Step
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.hooks.request_steps import STEPS, PendingRequest, Step
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED
@@ -456,7 +456,7 @@ def test_an_exchange_takes_the_steps_of_its_kind(
     taken = []
 
     def noted(step: Step) -> Step:
-        async def take(asked: Asked) -> Response | None:
+        async def take(asked: PendingRequest) -> Response | None:
             taken.append(step)
             return await step(asked)
 
@@ -508,7 +508,7 @@ def test_a_server_that_refuses_the_counts_is_not_asked_for_them() -> None:
         flow = request(CHAT, STREAM)
         known = addon._requests._client.servers
         begin(addon, flow)
-        upstream = UNDER_WAY[flow.id].upstream
+        upstream = RUNNING_RECORDS[flow.id].upstream
         known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
         assert ask(addon, flow).request.raw_content == json.dumps(STREAM).encode()
 
@@ -522,7 +522,7 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
         flow = request(path, ASKED)
         begin(addon, flow)
         if refused:
-            known, upstream = addon._requests._client.servers, UNDER_WAY[flow.id].upstream
+            known, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream
             known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
         sent = json.loads(ask(addon, flow).request.raw_content or b"")
     assert sent["stream"] is True
@@ -554,7 +554,7 @@ def test_an_unread_model_is_asked_for_text_where_text_says_it_all(
     asked = {"model": "m", "messages": [{"role": "user", "content": content}]}
     monkeypatch.setattr(UpstreamClient, "prompt", prompt)
     with running() as (addon, _):
-        upstream = UNDER_WAY[ask(addon, request(CHAT, asked)).id].upstream
+        upstream = RUNNING_RECORDS[ask(addon, request(CHAT, asked)).id].upstream
         addon._requests._client.servers.saw_refusal(upstream, asked, frozenset({RENDERED}))
         flow = ask(addon, request(CHAT, asked))
     assert flow.request.path == path

@@ -31,7 +31,7 @@ def tap(
     memory: Memory | None = None,
 ) -> Tap:
     exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
-    sides = BothSides(Headers(), asked=asked)
+    sides = BothSides(Headers(), client_request=asked)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
     rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)
     return Tap(rewriter, tell, record, lambda reason: f"because {reason}")

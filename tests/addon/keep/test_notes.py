@@ -3,7 +3,7 @@ import json
 import pytest
 
 from converter.addon.keep import notes
-from converter.addon.keep.notes import METADATA, Found, NotesError
+from converter.addon.keep.notes import METADATA, NotedFacts, NotesError
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
 from tests.support.raw_exchanges import exchange
@@ -11,7 +11,7 @@ from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
 
-FOUND = Found("vllm", True, "thinking", 7, True)
+FOUND = NotedFacts("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", found=FOUND)
 CUTS = [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks]
 WRITTEN = CUTS, "gone", RECORDING.options, FOUND

@@ -1,6 +1,6 @@
 """A reply that still comes, read once however often it is looked at."""
 
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from tests.support.addon_flows import EVENT_STREAM, ask, response, running, streaming, wait
@@ -10,7 +10,7 @@ from tests.support.frames import text
 def test_both_sides_are_told_as_they_come() -> None:
     with running() as (addon, _):
         flow = ask(addon, streaming())
-        record = UNDER_WAY[flow.id]
+        record = RUNNING_RECORDS[flow.id]
         record.sides.full = True
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))

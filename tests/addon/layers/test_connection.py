@@ -20,7 +20,7 @@ from converter.addon.layers.connection import (
     Quit,
     ReplyLayer,
     in_one_write,
-    put_in_place,
+    replace_layer,
 )
 from converter.addon.layers.guard import HttpLayer, HTTPMode
 from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, Says, chunk
@@ -119,7 +119,7 @@ def tunnel(core: Core, seconds_of_silence: float = 0, handler: object = None) ->
 
     def choose(nextlayer: NextLayer) -> None:
         nextlayer.layer = HttpLayer(nextlayer.context, HTTPMode.transparent)
-        put_in_place(nextlayer, core.listener, handler)
+        replace_layer(nextlayer, core.listener, handler)
 
     core.choose = choose
     core.happens(events.Start())
@@ -187,7 +187,7 @@ def chosen(*kinds: type) -> tuple[NextLayer, Context]:
 
 def test_our_layer_stands_where_mitmproxys_stood() -> None:
     asked, context = chosen(HttpLayer)
-    put_in_place(asked, Says())
+    replace_layer(asked, Says())
     assert type(asked.layer) is ReplyLayer
     assert asked.layer.mode is HTTPMode.regular
     assert [type(layer) for layer in context.layers] == [ReverseProxy, ReplyLayer]
@@ -195,7 +195,7 @@ def test_our_layer_stands_where_mitmproxys_stood() -> None:
 
 def test_our_layer_stands_within_tls() -> None:
     asked, context = chosen(ClientTLSLayer, HttpLayer)
-    put_in_place(asked, Says())
+    replace_layer(asked, Says())
     assert isinstance(asked.layer, ClientTLSLayer)
     assert [type(layer) for layer in context.layers][1:] == [ClientTLSLayer, ReplyLayer]
     assert asked.layer.child_layer is context.layers[-1]
@@ -203,7 +203,7 @@ def test_our_layer_stands_within_tls() -> None:
 
 def test_what_is_no_http_is_left_alone() -> None:
     asked, _ = chosen(TCPLayer)
-    put_in_place(asked, Says())
+    replace_layer(asked, Says())
     assert type(asked.layer) is TCPLayer
 
 

@@ -81,7 +81,7 @@ def at_the_edge(core: Core) -> bool:
 
 def by_the_table(_: Core) -> bool:
     with taddons.context() as context:
-        table.put_in_place(context.master.addons)
+        table.install(context.master.addons)
         assert table.TABLE.of("thought") == [] or guard.SPEED.lacks
         return "trigger_event" in vars(context.master.addons)
 

@@ -12,7 +12,7 @@ from mitmproxy.log import AddLogHook, LogEntry
 from mitmproxy.proxy.layers.http._hooks import HttpRequestHook
 from mitmproxy.test import taddons, tflow
 
-from converter.addon.layers.hook_table import TABLE, HookTable, put_in_place
+from converter.addon.layers.hook_table import TABLE, HookTable, install
 
 
 class Named:
@@ -68,7 +68,7 @@ async def by_mitmproxy(addons: AddonManager, hook: HttpRequestHook) -> None:
 
 
 async def by_the_table(addons: AddonManager, hook: HttpRequestHook) -> None:
-    put_in_place(addons)
+    install(addons)
     await addons.trigger_event(hook)
 
 
@@ -125,7 +125,7 @@ async def test_a_log_line_reaches_who_hears_it_and_asks_nobody_else() -> None:
 
     with taddons.context(Curious()) as context:
         addons, line = context.master.addons, AddLogHook(LogEntry("a line", "info"))
-        put_in_place(addons)
+        install(addons)
         addons.trigger(line)
         known = asked.count("add_log")
         addons.trigger(line)
@@ -189,6 +189,6 @@ async def test_a_whole_exchange_of_hooks_goes_by_the_table() -> None:
 
     calls: list[str] = []
     with taddons.context(Updates("one", calls)) as context:
-        put_in_place(context.master.addons)
+        install(context.master.addons)
         await context.master.addons.handle_lifecycle(HttpRequestHook(tflow.tflow()))
     assert calls == ["one", "update"]

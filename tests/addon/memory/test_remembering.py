@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from converter.addon.memory import remembering
-from converter.addon.memory.remembering import StoreElsewhere, UnsaidWords, written
+from converter.addon.memory.remembering import PendingPieces, StoreElsewhere, written
 from converter.core.model.memory import AwayError, Bounds, Memory, ProcessStore
 
 
@@ -126,19 +126,19 @@ def test_work_in_this_process_needs_no_thread() -> None:
 
 
 def test_words_wait_for_the_writing_of_a_reply_that_is_kept_elsewhere(memory: Memory) -> None:
-    unsaid = UnsaidWords(memory)
+    unsaid = PendingPieces(memory)
     assert unsaid.due([b"a"], b"chunk") == [b"a"]
     write = Future[object]()
     memory.waits.writes.append(write)
     assert unsaid.due([b"b"], b"chunk") == unsaid.due([], b"chunk") == []
     assert unsaid.due([b"c"], b"") == [b"b", b"c"]
     write.set_result(None)
-    asyncio.run(unsaid.may_be_said())
+    asyncio.run(unsaid.until_written())
     assert memory.waits.writes == []
 
 
 def test_no_words_wait_for_a_memory_of_this_process() -> None:
     here = Memory(store=ProcessStore(Bounds(9, 1000)))
     here.waits.writes.append(Future[object]())
-    unsaid = UnsaidWords(here)
+    unsaid = PendingPieces(here)
     assert (unsaid.may_wait, unsaid.due([b"a"], b"chunk")) == (False, [b"a"])

@@ -89,6 +89,6 @@ def test_a_path_is_told_from_a_name(name: str, path: bool) -> None:
 
 def test_every_address_in_mitmproxys_words_is_this_machine() -> None:
     assert (
-        Scrubber([], [], []).words("Connect call failed ('10.0.0.7', 80)")
+        Scrubber([], [], []).error_text("Connect call failed ('10.0.0.7', 80)")
         == "Connect call failed ('127.0.0.1', 80)"
     )

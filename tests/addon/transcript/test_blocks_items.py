@@ -81,7 +81,7 @@ def test_a_request_shows_its_instructions_and_its_turns() -> None:
     body = {"model": "m", "instructions": "be brief", "input": [CALL], "store": False}
     read = request.read(json.dumps(body).encode())
     assert [turn.role for turn in read.turns] == ["system", "assistant"]
-    assert read.asked == {"model": "m", "store": False}
+    assert read.settings == {"model": "m", "store": False}
 
 
 KINDS = st.sampled_from(["message", "reasoning", "function_call", "shell_call_output", "new", ""])

@@ -39,8 +39,8 @@ def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
     ROWS["settings are told in a line"],
 )
 def test_settings_are_told_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
-    assert read(**body).asked == asked
-    assert list(read(**body).asked) == list(asked)
+    assert read(**body).settings == asked
+    assert list(read(**body).settings) == list(asked)
 
 
 def test_the_system_turn_of_messages_comes_first() -> None:

@@ -9,7 +9,7 @@ import pytest
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.hooks.refused import METADATA
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.shown import said as values
 from converter.extras.page.conversation import Search, conversation, end_of
@@ -76,7 +76,7 @@ def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
 def test_a_running_reply_is_followed_to_its_end() -> None:
     with watched() as there:
         flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
-        running = UNDER_WAY[flow.id]
+        running = RUNNING_RECORDS[flow.id]
         shown = conversation(flow, running=True)
         assert (shown["running"], said(shown)) == (True, [])
         follower = SideReader(running)

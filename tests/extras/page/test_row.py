@@ -7,7 +7,7 @@ import pytest
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.hooks import tap
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.extras.page.row import Row, is_listed, row
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import END, ROLE, delta, text
@@ -28,7 +28,7 @@ RESPONSES_CALL = (
 
 
 def of(flow: HTTPFlow, before: Row | None = None) -> Row:
-    return row(flow, UNDER_WAY.get(flow.id), before)
+    return row(flow, RUNNING_RECORDS.get(flow.id), before)
 
 
 def begun(there: Watched) -> HTTPFlow:

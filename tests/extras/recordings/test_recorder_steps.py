@@ -1,6 +1,6 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.extras.page.watcher import WINDOW, steps_of_running, window
 from converter.extras.recordings.recorder import Recorder
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
@@ -33,7 +33,7 @@ def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
 def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
     with watched() as there:
         flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
-        running = UNDER_WAY[flow.id].sides
+        running = RUNNING_RECORDS[flow.id].sides
         pass_on(flow, *FRAMES[:3])
         first = steps_of_running(running, 0)
         pass_on(flow, *FRAMES[3:])

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, Form
 from converter.extras.recordings.recording import RecordedRequest, RecordingError
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
@@ -27,7 +27,7 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     recording = exchange(
         client=ANTHROPIC,
         asked={"thinking": {"type": "disabled"}},
-        found=Found("vllm", True, "thinking", 7, True),
+        found=NotedFacts("vllm", True, "thinking", 7, True),
     )
     made, written = recording.awaited(), recording.awaited().request
     assert (made.server.name, made.initial.value, made.counted, made.prompted) == (
@@ -51,5 +51,5 @@ def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
 
 def test_an_ollamas_own_reply_is_read_as_it_was_sent() -> None:
     for server, dialect in (("ollama", OLLAMA), ("llama.cpp", OPENAI_CHAT)):
-        recording = exchange(client=OLLAMA, found=Found(server=server))
+        recording = exchange(client=OLLAMA, found=NotedFacts(server=server))
         assert recording.server_dialect is dialect

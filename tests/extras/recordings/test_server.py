@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from converter.addon.keep.notes import Found
+from converter.addon.keep.notes import NotedFacts
 from converter.extras.recordings import server as paces
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Answered, Recording
@@ -121,8 +121,8 @@ def test_a_path_that_begins_with_a_name_is_for_that_recording_alone() -> None:
 
 def test_the_list_of_models_tells_what_the_servers_were() -> None:
     llama, other = (
-        recording("a", found=Found("llama.cpp")),
-        recording("b", question(model="big"), found=Found("vllm")),
+        recording("a", found=NotedFacts("llama.cpp")),
+        recording("b", question(model="big"), found=NotedFacts("vllm")),
     )
     with serving(llama, other) as server:
         told = [
@@ -137,8 +137,8 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
 
 
 def test_the_addon_is_told_again_what_it_had_found_out() -> None:
-    opened = recording("opened", found=Found(begins="thinking"))
-    counted = recording("counted", question("Long"), found=Found("vllm", counted=4408))
+    opened = recording("opened", found=NotedFacts(begins="thinking"))
+    counted = recording("counted", question("Long"), found=NotedFacts("vllm", counted=4408))
     with serving(opened, counted) as server:
         [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
         told = [

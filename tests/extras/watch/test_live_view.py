@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.mitmproxy_internals import somebody_looks
 from converter.extras.watch import live_view as live
 from converter.extras.watch.live_view import Running
@@ -97,7 +97,7 @@ def test_a_reply_is_forgotten_at_its_end(there: Watched, how: str) -> None:
     else:
         there.break_off(flow, "server died")
     look()
-    assert flow.id not in UNDER_WAY
+    assert flow.id not in RUNNING_RECORDS
     assert running.task.done()
     assert there.updates == []
 
@@ -164,5 +164,5 @@ def test_where_nothing_shows_flows_no_reply_is_followed() -> None:
         flow = ask(addon, streaming())
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
-        del UNDER_WAY[flow.id]
+        del RUNNING_RECORDS[flow.id]
         assert flow.id not in live.RUNNING

@@ -15,7 +15,7 @@ from mitmproxy.test import tflow
 from prometheus_client.parser import text_string_to_metric_families
 
 from converter.addon.exchange import settings
-from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.keep.flow_record import outcome_of
 from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 from tests.support import frames
@@ -142,13 +142,13 @@ def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
     endpoint = MetricsEndpoint(settings.read, Counter())
     taken = socket.create_server(("127.0.0.1", 0))
     with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
-        endpoint.open(MetricsPlace("127.0.0.1", taken.getsockname()[1]))
+        endpoint.open(MetricsTarget("127.0.0.1", taken.getsockname()[1]))
     with pytest.raises(ValueError, match=r"\((?!Unknown error).+\)$"):
-        endpoint.open(MetricsPlace("no.such.host.invalid", 9100))
+        endpoint.open(MetricsTarget("no.such.host.invalid", 9100))
 
 
 def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew() -> None:
-    place = MetricsPlace("127.0.0.1", free_port())
+    place = MetricsTarget("127.0.0.1", free_port())
 
     async def given_up() -> None:
         endpoint = MetricsEndpoint(settings.read, Counter())
