@@ -1,9 +1,9 @@
 """The request half of an exchange: `STEPS` is the way of a client's request, which ends with an
 answer of the addon's own or with what the server is to get.
 
-A step takes a `PendingRequest` one bit further, and returns the response where the request ends. Its
-row in the table names the kinds of exchange (`Kind`) that take the step. The kind of an exchange is
-decided when it begins, and once more in `home`.
+A step takes a `PendingRequest` one bit further, and returns the response where the request ends.
+Its row in the table names the kinds of exchange (`Kind`) that take the step. The kind of an
+exchange is decided when it begins, and once more in `home`.
 """
 
 import asyncio
@@ -420,7 +420,7 @@ async def ask_start(pending: PendingRequest) -> None:
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and pending.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
-        question = record.flow.request.headers, pending.request.body, server, record.length
+        question = pending.keys, pending.request.body, server, record.length
         pending.client.ask_initial_state(pending.upstream, *question)
 
 

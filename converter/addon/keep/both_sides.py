@@ -18,11 +18,17 @@ from converter.core.wire.bounds import BODY_LIMIT
 class BothSides:
     """The messages of the client and of the server in one exchange.
 
-    `headers`: the client's own. `full`: the bodies are kept, to be looked at. `client_request`: the client's
-    request; `sent`: that which the server got. `answered`: the server's response, `chunks` its body
-    so far, `cuts` the length of each and when it came. `got`: what the client has got of a stream;
-    `lengths`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
-    beginning is kept.
+    Attributes:
+        headers: the client's own request headers.
+        full: the bodies are kept, for people to look at.
+        client_request: the request as the client sent it.
+        sent: the request as the server got it.
+        answered: the server's response.
+        chunks: the server's body so far.
+        cuts: the length of each chunk, and the seconds after which it came.
+        got: the bytes of a stream that the client has got.
+        lengths: the length of `got` after each chunk, and at the end.
+        cut_off: only the beginning of a long stream is kept.
     """
 
     headers: Headers
@@ -72,9 +78,8 @@ class BothSides:
         """Have the flow show the client's side."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        if (
-            self.answered is None and self.client_request and self.sent is None
-        ):  # the server never answered
+        # the server never answered
+        if self.answered is None and self.client_request and self.sent is None:
             self.sent, flow.request = flow.request, self.client_request
 
     def back_up(self, flow: HTTPFlow) -> None:

@@ -106,21 +106,21 @@ class UpstreamClient:
         size: int = 0,
     ) -> None:
         """Begin to find out where replies to such a request begin, unless it is known or under way;
-        nothing waits for it. `headers`: the client's. `server`: None where it is still to be
+        nothing waits for it. `server`: None where it is still to be
         recognised. `size`: the body's bytes.
         """
-        key, keys = prompt_key(upstream, body), credentials(headers)
+        key = prompt_key(upstream, body)
 
         async def ask_prompt(server: Server | None) -> None:
             try:
-                server = server or await self.recognise(upstream, keys)
+                server = server or await self.recognise(upstream, headers)
                 if server.repeats_opener:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 told = self.servers.has_prompt(key)
                 # a server that is not known may yet say more
                 if not told and (server is not GENERIC or self.servers.server(upstream)):
-                    ask = partial(self._fetch, upstream, keys)
+                    ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)

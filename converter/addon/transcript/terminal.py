@@ -106,9 +106,8 @@ class TerminalWriter:
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
     """Return a transcript whole. `more`: facts known from elsewhere, a reply's times."""
     writer = TerminalWriter(colour)
-    out = [
-        writer.settings((name, in_words.of(value)) for name, value in transcript.settings.items())
-    ]
+    settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
+    out = [writer.settings(settings)]
     for turn in transcript.turns:
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(News, turn.parts)))

@@ -75,10 +75,14 @@ class ShownTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request (`settings`: its model and settings) or a reply (`facts`: how it ended), and what of
-    it could not be read (`rest`).
+    """A request or a reply.
 
-    `beside`: fields about a reply that are none of it, a server's timings.
+    Attributes:
+        turns: the speakers and their parts.
+        settings: a request's model and settings.
+        facts: how a reply ended.
+        rest: the pieces that could not be read.
+        beside: fields about a reply that are no part of it, such as a server's timings.
     """
 
     turns: tuple[ShownTurn, ...] = ()
