@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from converter.addon.exchange import option_readers as reader
 from converter.addon.exchange.option_readers import FOLDED, one_of
-from converter.addon.servers.chat_templates import HistoryPlace, history_of
+from converter.addon.servers.chat_templates import WrittenHistory
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
@@ -28,8 +28,6 @@ _NATIVE = tuple(
 )
 _ORDERS = get_args(Order.__value__)
 _HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
-UNKNOWN = HistoryPlace("tags")
-"""What a model gets that has no row: its thoughts as it most likely wrote them."""
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 ENOUGH = "I have thought enough about this, so I answer now."
@@ -77,28 +75,6 @@ _unrecorded = partial(_option, recorded=False)
 """Makes an option that says where to look and where to write, not how a reply is rewritten; paths
 and hosts have no place in a recording.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenHistory:
-    """The way in which earlier turns are written: where their thoughts go, and where tool results
-    stand among the text of a user turn. No place: as the model's row says.
-    """
-
-    thoughts: Place | None
-    order: Order
-
-    def read_by(self, model: str, server: Server | None) -> HistoryPlace:
-        """Return the form of earlier thoughts for the model, on this server, if it is known. The
-        model wants its thoughts back by its row, or by the user's word.
-        """
-        row = history_of(model)
-        history = row or UNKNOWN
-        named = server.history if server and history.place == "reasoning_content" else history.place
-        switches = history.switches if server is None or server.on else {}
-        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, history.place)
-        place = self.thoughts or named
-        return HistoryPlace(place, history.loop, switches, history.exact, wanted)
 
 
 def _read_history(written: Sequence[str]) -> WrittenHistory:

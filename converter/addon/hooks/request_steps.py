@@ -389,13 +389,9 @@ async def send(pending: PendingRequest) -> None:
     if repeated:
         pending.turns.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
-    head: dict[bytes, bytes | None] = {}
-    if translated:
-        fields = {"content-type": JSON, **pending.keys}.items()
-        sent_fields = {
-            name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields
-        }
-        head = {b"x-api-key": None, **sent_fields}
+    head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
+    for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
+        head[name.encode()] = value.encode("utf-8", "surrogateescape")
     http_messages.fill(record.flow.request, body, head)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from converter.core.dialects.request_settings import Place
+from converter.addon.servers.profiles import Server
+from converter.core.dialects.request_settings import Order, Place
 from converter.core.dialects.server_fields import EFFORT
 
 type Switches = Mapping[str, tuple[object, ...]]
@@ -207,3 +208,29 @@ def history_of(name: str) -> HistoryPlace | None:
 @lru_cache(maxsize=64)
 def _row(name: str) -> Template | None:
     return next((row for row in TEMPLATES if re.search(row.models, name)), None)
+
+
+UNKNOWN = HistoryPlace("tags")
+"""The history of a model without a row: its thoughts as it most likely wrote them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenHistory:
+    """The way in which earlier turns are written: where their thoughts go, and where tool results
+    stand among the text of a user turn. No place: as the model's row says.
+    """
+
+    thoughts: Place | None
+    order: Order
+
+    def read_by(self, model: str, server: Server | None) -> HistoryPlace:
+        """Return the form of earlier thoughts for the model, on this server, if it is known. The
+        model wants its thoughts back by its row, or by the user's word.
+        """
+        row = history_of(model)
+        history = row or UNKNOWN
+        named = server.history if server and history.place == "reasoning_content" else history.place
+        switches = history.switches if server is None or server.on else {}
+        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, history.place)
+        place = self.thoughts or named
+        return HistoryPlace(place, history.loop, switches, history.exact, wanted)
