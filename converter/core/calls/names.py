@@ -96,10 +96,6 @@ def _repeated(written: str, offered: Collection[str]) -> str:
 
 def _in_namespace(written: str, offered: Collection[str]) -> str:
     """Return the only offered name that is `written` in a namespace."""
-    fitting = [
-        name
-        for name in offered
-        if name.endswith(written)
-        and any(name[found.end() :] == written for found in _SEPARATORS.finditer(name))
-    ]
-    return fitting[0] if len(fitting) == 1 else ""
+    spaced = ((name, found.end()) for name in offered for found in _SEPARATORS.finditer(name))
+    fitting = {name for name, end in spaced if name[end:] == written}
+    return fitting.pop() if len(fitting) == 1 else ""

@@ -18,6 +18,8 @@ CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
 """Characters before a mark that `before` returns."""
+_BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
+"""Gemma's call without its mark: an argument may quote another call."""
 _MOST_UNREAD = 4096
 """Characters that wait until somebody asks, because a stream's memory is bounded."""
 
@@ -45,6 +47,7 @@ class Context:
         self._unread = ""
         self._code = CodeSpans()
         self._line_head = ""  # the line's first character, blanks aside
+        self._in_call = False  # a call without a mark stands before, in this line
         self._tail = ""
 
     def feed(self, text: str) -> None:
@@ -102,12 +105,13 @@ class Context:
     @property
     def shows_calls(self) -> bool:
         """Tell whether a call would only be shown here: in code, in a line of a diff or a
-        quotation, or directly behind a quotation mark. A lone backtick hides calls up to its line's
-        end only, and one that stands directly before a call is code already.
+        quotation, behind a call without a mark, or directly behind a quotation mark. A lone
+        backtick hides calls up to its line's end only, and one that stands directly before a call
+        is code already.
         """
         self._read()
         quoted = self.place is MarkPlace.QUOTED and not self._tail.endswith("`")
-        in_line = self._line_head != "" and self._line_head in QUOTED_LINES
+        in_line = self._in_call or (self._line_head != "" and self._line_head in QUOTED_LINES)
         return quoted or in_line or self._code.inside_line()
 
     def _read(self) -> None:
@@ -116,5 +120,7 @@ class Context:
             return
         self._code.feed(text)
         _, broken, line = text.rpartition("\n")
+        begun = line if broken else self._tail.rpartition("\n")[2] + line
+        self._in_call = (self._in_call and not broken) or _BARE_CALL.search(begun) is not None
         self._line_head = ("" if broken else self._line_head) or line.lstrip(BLANKS)[:1]
         self._tail = (self._tail + text)[-REMEMBERED:]

@@ -219,6 +219,11 @@ FORMS = (
         ("[TOOL_CALLS]",),
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
+    _whole(
+        "mistral-args",
+        Header(r"(?P<name>[\w.-]+)(?:\[CALL_ID\]\w*)?\[ARGS\]\s*+"),
+        models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
+    ),
     _answering(
         "llama",
         JSON,

@@ -137,6 +137,11 @@ def _of_member(key: str, value: str, other: Head) -> Head:
 def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
     body = row.body
     assert isinstance(body, Header)
+    if not row.opens and "" in body.heads and tools is not None:  # the name is its only mark
+        name, bracket, _ = text.partition("[")
+        if name not in tools or not bracket:
+            begun = not bracket and any(tool.startswith(name) for tool in tools)
+            return Head.WAITING if begun else Head.NONE
     ends = [place for end in ("{", *row.ends) if (place := text.find(end)) >= 0]
     header = text[: min(ends, default=len(text))]
     if ends:

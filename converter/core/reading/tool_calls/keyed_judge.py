@@ -146,21 +146,17 @@ class _Call:
             if is_half or (ended >= 0 and kind is not Kind.KEY):
                 break
             closed = closed or kind is Kind.CLOSE
-            (at, index), ended = self._part(kind, index), -1
+            ended = -1
+            if kind is Kind.KEY:
+                at, index = self._value(index)
+            elif kind is Kind.BEGUN:
+                at, index = self._unopened(index)
+            else:  # a closing mark said again says nothing
+                at, index = marks.all[index].end, index + 1
         end = self._end(at, index, ended, bare=not (self._values or closed))
         if not self._values and self._text.startswith('{"', self._span.gap(end)):
             raise NoCall  # the arguments stand behind a call that has none
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
-
-    def _part(self, kind: Kind, index: int) -> tuple[int, int]:
-        """Take the part of the call that begins at the mark of that index; return the offset behind
-        the part, and the index of the next mark.
-        """
-        if kind is Kind.KEY:
-            return self._value(index)
-        if kind is Kind.BEGUN:
-            return self._unopened(index)
-        return self._marks.all[index].end, index + 1  # a closing mark said again says nothing
 
     def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
         """Return the offset behind the call, whose last part ends at `at`, before the mark of that

@@ -30,6 +30,11 @@ def test_a_call_goes_out_whole_as_soon_as_it_is_decided() -> None:
         ('{"name": "now", "arguments": {"a": "<function=now></function>"}} so', []),
         ('<tool_call>{"name": "now" "x"<function=now></function>}</tool_call>', []),
         ("<tool_call>{broken}</tool_call><function=now></function>", ["now"]),
+        ('Sure. call:now{a:"see <tool_call>{"name": "now"}</tool_call>"}', []),
+        ('Sure. call:now{a:1}\n<tool_call>{"name": "now"}</tool_call>', ["now"]),
+        ("now[ARGS]{}", ["now"]),
+        ("now[ARGS]{} is so", []),
+        ("I now[ARGS]{}", []),
     ],
 )
 def test_within_a_candidate_nothing_is_another_call(text: str, calls: list[str]) -> None:

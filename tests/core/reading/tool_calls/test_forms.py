@@ -208,7 +208,7 @@ def test_no_mark_begins_another_so_that_a_stream_can_tell_them_apart() -> None:
 def test_marks_that_a_stream_waits_for_begin_with_no_letter() -> None:
     """Else any word at a chunk's end would be held; those of whole replies are looked for once."""
     assert not [mark for mark in (*OPENERS, *SECTIONS) if mark[0].isalnum()]
-    blank = [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[0].isspace()]
+    blank = [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[:1].isspace()]
     assert {mark[0] for mark in blank} == {"\n"}  # which waits for a call in any case
 
 

@@ -7,7 +7,7 @@ from converter.core.reading.tool_calls.head import NAME_LIMIT, Head, head_of
 from tests.support.tool_call_texts import TOOLS
 
 ROWS = {form.name: form for form in reversed(FORMS)}
-STRICT = next(form for form in FORMS if form.name == "json")
+ROWS["args"] = next(form for form in FORMS if form.whole and form.name == "mistral-args")
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,16 @@ STRICT = next(form for form in FORMS if form.name == "json")
         ("gemma", "call:now{", Head.NAMED),
         ("gemma", "call:now", Head.WAITING),
         ("minimax-m3", ']<]minimax[>[<invoke name="now">', Head.NAMED),
+        ("args", "now[ARGS]{", Head.NAMED),
+        ("args", "now[CALL_ID]a1[AR", Head.WAITING),
+        ("args", "no", Head.WAITING),
+        ("args", "now I", Head.NONE),
+        ("args", "now{", Head.NONE),
+        ("args", "other[ARGS]{", Head.NONE),
     ],
 )
 def test_a_head_is_complete_waits_or_fails(form: str, text: str, head: Head) -> None:
-    row = STRICT if form == "json" else ROWS[form]
-    assert head_of(row, text, TOOLS) is head
+    assert head_of(ROWS[form], text, TOOLS) is head
 
 
 def test_without_tools_any_name_is_of_none() -> None:
