@@ -20,7 +20,7 @@ def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 def is_private(address: str) -> bool:
-    """Tell whether an IP address is this machine's, a local network's or a tailnet's."""
+    """Return True if an IP address is this machine's, a local network's or a tailnet's."""
     parsed = ip_address_of(address)
     return parsed is not None and not (
         parsed.is_global or parsed.is_multicast or parsed.is_unspecified
@@ -29,13 +29,13 @@ def is_private(address: str) -> bool:
 
 @lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
-    """Tell whether an IP address is this machine's own."""
+    """Return True if an IP address is this machine's own."""
     parsed = ip_address_of(address)
     return parsed is not None and parsed.is_loopback
 
 
 async def leads_to_private(host: str) -> bool:
-    """Tell whether all addresses of a host are private, by asking the system for them."""
+    """Return True if all addresses of a host are private, by asking the system for them."""
     if is_private(host):
         return True
     try:

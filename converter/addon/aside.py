@@ -49,7 +49,7 @@ def sample_of(data: bytes) -> bytes:
 
 
 def is_quick(body: bytes) -> bool:
-    """Tell whether a request is read, translated and written in some milliseconds: it has few
+    """Return True if a request is read, translated and written in some milliseconds: it has few
     values, few strings (so that it has few messages), and few digits, because the time for a number
     of thousands of digits grows with their square.
     """

@@ -90,7 +90,7 @@ def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
 
 
 def is_compressed(message: Request | Response) -> bool:
-    """Tell whether a body must be whole before it can be read."""
+    """Return True if a body must be whole before it can be read."""
     return bool(_encoding(message))
 
 
@@ -121,7 +121,7 @@ def _twin[Value](value: Value) -> Value:
 
 
 def may_close_after_streams(response: Response) -> bool:
-    """Tell whether the server may close its connection behind a stream without announcing it, as
+    """Return True if the server may close its connection behind a stream without announcing it, as
     llama.cpp 11549 does. Only servers that are known to keep their connections may not.
     """
     return not value_of(response.headers, b"server").lower().startswith(_KEEP_CONNECTIONS)

@@ -24,7 +24,7 @@ class BodyReader(Protocol):
 
     @property
     def stopped(self) -> bool:
-        """Tell whether the server is to be left now."""
+        """Return True if the server is to be left now."""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read on."""
@@ -48,19 +48,19 @@ class StreamFunction(Protocol):
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the next call takes long, and is to be made by `beside`."""
+        """Return True if the next call takes long, and is to be made by `beside`."""
 
     @property
     def follows(self) -> bool:
-        """Tell whether another request is to be sent behind the body's end."""
+        """Return True if another request is to be sent behind the body's end."""
 
     @property
     def ends_thoughts(self) -> bool:
-        """Tell whether the server may have to be left in mid-stream."""
+        """Return True if the server may have to be left in mid-stream."""
 
     @property
     def stopped(self) -> bool:
-        """Tell whether the server is to be left now."""
+        """Return True if the server is to be left now."""
 
     def again(self, possible: bool) -> Request | None:
         """Return the request whose reply goes on in the same stream; see `BodyReader.again`."""
@@ -107,7 +107,7 @@ class Listener(Protocol):
         """The longest silence that a client hears."""
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
-        """Tell whether a request may be of so many bytes."""
+        """Return True if a request may be of so many bytes."""
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
         """Return who reads a reply that is held."""
@@ -150,7 +150,7 @@ class Stream(Protocol):
 
     @property
     def streams(self) -> bool:
-        """Tell whether the server's body is being passed on as it comes."""
+        """Return True if the server's body is being passed on as it comes."""
 
     def has_spoken(self) -> None:
         """Note that the client was sent something."""

@@ -67,7 +67,7 @@ def announce(words: str) -> None:
 
 
 def is_logged(level: int) -> bool:
-    """Tell whether anybody gets lines of this level: a handler, or an addon with `add_log`."""
+    """Return True if anybody gets lines of this level: a handler, or an addon with `add_log`."""
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
     return shown or bool(TABLE.of("add_log"))
@@ -83,7 +83,7 @@ def write_each_line_at_once() -> None:
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Tell whether a line on a connection is wanted: not where mitmdump's user wants no lines on
+    """Return True if a line on a connection is wanted: not where mitmdump's user wants no lines on
     flows.
 
     mitmweb and the console show flows elsewhere, and would write four lines for each reply;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 
 def is_set_by_user(option: str) -> bool:
-    """Tell whether somebody has given an option a value, be it the default one."""
+    """Return True if somebody has given an option a value, be it the default one."""
     return ctx.options._options[option].value is not optmanager.unset
 
 
@@ -50,12 +50,12 @@ def choose_layer(nextlayer: NextLayer) -> None:
 
 
 def is_legacy_log(handler: logging.Handler) -> bool:
-    """Tell whether a handler shows nothing, but calls the deprecated `add_log` hook."""
+    """Return True if a handler shows nothing, but calls the deprecated `add_log` hook."""
     return isinstance(handler, getattr(log, "LegacyLogEvents", ()))
 
 
 def is_shutting_down() -> bool:
-    """Tell whether mitmproxy ends; a script's `done` hook also runs when it is loaded anew."""
+    """Return True if mitmproxy ends; a script's `done` hook also runs when it is loaded anew."""
     return bool(ctx.master.should_exit.is_set())
 
 
@@ -83,7 +83,7 @@ def flow_list() -> "View | None":
 
 
 def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
-    """Tell whether mitmproxy's server replay, whose turn comes after ours, holds a reply to this
+    """Return True if mitmproxy's server replay, whose turn comes after ours, holds a reply to this
     very request.
     """
     playback = ctx.master.addons.get("serverplayback")
@@ -91,7 +91,7 @@ def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
 
 
 def somebody_looks() -> bool:
-    """Tell whether anybody could see a change: in mitmweb a page that is open, in the console
+    """Return True if anybody could see a change: in mitmweb a page that is open, in the console
     always.
     """
     web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone

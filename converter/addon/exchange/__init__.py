@@ -1,1 +1,1 @@
-"""A request step by step, the options that it is read with, and the facts kept for the next."""
+"""An exchange as values: the request step by step, the awaited reply, and the user's options."""

@@ -1,6 +1,6 @@
-"""The last step of an exchange: all that decides how a reply is rewritten, before its first byte.
+"""The last value of an exchange: all that decides how a reply is rewritten, before its first byte.
 
-A recording stores the same, so that it sets its reply up in the same way.
+A recording stores the same values, so that a replay rewrites its reply in the same way.
 """
 
 from collections.abc import Callable, Mapping
@@ -51,11 +51,16 @@ from converter.core.wire.json_text import as_object
 class AwaitedReply:
     """All that decides how a reply is rewritten.
 
-    `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
-    tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
-    `parses`: the server was known to take thinking out of the text. `sent`: the fields of the
-    request that the server gets. `as_text`: it was asked for text behind a prompt. `thinks_first`:
-    a thought comes before the answer of a request with stop strings.
+    Attributes:
+        request: the request as it was read.
+        server: the profile by which the request was written.
+        initial: where the text of the reply is expected to begin.
+        counted: tokens of a prompt that the server found too long.
+        prompted: words of the addon's asked the model to think.
+        parses: the server is known to take thinking out of the text.
+        sent: the fields of the request that the server gets.
+        as_text: the server gets a text completion behind a prompt, and no chat.
+        thinks_first: a thought comes before the answer of a request with stop strings.
     """
 
     request: ReadRequest
@@ -70,7 +75,7 @@ class AwaitedReply:
 
     @property
     def expected(self) -> Expected:
-        """The facts known of the reply's text."""
+        """The facts by which the text of the reply is read."""
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
@@ -108,7 +113,7 @@ class AwaitedReply:
 
     @cached_property
     def limits(self) -> ThoughtLimits:
-        """The limits of its thoughts. Of several choices none can be ended alone."""
+        """The limits of the reply's thoughts. One of several choices cannot be ended by itself."""
         exchange = self.request.exchange
         options = exchange.settings
         may_go_on = options.unanswered != "tell" and (self.keeps_stops or not self.request.stops)
@@ -123,7 +128,7 @@ class AwaitedReply:
 
     @cached_property
     def cuts(self) -> tuple[str, ...]:
-        """The stop strings at which the addon cuts the answer, which some servers ignore."""
+        """The stop strings at which the addon cuts the answer, because some servers ignore them."""
         request = self.request
         ours = request.exchange.settings.stops == "answer" and not request.exchange.native
         stops = request.stops if ours and request.body.get("n") in (None, 1) else ()
@@ -131,20 +136,20 @@ class AwaitedReply:
 
     @cached_property
     def keeps_stops(self) -> bool:
-        """Tell whether the server does not get the stop strings, because it would look for them in
-        the thought.
+        """Return True if the addon keeps the stop strings from the server, which would also look
+        for them in the thought.
         """
         return self.thinks_first and bool(self.cuts)
 
     @property
     def may_leave(self) -> bool:
-        """Tell whether the server may be left in the middle of its reply."""
+        """Return True if the addon may leave the server in the middle of its reply."""
         return self.limits.ends or bool(self.cuts)
 
     @cached_property
     def watched(self) -> bool:
-        """Tell whether a client that wants one body needs a stream to be asked for, because its
-        thoughts may be ended, or its answer.
+        """Return True if the server has to send a stream although the client wants one body,
+        because a thought or the answer may have to be ended.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.native
@@ -152,8 +157,8 @@ class AwaitedReply:
 
     @cached_property
     def kept_fields(self) -> frozenset[str]:
-        """The fields that its server does not get: of a budget, because a thought which the server
-        ends itself has other words at its end, and of stop strings.
+        """The fields that the server does not get: those of a budget, because a thought that the
+        server ends has other words at its end, and stop strings.
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None
@@ -162,8 +167,8 @@ class AwaitedReply:
 
     @property
     def counts_for_us(self) -> bool:
-        """Tell whether a stream's counts were asked for by the addon alone, for a client that gets
-        them in frames of its own dialect only where it asks.
+        """Return True if only the addon requested the counts of a stream. The client gets counts in
+        frames of its own dialect only where it requests them.
         """
         added = COUNTING not in self.request.body and COUNTING in self.sent
         return added and not self.request.exchange.translated
@@ -171,8 +176,10 @@ class AwaitedReply:
     def again(
         self, body: Mapping[str, object], findings: Findings, tokens: int
     ) -> Mapping[str, object]:
-        """Return the request that has the reply go on behind a thought that was ended. `body`: the
-        one that went out; `tokens`: so many were made.
+        """Return the request that continues the reply behind a thought that was ended.
+
+        `body`: the request that went out. `tokens`: the number of tokens that the model has
+        written.
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
@@ -182,8 +189,8 @@ class AwaitedReply:
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
     ) -> Rewriter:
-        """Return the rewriter of the reply: for the client that asked, unless another dialect and
-        form are given.
+        """Return the rewriter of the reply. `client` and `form`: another dialect and form than
+        those that the client requested.
         """
         request, exchange = self.request, self.request.exchange
         # of what is all there nothing is saved by an end
@@ -207,8 +214,9 @@ class AwaitedReply:
         return rewriter
 
     def _prompt_tokens(self, client: Dialect, form: Form | None) -> Callable[[], int] | None:
-        """Return the estimate of the prompt's tokens, for a client that wants counts in any case:
-        one of chat completions only where it asks, or where its one body comes of a stream.
+        """Return the estimate of the prompt's tokens; `None` for a client that wants no counts. A
+        client of chat completions wants them if it requests them, or if its one body is made of a
+        stream.
         """
         request = self.request
         requested = as_object(request.body.get(COUNTING)).get("include_usage")
@@ -218,8 +226,8 @@ class AwaitedReply:
         return partial(estimate_tokens, request.body)
 
     def wants_count(self, status: int, body: bytes) -> bool:
-        """Tell whether the server found the prompt too long without counting it: then the client
-        needs a count to act on.
+        """Return True if the server found the prompt too long and reported no exact count, which a
+        client of another dialect needs.
         """
         if not self.request.exchange.translated or status < 400:
             return False
@@ -227,7 +235,7 @@ class AwaitedReply:
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
-        """Return the client's form of a reply that is all there, `at` so many seconds."""
+        """Return the client's form of a reply that is complete. `at`: seconds since the request."""
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
@@ -246,13 +254,13 @@ class AwaitedReply:
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
     def held(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the one body that came of a stream."""
+        """Return the one body that was made of a stream."""
         failed = rewriter.failure
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _kind(self, content_type: str, streamed: bool) -> str:
-        """Return the id of the client's reply: as the server's, if that is right and it is of
-        the same dialect.
+        """Return the content type of the client's reply: the server's own, if it is right and the
+        dialect is the same.
         """
         exchange = self.request.exchange
         framing = exchange.client.wire.framing
@@ -263,7 +271,7 @@ class AwaitedReply:
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the error in place of a reply, because one that said nothing needs no stream."""
+        """Return an error in place of a reply that has no content."""
         # on 400 clients act, and a server that finds a prompt too long may have said so with 200
         status = 400 if context_length.find(rewriter.end.words) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
@@ -287,14 +295,14 @@ class AwaitedReply:
     def _lesson(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
-        """Return where replies of this kind begin, as this reply shows. A request that goes on from
-        a turn, or wants an answer by a grammar, lets its reply show nothing: `None`.
+        """Return the initial state that this reply shows for replies of its kind; `None` where it
+        shows nothing, because the request continues a turn or wants an answer by a grammar.
 
-        A closer without an opener may stand in an answer about thinking. Such a closer teaches
-        nothing in the middle of a line, nor where the request speaks of closers itself; and the
-        lesson stays a guess, which costs no answer, unless the server has `told` that its prompt
-        opens a thought. A model's name is no evidence, because an answer may show a closer on a
-        line of its own.
+        A closer without an opener may also stand in an answer about thinking. So it shows nothing
+        in the middle of a line, or where the request itself speaks of closers. Elsewhere the lesson
+        stays a guess, which costs no answer, unless the server's prompt (`prompt_state`) is known
+        to open a thought. The model's name is no evidence, because an answer may quote a closer on
+        a line of its own.
         """
         body = self.request.body
         if initial_state.request(Facts(body)) or grammar_of(body) is not Grammar.NONE:
@@ -309,7 +317,9 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A whole reply for the client; no answer: it gets the server's as it came."""
+    """A complete reply for the client. `answer` is `None` where the client gets the server's bytes
+    unchanged.
+    """
 
     answer: Answer | None
     rewriter: Rewriter | None = None

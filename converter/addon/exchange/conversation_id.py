@@ -1,4 +1,6 @@
-"""The id of a conversation, made of its beginning."""
+"""The id of a conversation, a hash of how it begins. Traces and ended thoughts use it; it needs no
+state, so that all proxies make the same id.
+"""
 
 import hashlib
 import json
@@ -15,21 +17,19 @@ from converter.core.model.raw_messages import (
 )
 
 _LONGEST = 100_000
-"""Characters of a text that identify a conversation, because a first message may be a whole book.
-"""
+"""Characters of a text that count for the id, because a first message may be a whole book."""
 _ID_LENGTH = 16
-"""Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
-a line stays readable.
+"""Hex digits of an id: 64 bits, so that no two conversations of one person meet, and a line of the
+log stays readable.
 """
 
 
 def conversation_id(body: Mapping[str, object]) -> str:
-    """Return an id that stays the same over the turns of one conversation, whatever the dialect of
-    its requests.
+    """Return an id that stays the same over the turns of one conversation, in any dialect.
 
-    It is made of the parts that a client repeats in every turn: the system text, the first message
-    of the user, and the user's id. Later messages, the model and the settings have no part in it.
-    Nothing a client sends makes it raise.
+    The id is made of the parts that a client repeats in every turn: the system text, the user's
+    first message, and the user's id. Later messages, the model and the settings do not count. No
+    request body makes the function raise.
     """
     turns = said_in(body)
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
@@ -44,7 +44,9 @@ def conversation_id(body: Mapping[str, object]) -> str:
 
 
 def _identifying(contents: Iterable[object]) -> list[str]:
-    """Return the texts of contents, plain or in parts; of a long one the beginning."""
+    """Return the texts in `contents`, each cut to `_LONGEST`. A content is a string or a list of
+    parts.
+    """
     parts = [part for one in contents for part in (one if isinstance(one, list) else [one])]
     parts = [part for part in parts if part is not None]
     texts = [part for part in parts if isinstance(part, str)]

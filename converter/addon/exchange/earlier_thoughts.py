@@ -1,9 +1,9 @@
 """Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
 
-A reply's thoughts are kept under a hash of all that was said before it and of its own words, and
-put back where a later request has the same message at the same place. So a fork has the thoughts of
-its trunk, and an edit ends them: nothing reaches another conversation. Two replies that nothing but
-their thoughts tells apart have none.
+The thoughts of a reply are kept under a hash of the whole conversation up to and with that reply. A
+later request gets them back where it has the same messages up to the same reply. So a fork has the
+thoughts of its trunk, an edited message ends them, and no thought reaches another conversation. Two
+replies that differ in nothing but their thoughts have none.
 """
 
 import hashlib
@@ -34,10 +34,11 @@ from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
 
 type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
-"""Takes the hash of a conversation, its next message, and what makes the hash behind that."""
+"""Takes the hash of a conversation, its next message, and a function that makes the hash of both.
+"""
 
 _KEY = "thoughts "
-"""Begins the names of kept thoughts in the memory."""
+"""Begins the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
 _NOTES = {
     "thoughts_put_back": "put back",
@@ -48,13 +49,19 @@ _NOTES = {
 
 
 DISPUTED = b"{}"
-"""Kept of several replies to one conversation that say the same and thought differently."""
+"""The entry of a conversation that has several replies with the same text and different thoughts.
+"""
 
 
 @dataclass(slots=True)
 class Spot:
-    """The place of a reply in its conversation. `said`: a hash of all before it. `join`: makes one
-    content of the reply's texts, as its client's next request has it.
+    """The position of a reply in its conversation.
+
+    Attributes:
+        memory: keeps the thoughts.
+        model: the model's name.
+        said: the hash of all messages before the reply.
+        join: joins the texts of the reply to one content, as the client's next request has it.
     """
 
     memory: Memory
@@ -65,13 +72,13 @@ class Spot:
     _thoughts: list[str] = field(default_factory=list)
 
     def hear(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Take note of the client's words, and of the thoughts that ended in it."""
+        """Take the events that the client was sent, and the thoughts that ended in them."""
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
 
     def keep(self) -> None:
-        """Keep the thoughts of a reply that is over; of several choices, and of a thought that is
-        not told whole, nothing.
+        """Keep the thoughts of a reply that is over. Nothing is kept of several choices, or of a
+        thought longer than the longest that is recorded.
         """
         events = [event for some in self._events for event in some]
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
@@ -112,7 +119,7 @@ def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, objec
 
 
 def _written(events: Iterable[Event]) -> str:
-    """Return what the client was told of a reply's one thought, with the line ends around it."""
+    """Return the one thought of a reply as the client was sent it, with the line ends around it."""
     written, around = list[str](), ("", "")
     for event in events:
         if isinstance(event, Thinking):
@@ -124,9 +131,14 @@ def _written(events: Iterable[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The earlier thoughts of a request. `restored`: those put back; `unknown`: the messages whose
-    thoughts are not known any more; `unreadable`: those of which something else is kept, another
-    version's or a damaged file's. `spot`: the place where the reply's own are kept.
+    """The earlier thoughts of a request.
+
+    Attributes:
+        restored: how many thoughts were put back.
+        unknown: how many replies have no entry in the memory any more.
+        unreadable: how many entries have another shape, because another version or a damaged file
+            wrote them.
+        spot: the position at which the thoughts of the new reply are kept.
     """
 
     restored: int = 0
@@ -144,7 +156,7 @@ class Earlier:
 
     @property
     def facts(self) -> dict[str, int]:
-        """The counts of a summary."""
+        """The counts of a summary, without zeros."""
         counts = zip(_NOTES, (self.restored, self.unknown, self.unreadable), strict=True)
         return {name: count for name, count in counts if count}
 
@@ -156,8 +168,10 @@ def restore(
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
 ) -> tuple[Mapping[str, object], Earlier]:
-    """Return the request with the thoughts that its client has dropped. One that brings any is not
-    added to, and nothing is kept of its reply. `hash_of`: gives the hashes of the request before.
+    """Return the request with the thoughts that its client has dropped, and their counts. A request
+    that brings any thought stays as it is, and nothing is kept of its reply.
+
+    `join`: see `Spot`. `hash_of`: looks hashes up that were made for the request before.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
@@ -187,7 +201,7 @@ def restore(
 
 def switched(body: Mapping[str, object], history: HistoryPlace) -> Mapping[str, object]:
     """Return the request with the switches without which its template drops the thoughts in it.
-    The client's own words for them count.
+    Switches that the client sends count for more.
     """
     if not any(message.get(history.place) for message in _messages(body)):
         return body
@@ -200,7 +214,7 @@ def _messages(body: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _thinks(message: Mapping[str, object]) -> bool:
-    """Tell whether an assistant's message brings a thought."""
+    """Return True if an assistant's message brings a thought."""
     if role_of(message) != "assistant":
         return False
     return any(map(message.get, thought_fields.FIELDS)) or any(
@@ -215,8 +229,8 @@ def _is_reply(message: Mapping[str, object]) -> bool:
 
 
 def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
-    """Return the hash of a conversation with one more message. Of a reply its words and calls
-    count, without the blanks around them, because clients strip these.
+    """Return the hash of a conversation with one more message. Of a reply the text and the calls
+    count, without the blanks around the text, because clients strip these.
     """
     role, content = role_of(message), content_of(message)
     if role == "assistant":
@@ -232,7 +246,9 @@ def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
 
 
 def _call(call: object) -> list[object]:
-    """Return a call's id, name and arguments; these in one order, since clients read them."""
+    """Return a call's id, name and arguments. The arguments are sorted, because a client may parse
+    them and write them anew.
+    """
     fields = as_object(call)
     inner = as_object(fields.get("function") or fields.get("custom"))
     arguments = inner.get("arguments") or inner.get("input") or "{}"
@@ -249,8 +265,8 @@ def _key(digest: bytes, model: str) -> str:
 
 
 def _read(value: bytes | None) -> tuple[str, str] | None:
-    """Return the thought and the text that are kept; `None`: not known, of several replies, or of
-    another shape.
+    """Return the thought and the text of an entry; `None` if there is no entry, a disputed one, or
+    one of another shape.
     """
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""One exchange, step by step: values in, values out; the shell carries them.
+"""One exchange as values, free of mitmproxy: the request's head, read body, and awaited reply.
 
-`Exchange` is the request as method, path and headers tell it; reading its body gives a
-`ReadRequest` (`converter.addon.exchange.read_request`); its result is an `AwaitedReply`
+An `Exchange` is a request as its method, path and headers describe it. Its body is read into a
+`ReadRequest` (`converter.addon.exchange.read_request`), from which comes an `AwaitedReply`
 (`converter.addon.exchange.awaited_reply`).
 """
 
@@ -40,7 +40,7 @@ _KEYS = ("authorization", "x-api-key")
 
 
 class RequestTooLargeError(Exception):
-    """A request has more bytes than are taken."""
+    """A request has more bytes than the limit allows."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class RequestTooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole body for the client. `retry_after`: seconds after which it may be different."""
+    """A whole body for the client. `retry_after`: seconds after which a retry may succeed."""
 
     status: int
     content_type: str
@@ -60,12 +60,17 @@ class Answer:
 
 
 class Kind(enum.Enum):
-    """The ways of an exchange. `OWN`: the addon answers by itself. `COUNTERPART`: the server is
-    asked at another endpoint that does the same. `MODELS`: the server lists its models. `COUNTED`:
-    the tokens of a translated request are counted. `TRANSLATED`: a request in another dialect
-    becomes a chat completion. `CHAT`: a chat completion goes on. `NATIVE`: a request goes on to the
-    server's own endpoint of the client's dialect. `PASSED`: a server that speaks the client's
-    dialect itself gets another request of it as it came.
+    """The kinds of exchange, each with its own steps.
+
+    Attributes:
+        OWN: the addon answers by itself.
+        COUNTERPART: another endpoint of the server does the same, and gets the request.
+        MODELS: the server lists its models.
+        COUNTED: the tokens of a translated request are counted.
+        TRANSLATED: a request of another dialect becomes a chat completion.
+        CHAT: a chat completion goes on as one.
+        NATIVE: a request goes to the server's own endpoint of the client's dialect.
+        PASSED: another request of the dialect goes unchanged to a server that speaks the dialect.
     """
 
     OWN = enum.auto()
@@ -85,16 +90,26 @@ class Kind(enum.Enum):
 class Exchange:
     """A request that the addon acts on, before its body is read.
 
-    `prefix`: the path before the endpoint. `id`: a name for a reply that the server
-    gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
-    asked about. `features`: names in its header of features. `alive`: see `ReplyContext`. `owner`:
-    a hash of the client's key, or of none, to whom what is kept belongs. `gateway_names`: the
-    client lists Anthropic's names alone. `at_home`: the server
-    speaks the client's dialect itself.
+    Attributes:
+        endpoint: the row of the request's path.
+        settings: the options in force.
+        prefix: the path before the endpoint.
+        id: the name of a reply that the server gives none.
+        client: the client's dialect.
+        created_at: when the request came, in seconds since 1970.
+        model_id: the one model that a request for the list names.
+        owner: a hash of the client's credentials; entries of the memory belong to it.
+        features: the features that the client turns on in a header of its dialect.
+        alive: the form of a sign of life; see `ReplyContext`.
+        gateway_names: the client lists no names but Anthropic's.
+        at_home: the server itself speaks the client's dialect.
+        kind: the kind of exchange, which decides its steps.
+        native: the request goes to the server's own endpoint of the client's dialect.
+        translated: the client's dialect is not the server's.
+        server_dialect: the dialect of the request that the server gets.
+        guesses: the addon has to find out where the reply begins.
 
-    Decided once, from these: `kind`; `native`: the request goes to the server's own endpoint of the
-    client's dialect; `translated`: the client's dialect is not the server's; `server_dialect`: the
-    server is asked in it; `guesses`: it must be found out where the reply begins.
+    The last five are worked out once, from the others.
     """
 
     endpoint: Endpoint
@@ -145,7 +160,9 @@ class Exchange:
         return self.prefix + COMMON.requests.path
 
     def may_refer(self, body: bytes) -> bool:
-        """Tell whether a request may refer to replies that are kept; escapes may spell any word."""
+        """Return True if the body may refer to replies that are kept. JSON escapes may spell any
+        word.
+        """
         patterns = self.client.requests.refers
         if patterns and rb"\u00" in body:
             return True
@@ -153,11 +170,11 @@ class Exchange:
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
     def tells_models(self, path: str) -> bool:
-        """Tell whether an answer of the addon's own tells of the server's models."""
+        """Return True if the addon's own answer to this path lists the server's models."""
         return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
 
     def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
-        """Return the answer that needs no model; None: the server is to give it."""
+        """Return the addon's own answer; `None` where the server has to answer."""
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
         rows = self.settings.models
@@ -175,8 +192,8 @@ class Exchange:
     def counterpart_answer(
         self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
     ) -> Answer | None:
-        """Return the answer of an endpoint's counterpart in the client's dialect; None: an error
-        that is as it should be. `took`: so many nanoseconds.
+        """Return the answer of an endpoint's counterpart in the client's dialect; `None` for an
+        error that goes on unchanged. `took`: nanoseconds.
         """
         if status == 200:
             with suppress(RequestError):
@@ -185,11 +202,11 @@ class Exchange:
         return self.error(status, body)
 
     def counted(self, tokens: int) -> Answer:
-        """Return the answer to a request whose tokens were counted."""
+        """Return the answer to a request to count tokens."""
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
     def refusal(self, error: Exception) -> tuple[str, Answer]:
-        """Return the words for the log and the answer to a request that goes no further."""
+        """Return the line for the log and the answer to a request that goes no further."""
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(refusal))
@@ -207,7 +224,9 @@ class Exchange:
         return message, Answer(status, JSON, body, retry_after)
 
     def models(self, status: int, body: bytes) -> Answer | None:
-        """Return the server's list of models in the client's dialect; None: as it came."""
+        """Return the server's list of models in the client's dialect; `None` where it goes on
+        unchanged.
+        """
         if status != 200:
             return self.error(status, body)
         rows, served = self.settings.models, entries(json_text.read_or_none(body))
@@ -218,7 +237,9 @@ class Exchange:
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
     def _listed(self, served: Sequence[dict[str, object]], body: bytes) -> object:
-        """Return the list, or the model that is asked for; `None` where the body stays."""
+        """Return the list, or the one model that the path names; `None` where the body goes on
+        unchanged.
+        """
         rows, write = self.settings.models, self.client.answers.models
         models = with_aliases(served, rows)
         models = with_variants(models) if self.settings.variants else models
@@ -231,8 +252,8 @@ class Exchange:
         return (write and write(json_text.write(listed))) or listed
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
-        """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
-        the prompt, where the server told only a lower bound.
+        """Return a server's error in the client's dialect; `None` where it goes on unchanged.
+        `counted`: tokens of the prompt, where the server reported only a lower bound.
         """
         answer = self.client.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None
@@ -248,10 +269,10 @@ def begin(
     *,
     created_at: int = 0,
 ) -> Exchange | None:
-    """Return the exchange that a request begins, `None` for a request that is not ours.
+    """Return the exchange that a request begins; `None` for a request that is not the addon's.
 
-    `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that
-    comes is for one server. `created_at`: in seconds since 1970.
+    `headers`: by names in lower case. `name`: the id of a reply that has none. `reverse`: the proxy
+    stands before one server. `created_at`: seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
@@ -272,8 +293,8 @@ def begin(
 
 
 def _owner(headers: Mapping[str, str]) -> str:
-    """Return the hash of a client's credentials. One without any has an owner as well: else an id
-    that it makes up could name another's entry, or the addon's own.
+    """Return the hash of a client's credentials. A client without credentials has an owner as well:
+    else an id that the client makes up could name another's entry, or the addon's own.
     """
     keys = [headers.get(name, "") for name in _KEYS]
     return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()

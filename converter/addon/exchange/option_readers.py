@@ -1,6 +1,7 @@
-"""Readers of options: from the value that a user wrote to the one that the machines take.
+"""Readers of options: from the value that a user wrote to the value that the machines take. How
+long memory is kept, and how much, is read here as well (`read_limits`, `read_days`).
 
-Each raises ValueError with the expected form.
+Each reader raises ValueError with the expected form.
 """
 
 import os
@@ -16,7 +17,7 @@ from converter.core.reading.family_choice import AUTO
 
 FIELDS = ("reasoning_content", "reasoning")
 FOLDED = "text"
-"""In place of them: no field, but a folded block in the text."""
+"""A value of `think_fields`: thinking goes into the text as a folded block, and into no field."""
 STARTS = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
@@ -28,7 +29,7 @@ def names(written: object) -> list[str]:
 
 
 def read_fields(written: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the fields that OpenAI clients get thinking in."""
+    """Return the names of the fields in which OpenAI clients get thinking."""
     fields = tuple(dict.fromkeys(written))
     if fields == (FOLDED,):
         return fields
@@ -41,7 +42,7 @@ def read_fields(written: Sequence[str]) -> tuple[str, ...]:
 
 
 def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
-    """Return a reader that takes these values only."""
+    """Return a reader that takes nothing but these values."""
 
     def read(written: object) -> str:
         if written not in allowed:
@@ -52,19 +53,19 @@ def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
 
 
 def read_tokens(written: object) -> int | None:
-    """Return a number of tokens; None for none."""
+    """Return a number of tokens; `None` for an empty value."""
     if not str(written).isdecimal() and written != "":
         raise ValueError(f"expected a number of tokens, got {written!r}")
     return int(str(written)) if written != "" else None
 
 
 def read_start(written: object) -> InitialState:
-    """Return where replies begin."""
+    """Return the initial state of replies."""
     return InitialState(one_of(STARTS)(written))
 
 
 def read_path(written: object) -> str:
-    """Return the path of a file that is there or can be made; empty for none."""
+    """Return the path of a file that exists or can be created; empty for an empty value."""
     path = Path(str(written)).expanduser()
     if str(written) and not (path.parent.is_dir() and not path.is_dir()):
         raise ValueError(f"expected a file in an existing folder, got {str(written)!r}")
@@ -72,7 +73,7 @@ def read_path(written: object) -> str:
 
 
 def read_folder(written: object) -> str:
-    """Return the path of a folder that is there or can be made; empty for none."""
+    """Return the path of a folder that exists or can be created; empty for an empty value."""
     path = Path(str(written)).expanduser()
     if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
         raise ValueError(
@@ -83,8 +84,11 @@ def read_folder(written: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """The seconds of silence before a client is pinged; 0: never. `early`: a stream whose head the
-    server holds back begins then, too.
+    """When to ping a silent client.
+
+    Attributes:
+        seconds: the silence before a ping; 0 turns pings off.
+        early: a stream begins after as long, if the server holds its head back.
     """
 
     seconds: int
@@ -101,7 +105,7 @@ def read_ping(written: object) -> Ping:
 
 @dataclass(frozen=True, slots=True)
 class MetricsTarget:
-    """The place where metrics can be read: an address to listen at, or a file."""
+    """Where metrics can be read: at an address to listen on, or in a file."""
 
     host: str = ""
     port: int = 0
@@ -109,7 +113,7 @@ class MetricsTarget:
 
 
 def read_metrics(written: object) -> MetricsTarget | None:
-    """Return where metrics can be read; None: nowhere."""
+    """Return where metrics can be read; `None` for an empty value."""
     host, _, port = str(written).rpartition(":")
     if port.isascii() and port.isdecimal():
         if not 1 <= int(port) <= 65535:
@@ -121,8 +125,8 @@ def read_metrics(written: object) -> MetricsTarget | None:
 
 
 def read_collector(written: object) -> str:
-    """Return the URL that spans are sent to, with OTLP's usual path if it has none; empty for none.
-    No error says the URL, which may hold a key.
+    """Return the URL that spans are sent to, with OTLP's usual path if it has none; empty for an
+    empty value. No error quotes the URL, which may hold a key.
     """
     if not written:
         return ""
@@ -136,14 +140,19 @@ def read_collector(written: object) -> str:
 
 MEGABYTE = 1024 * 1024
 LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
-"""Limits that a user may move, with their defaults; numbers of things, and megabytes."""
+"""The limits that a user may set, with their defaults: counts, and megabytes (`_mb`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """Limits of memory, in bytes or numbers of things. `request`: bytes of a request; `flows`:
-    exchanges that mitmweb keeps, in `flow_bytes`. For these 0 is no limit. `replies`: replies kept
-    for clients that name them, in `reply_bytes`; 0 is none.
+    """Limits of memory.
+
+    Attributes:
+        request: bytes of a request; 0 is no limit.
+        flows: exchanges that mitmweb keeps; 0 is no limit.
+        flow_bytes: bytes of these exchanges; 0 is no limit.
+        replies: replies kept for clients that refer to them; 0 keeps none.
+        reply_bytes: bytes of these replies; 0 keeps none.
     """
 
     request: int
@@ -154,7 +163,7 @@ class MemoryLimits:
 
 
 def read_limits(written: Sequence[str]) -> MemoryLimits:
-    """Return the limits, those that are not written by their defaults."""
+    """Return the limits, with defaults for those that are not written."""
     numbers = dict(LIMITS)
     for row in written:
         name, _, number = row.partition("=")
@@ -169,8 +178,8 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
 _REDIS = tuple(f"redis{way}://" for way in ("", "s", "+cluster", "s+cluster", "+sentinel"))
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
 MEMORY_VARIABLE = "THINK_MEMORY"
-"""In the environment: what `auto` stands for. Workers set it; and an address with a password is
-seen by fewer there.
+"""The environment variable that `auto` reads. Workers set it; an address with a password is also
+safer there than on a command line.
 """
 
 
@@ -195,5 +204,5 @@ def read_days(written: object) -> int:
 
 
 def read_server(written: object) -> Server | None:
-    """Return the server of that name; None: ask it."""
+    """Return the profile of that name; `None` where the addon has to probe the server."""
     return None if written == AUTO else by_name(str(written))

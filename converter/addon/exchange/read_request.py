@@ -1,4 +1,4 @@
-"""The second step of an exchange: its request, read."""
+"""The second value of an exchange: its request with the body read."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,27 +56,38 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KnownObject
 
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
-"""A request's own, in whose place the wish of a model's name goes."""
+"""Fields that a model's name with an effort in it replaces."""
 
 SEARCHED = 1 << 17
-"""Bytes of a request that are searched for half a character, some 50 microseconds; of a longer one
-the server's refusal tells.
+"""Bytes of a request that are searched for half a surrogate pair, in some 50 microseconds. A longer
+request is mended when the server refuses it.
 """
 NO_EARLIER = Earlier()
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """A request whose body was read. `body`: the chat completion that the server is asked for.
+    """A request with its body read.
 
-    `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
-    `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
-    them in words. `served_model`: the server's name for the model, where the client has another,
-    which is `called` in a request that else goes on as it came; one that goes to a server's own
-    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`). It may
-    have been changed for the server (`mended`). `effort`: by its model's name. `call_ids`: of the
-    calls in its history. `earlier`: thoughts that were put back. `repeated`: its turns,
-    with those of the request before.
+    Attributes:
+        exchange: the request's head.
+        body: the chat completion that the server gets.
+        conversation: the request of another dialect, read; `None` for one that goes on as it came.
+        context: the id of the conversation.
+        asks_to_think: the client requests thinking.
+        budget: tokens of thinking that the client allows.
+        notes: notes for a person.
+        tools: the tools whose calls are read from the reply's text.
+        tells_tools: the tools are described in the system turn.
+        schemas: the schemas of the tools' parameters, by name.
+        served_model: the server's name for the model, where the client uses another.
+        called: the client's name for the model, in a request that else goes on as it came.
+        omits_thinking: a native request asks that no thinking be shown.
+        mended: the body is not the client's own any more.
+        effort: the effort that the model's name stands for.
+        call_ids: the ids of the calls in the history.
+        earlier: the thoughts that were put back.
+        repeated: the turns of this request, with those of the request before.
     """
 
     exchange: Exchange
@@ -102,7 +113,9 @@ class ReadRequest:
 
     @property
     def form(self) -> Form | None:
-        """The form in which the client wants the reply; None for a request that nobody read."""
+        """The form in which the client wants the reply; `None` for a request whose body was not
+        read.
+        """
         if self.conversation is None and not self.body:
             return None
         if self.conversation:
@@ -113,7 +126,7 @@ class ReadRequest:
 
     @property
     def model(self) -> str:
-        """The name that the client asked for; empty where the server's own name stays."""
+        """The model's name in a translated request; empty in others."""
         return self.conversation.model if self.conversation else ""
 
     @property
@@ -122,14 +135,14 @@ class ReadRequest:
         return self.model or self.called or str(self.body.get("model") or "")
 
     def served_as(self, name: str) -> "ReadRequest":
-        """Return the request for the server's own name of the model."""
+        """Return the request with the server's own name of the model."""
         if self.conversation:
             return replace(self, served_model=name)
         body = {**self.body, "model": name}
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
-        """Return the request with the thinking that the model's name asks for."""
+        """Return the request with the switches of thinking that the model's name stands for."""
         thinks = row.effort != OFF
         effort = row.effort if thinks else ""
         mode: ThinkingMode = "enabled" if thinks else "disabled"
@@ -146,12 +159,12 @@ class ReadRequest:
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The strings at which the server is to stop."""
+        """The strings at which the answer is to stop."""
         return stops(self.body)
 
     @property
     def ceiling(self) -> int | None:
-        """The tokens of thinking that are enforced: as the client asks, else as the user does."""
+        """The tokens of thinking that are enforced: the client's budget, else the user's."""
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort
         ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
@@ -160,13 +173,13 @@ class ReadRequest:
 
     @property
     def shown(self) -> bool:
-        """Tell whether the client wants to see thinking."""
+        """Return True if the client wants to see thinking."""
         thinking = self.conversation.thinking if self.conversation else None
         return not self.omits_thinking and (thinking is None or thinking.shown)
 
     @property
     def reply_context(self) -> ReplyContext:
-        """The facts that the reply takes from the request."""
+        """The facts that the encoder of the reply takes from the request."""
         own, exchange = self.conversation and self.conversation.own, self.exchange
         settings = exchange.settings
         return ReplyContext(
@@ -184,7 +197,7 @@ class ReadRequest:
 
     @property
     def hides_thinking(self) -> bool:
-        """Tell whether the client is to get no thinking, because it did not ask for any."""
+        """Return True if the client is to get no thinking, because it did not ask for any."""
         asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
 
@@ -196,8 +209,10 @@ class ReadRequest:
         return _may_lack(self.exchange.native, pictures, calls, options.tools != "off")
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
-        """Return the request with the chat completion that asks the same of this server. `parses`:
-        it takes the thinking out of the text itself. `memory`: thoughts that a client dropped.
+        """Return the request with the chat completion for this server.
+
+        `parses`: the server takes the thinking out of the text itself. `memory`: has the thoughts
+        that a client dropped.
         """
         assert self.conversation
         conversation = self.conversation
@@ -216,13 +231,13 @@ class ReadRequest:
         return self._sent(body, notes, earlier)
 
     def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
-        """Tell whether thoughts that a client drops are put back for this model."""
+        """Return True if thoughts that a client drops are put back for this model."""
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts that its client has dropped, if its model
-        wants them. `memory`: those that are kept.
+        wants them. `memory`: has the kept thoughts.
         """
         history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
         join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
@@ -250,9 +265,7 @@ class ReadRequest:
     def _sent(
         self, body: Mapping[str, object], notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
     ) -> "ReadRequest":
-        """Return the request with this body and the wishes of its tools: to read their
-        calls from text, to tell of them in words.
-        """
+        """Return the request with this body, and the tools whose calls are read from the text."""
         settings = self.exchange.settings
         by_tool = schemas(body)
         tools = offered(body, by_tool) if settings.tools != "off" else None
@@ -271,8 +284,8 @@ class ReadRequest:
         )
 
     def with_ids(self, body: Mapping[str, object]) -> "ReadRequest":
-        """Return the request with a body whose calls may have other ids; itself where it is the
-        request's own.
+        """Return the request with a body whose calls may have other ids; the request itself where
+        the body is the same.
         """
         if body is self.body:
             return self
@@ -280,8 +293,8 @@ class ReadRequest:
         return replace(self, body=body, call_ids=ids, mended=True)
 
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
-        """Return the request to send in its place, when the model is to be asked to think and does
-        not do so by itself.
+        """Return the body with words that ask the model to think; `None` where nobody requests
+        that, or the model thinks by itself.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
@@ -298,8 +311,8 @@ def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozens
 
 
 def _thinks(turn: Turn) -> bool:
-    """Tell whether a turn brings a thought. A block without words is of one that its client wanted
-    omitted, and so has dropped.
+    """Return True if a turn brings a thought. A thinking block without text does not count: its
+    client wanted the text omitted.
     """
     return any(
         isinstance(block, RedactedThinking) or (isinstance(block, ThinkingBlock) and block.text)
@@ -308,14 +321,14 @@ def _thinks(turn: Turn) -> bool:
 
 
 type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KnownObject] | None]]
-"""Takes a request's body; returns its value, and its turns, with those of the request before, if
-they are to be remembered. Raises UnreadableError.
+"""Takes a request's body. Returns its value, and its turns with those of the request before. Raises
+UnreadableError.
 """
 
 
 def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
-    """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
-    RequestError for one that the server's own endpoint would answer wrongly.
+    """Return a request that goes on as it came, read; an empty one for a body that is no JSON.
+    Raises RequestError for a request that the server's own endpoint would answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -350,8 +363,9 @@ def read(
     memory: Memory | None = None,
     repeats: Repeats | None = None,
 ) -> ReadRequest:
-    """Read a request of another dialect. `memory`: replies that it may refer to; `repeats`: knows
-    the request before. Raises RequestError or UnreadableError when it breaks the format.
+    """Return a request of another dialect, read. `memory`: has the replies that it may refer to.
+    `repeats`: has the turns of the request before. Raises RequestError or UnreadableError for a
+    request that breaks the format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

@@ -10,7 +10,9 @@ from converter.core.reply.stages import STAGES
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
-    """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
+    """Return how to read a reply under these options. `whole`: the reply is complete, so that all
+    of it may be read before any of it is shown.
+    """
     return Reading(
         settings.tags,
         settings.attributes,
@@ -33,8 +35,8 @@ def rewriter_of(
     context: ReplyContext | None = None,
     expected: Expected | None = None,
 ) -> Rewriter:
-    """Return the rewriter of a reply under these options; see `Rewriter`. `context`: the
-    facts from its request, and from these options.
+    """Return the rewriter of a reply under these options; see `Rewriter`. `context`: the facts from
+    its request and from these options.
     """
     by_options = ReplyContext(
         fields=settings.fields, signature=settings.signature, map=settings.map

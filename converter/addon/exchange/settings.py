@@ -22,23 +22,33 @@ from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.thought_row import ThoughtRow
 
 PREFIX = "think_"
-"""What mitmproxy's names of these options begin with."""
+"""Begins mitmproxy's names of these options."""
 _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
 _ORDERS = get_args(Order.__value__)
 _HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
-"""Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
+"""The signature of thinking blocks. Clients drop unsigned thinking, and nobody mistakes this word
+for a real signature.
+"""
 ENOUGH = "I have thought enough about this, so I answer now."
-"""In the first person, because the model says it."""
+"""The text that closes a thought. It is in the first person, because it stands in the model's own
+thought.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, `think_NAME`. `default` is as mitmproxy keeps it; `read` makes of the written
-    value the one that the machines take, or raises ValueError. `recorded`: it decides how a reply
-    is rewritten.
+    """One option, `think_NAME`.
+
+    Attributes:
+        name: the name without the prefix.
+        default: the default as mitmproxy keeps it.
+        meaning: the help text.
+        read: turns the written value into the one that the machines take, or raises ValueError.
+        choices: the values that are allowed; empty for any.
+        recorded: the option decides how a reply is rewritten, so that a recording keeps it.
     """
 
     name: str
@@ -50,7 +60,7 @@ class Option:
 
     @property
     def type(self) -> Any:
-        """The type by which mitmproxy knows the option."""
+        """The type by which mitmproxy declares the option."""
         return Sequence[str] if isinstance(self.default, list) else type(self.default)
 
 
@@ -61,19 +71,19 @@ def _option(
     choices: tuple[str, ...] = (),
     recorded: bool = True,
 ) -> Any:
-    """Return the field of an option; without a reader its value is taken as it is written."""
+    """Return the field of an option. Without a reader, the value is taken as it is written."""
     row = Option("", default, meaning, read or type(default), choices, recorded)
     return field(metadata={"option": row})
 
 
 def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
-    """Return the field of an option that is one of these names; the first is the default."""
+    """Return the field of an option that takes one of these names; the first is the default."""
     return _option(choices[0], meaning, one_of(choices), choices, recorded)
 
 
 _unrecorded = partial(_option, recorded=False)
-"""Makes an option that says where to look and where to write, not how a reply is rewritten; paths
-and hosts have no place in a recording.
+"""Makes an option about files, addresses and the like, which do not change how a reply is
+rewritten. Paths and hosts must not get into a recording.
 """
 
 
@@ -89,8 +99,8 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options as the machines take them, a row each. mitmproxy knows the choices of single
-    values only; those of sequences are told as well.
+    """The options as the machines take them, a row each. mitmproxy checks the choices of single
+    values only; those of sequences are listed for the help text.
     """
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
@@ -214,18 +224,16 @@ REMOVED = {
     "memory_key": "keep the memory where only its user reads: a file, or Redis with a password",
     "budget=proxy": "think_budget=enforce ends the thought, think_unasked=hide hides it",
 }
-"""Options, and values of options, that are gone, and what to do instead."""
+"""Options, and values of options, that were removed, and what to do instead."""
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether a name, as mitmproxy is given it, can only mean an option of the addon's."""
+    """Return True if a name on mitmproxy's command line can only mean an option of the addon."""
     return name.replace("-", "_").startswith(PREFIX)
 
 
 def unknown(name: str) -> str:
-    """Return the complaint about a name of ours that is no option, with what to write in its
-    place.
-    """
+    """Return the complaint about a name that is no option, with a suggestion."""
     short, names = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
     close = get_close_matches(short, names, 1)
     all_of_them = ", ".join(PREFIX + each for each in names)
@@ -234,8 +242,8 @@ def unknown(name: str) -> str:
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
-    """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
-    the option's name.
+    """Return the settings, with defaults for the options that `written` lacks. Raises ValueError,
+    beginning with the option's name.
     """
     options = written or {}
     values = {

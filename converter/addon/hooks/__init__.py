@@ -1,1 +1,1 @@
-"""The steps of an exchange, one for each of mitmproxy's hooks, and the rules of its doors."""
+"""The steps of an exchange, called by mitmproxy's hooks, and the rules of what may come in."""

@@ -1,4 +1,6 @@
-"""A reply that goes on behind a thought which was ended: the second request, and its answer."""
+"""A reply that continues behind a thought which the addon ended: the second request, and its
+answer.
+"""
 
 from collections.abc import Callable
 
@@ -12,13 +14,15 @@ from converter.core.wire import json_text
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
-"""Statuses of a second reply. By a refusal the server says that it cannot go on, which ends the
-first; by any other, of a key or of too many requests, that it failed.
+"""Statuses of a second reply. With a refusal the server says that it cannot continue, so that the
+reply ends at the thought. Any other status, such as that of too many requests, is a failure.
 """
 
 
 class ContinuedReply:
-    """The two halves of one reply. `explain`: puts mitmproxy's reason for a break into words."""
+    """The two halves of one reply. `explain`: turns mitmproxy's reason for a break into a
+    message.
+    """
 
     def __init__(self, rewriter: Rewriter, kept: FlowRecord, explain: Callable[[str], str]) -> None:
         self._rewriter, self._kept = rewriter, kept
@@ -28,17 +32,17 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Tell whether a thought was ended just now."""
+        """Return True if a thought was ended just now."""
         return self._rewriter.continuation.stopped
 
     def explain(self, reason: str) -> str:
-        """Return the words for a break; behind a thought that was ended they say so."""
+        """Return the message for a break; it names the second request, if that was sent."""
         message = self._explain(reason)
         return WHILE.format(message) if self._has_sent else message
 
     def request(self, possible: bool) -> Request | None:
         """Return the second request; `None` where the reply ends at the thought. `possible`: the
-        server's protocol lets one be sent.
+        server's protocol lets another request be sent.
         """
         rewriter, sent, awaited = self._rewriter, self._kept.sides.sent, self._kept.awaited
         rewriter.continuation.stopped = False
@@ -55,13 +59,13 @@ class ContinuedReply:
         return second
 
     def unused(self) -> int:
-        """Return how many bytes of the first reply nobody has used, once."""
+        """Return how many bytes of the first reply were not used, and reset the number."""
         unused, self._rewriter.continuation.unused = self._rewriter.continuation.unused, 0
         return unused
 
     def failure(self, status: int, body: bytes) -> str:
-        """Return why a second reply that is no stream broke off; empty where it did not: it is a
-        reply, or a refusal, by which the reply ends at the thought.
+        """Return why a second reply that is no stream failed; empty for a reply or a refusal. A
+        refusal ends the reply at the thought.
         """
         message = f"status {status}: {server_message(body) or 'no words'}"
         if status not in (OK, *REFUSALS):

@@ -1,6 +1,5 @@
-"""Rules of the doors: the clients that may come in, the flows on which the addon acts, the headers
-that never go to a model server, and the bodies of other traffic that mitmproxy's options have to
-see whole.
+"""Rules for requests at the door: which clients may come in, which flows the addon acts on, which
+headers of a client the model server never gets, and which bodies must be whole.
 """
 
 import logging
@@ -34,13 +33,13 @@ _OF_PEOPLE = re.compile(
     # Codex 0.169: an installation's id and a folder's path; session-id, thread-id beside it
     rb"|x-codex-.*|session-id|thread-id"
 )
-"""Headers that say who somebody is, or that only a client's own cloud reads."""
+"""Headers of a client that identify a person, or that only the client's own cloud reads."""
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
-"""Names that no web page can have: without a dot, or in domains that are not for the Internet."""
+"""Names that no web page can have: without a dot, or in domains outside the Internet."""
 
 
 def withhold_keys(headers: Headers) -> list[str]:
-    """Take keys of Anthropic's out of a request; return the names of their headers."""
+    """Take Anthropic's keys out of a request's headers; return the names of those headers."""
     matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
     names = [name for name in _CREDENTIALS if name in matching]
     if names:
@@ -49,8 +48,8 @@ def withhold_keys(headers: Headers) -> list[str]:
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
-    """Take cookies out, and headers for the clouds of Claude Code and Codex. `kept`: those of the
-    dialect that the server is asked in.
+    """Take out cookies, and headers for the clouds of Claude Code and Codex. `kept`: the headers of
+    the dialect in which the server gets the request.
     """
     leave_out(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
 
@@ -62,10 +61,11 @@ def _is_of_people(name: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
-    """Tell which web page's name a request carries that must not use a local model; none: empty.
+    """Return the header by which a request shows that a foreign web page sent it; empty for any
+    other request.
 
-    A page can point a name of its own at this machine, and the browser then lets it read all
-    replies (DNS rebinding), or simply post. `allowed`: names that may, or `*`.
+    A page can point a name of its own at this machine, so that the browser lets the page read all
+    replies (DNS rebinding), or it can simply post. `allowed`: names that may, or `*`.
     """
     if "*" in allowed:
         return ""
@@ -77,9 +77,9 @@ def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str
 
 
 def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
-    """Tell whether a page may post; `null` is a file's or a hidden page's, and says nothing.
-
-    Other schemes are those of programs and extensions that a person has installed.
+    """Return True if a page of this origin may post. The origin `null`, of a file or a hidden page,
+    may not. Schemes other than HTTP are those of programs and extensions that a person has
+    installed.
     """
     scheme, _, rest = origin.partition("://")
     if not rest or scheme.lower() not in ("http", "https"):
@@ -89,7 +89,7 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
-    """Tell whether a request may be for this name, because nobody can point an IP address
+    """Return True if a request may carry this name in `Host`. Nobody can point an IP address
     elsewhere.
     """
     may = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
@@ -104,23 +104,24 @@ def _host_of(url: str) -> str:
 
 
 _CLOUD = (".anthropic.com", ".claude.com")
-"""Whose keys they are: a proxy before the API itself passes them on."""
+"""Domains of Anthropic: a proxy before the API itself passes its keys on."""
 
 _log = logging.getLogger(__name__)
 
 
 class Doorkeeper:
-    """Keeps foreign web pages out, and people's keys and cookies in, by a look at each request's
-    head before anybody else.
+    """Keeps foreign web pages out, and people's keys and cookies in. It reads each request's head
+    first.
     """
 
     def __init__(self) -> None:
         self._has_warned = False
 
     def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
-        """Return the answer to a request that a foreign web page has sent; None: it may come in.
+        """Return the answer to a request that a foreign web page has sent; `None` for any other
+        request.
 
-        `host`: the client's own `Host`; None where it is not known.
+        `host`: the client's own `Host`; `None` where it is not known.
         """
         if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
             return None
@@ -135,7 +136,9 @@ class Doorkeeper:
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        """Take out of a request what a model server must not get; say so once."""
+        """Take out of a request the headers that a model server must not get; log a withheld key
+        once.
+        """
         headers = flow.request.headers
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
         withheld = [] if of_cloud else withhold_keys(headers)
@@ -153,7 +156,9 @@ class Doorkeeper:
 
 
 def dialect_of(flow: HTTPFlow) -> Dialect:
-    """Return the dialect of a request's path, or of its headers where dialects share the path."""
+    """Return the dialect of a request: by its path, or by its headers where dialects share the
+    path.
+    """
     endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
     if endpoint is None:
         return COMMON
@@ -161,7 +166,7 @@ def dialect_of(flow: HTTPFlow) -> Dialect:
 
 
 def identity(flow: HTTPFlow) -> Response | None:
-    """Return what the addon says of itself to who asks for it; None for any other request."""
+    """Return the addon's answer to a probe for the addon itself; `None` for any other request."""
     if (flow.request.method, flow.request.path) != ("GET", ADDON_PATH):
         return None
     server = flow.client_conn.proxy_mode.data if is_reverse(flow) else ""
@@ -169,13 +174,13 @@ def identity(flow: HTTPFlow) -> Response | None:
 
 
 def is_reverse(flow: HTTPFlow) -> bool:
-    """Tell whether the proxy stands before one server that its user has named."""
+    """Return True if the proxy stands before one server that its user has named."""
     return isinstance(flow.client_conn.proxy_mode, ReverseMode)
 
 
 async def is_at_home(flow: HTTPFlow) -> bool:
-    """Tell whether a forward proxy's request goes to this machine or a private network: by the
-    address that is connected to, whatever the request's `Host` says.
+    """Return True if a forward proxy's request goes to this machine or a private network. The
+    connected address decides, whatever the request's `Host` says.
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await leads_to_private(str(peer[0]) if peer else flow.request.host)
@@ -196,19 +201,20 @@ OF_REQUESTS = (
     "stickyauth",
     "stickycookie",
 )
-"""Options of mitmproxy's that act when a body is there."""
+"""Options of mitmproxy that act on a body when it is complete."""
 _NO_SCRIPTS = ("mitmproxy", "converter", "think_addon")
 _LINES = ("application/x-ndjson", "application/jsonl")
 
 
 def must_hold_request() -> bool:
-    """Tell whether a request has to be whole."""
+    """Return True if a request that is not the addon's has to be complete before it goes on."""
     return _is_set(OF_REQUESTS) or _has_script("request")
 
 
 def must_hold_reply(response: Response) -> bool:
-    """Tell whether a reply has to be whole. A stream stays one where only a script has the hook,
-    which may do no more than count; it can set `flow.response.stream` to False.
+    """Return True if a reply that is not the addon's has to be complete before it goes on. A stream
+    passes although a script has the hook, because the script may only count; it can set
+    `flow.response.stream` to False.
     """
     kind = response.headers.get("content-type", "")
     streams = is_stream(kind) or kind.lower().startswith(_LINES)
@@ -220,12 +226,12 @@ def _is_set(options: tuple[str, ...]) -> bool:
 
 
 def _has_script(hook: str) -> bool:
-    """Tell whether an addon has a hook that is neither mitmproxy's nor ours."""
+    """Return True if an addon has a hook that is neither mitmproxy's nor ours."""
     having = (addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook))
     return any(_home(addon) not in _NO_SCRIPTS for addon in having)
 
 
 def _home(addon: object) -> str:
-    """Return the package or the script that an addon stands in."""
+    """Return the package or the script that an addon is defined in."""
     name = addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
     return name.removeprefix("__mitmproxy_script__.").partition(".")[0]

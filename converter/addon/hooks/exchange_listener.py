@@ -1,5 +1,5 @@
-"""Words for our layers to say: replies to requests that no server answered, with the reason; early
-heads.
+"""Answers for our layers about an exchange: the error for a request that no server answered, with
+the message of the connection's fault (`FAULTS`), and early heads of streams.
 """
 
 import re
@@ -24,8 +24,7 @@ from converter.core.dialects.table import Form
 from converter.core.wire.printable import bounded
 
 LONGEST = 300
-"""Characters of a reason, because a server that answers with something else than HTTP may say much.
-"""
+"""Characters of a reason, because a server that speaks no HTTP may send anything."""
 FAULTS = {
     "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
     "no model server at {at}: {why}": (
@@ -60,16 +59,16 @@ FAULTS = {
     ),
     "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
 }
-"""What a person is told of a server that did not answer, or not to the end: the sentence, and by
-what mitmproxy's or the system's message holds the reason. `{detail}` is what the server sent.
+"""The message for a connection that failed: each sentence, with the patterns of mitmproxy's or the
+system's reasons for which it stands. `{detail}` is the part of the reason that is quoted.
 """
 _PASSING = (QUITTING, "server closed connection")
-"""Messages of faults after which the same request may succeed soon."""
+"""Reasons after which the same request may soon succeed."""
 
 
 def fault_of(flow: HTTPFlow, reason: str) -> str:
-    """Return what to tell a client about a failure that mitmproxy calls `reason`, with the server's
-    address.
+    """Return the message for a client about a failure, with the server's address. `reason`:
+    mitmproxy's.
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
@@ -80,9 +79,12 @@ def fault_of(flow: HTTPFlow, reason: str) -> str:
 
 
 class ExchangeListener(Listener):
-    """Answers the layers from what is known of an exchange; no method raises. `chosen` gives the
-    settings in force. `tap`: makes the stream function of a reply. `hosts`: each client's own
-    `Host`, until somebody asks for it; for that of a CONNECT nobody does.
+    """Answers the layers from the records of exchanges; no method raises.
+
+    Attributes:
+        hosts: each client's own `Host`, until the addon reads it. Nobody reads that of a CONNECT.
+
+    `chosen`: returns the settings in force. `tap`: makes the stream function of a reply.
     """
 
     def __init__(
@@ -96,12 +98,12 @@ class ExchangeListener(Listener):
 
     @property
     def seconds_of_silence(self) -> float:
-        """The longest silence that a client hears."""
+        """The longest silence before a client is pinged."""
         return self._chosen().ping.seconds
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
-        """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
-        that are not ours are not held.
+        """Return True if a request may have so many bytes. Mark the record of a request that may
+        not. Requests that are not the addon's are not limited.
         """
         kept, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
         if kept and limit and size > limit:
@@ -109,8 +111,8 @@ class ExchangeListener(Listener):
         return kept is None or not kept.too_large
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the function of a stream that is held for a client that wants one body, or the
-        reader of a body behind which another request may go out.
+        """Return the stream function of a stream that is held for a client that wants one body, or
+        the reader of a body behind which another request may be sent.
         """
         kept = RUNNING_RECORDS.get(flow.id)
         if kept is None:
@@ -120,7 +122,7 @@ class ExchangeListener(Listener):
         return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error that a client gets in place of a reply, of a list of models as well."""
+        """Return the error that a client gets in place of a reply, or of a list of models."""
         kept = RUNNING_RECORDS.get(flow.id)
         if kept is None and not is_reverse(flow):
             return None
@@ -134,7 +136,9 @@ class ExchangeListener(Listener):
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
-        """Return the head of a stream, if the client asked for one and the user wants it early."""
+        """Return the head of a stream, if the client requested a stream and the user wants it
+        early.
+        """
         kept = RUNNING_RECORDS.get(flow.id)
         awaited = kept.awaited if kept else None
         if kept is None or awaited is None or not self._chosen().ping.early:
@@ -154,7 +158,7 @@ class ExchangeListener(Listener):
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the end of a client's begun stream whose reply bypassed the stream function."""
+        """Return the end of a stream that began early, whose reply bypassed the stream function."""
         assert flow.response
         if begun.late:
             return begun.late

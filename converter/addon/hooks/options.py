@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def declare(loader: Loader) -> None:
-    """Declare the options. A bad value stops mitmproxy with one line."""
+    """Declare the options. A bad value stops mitmproxy with one line of the log."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
@@ -33,7 +33,9 @@ def declare(loader: Loader) -> None:
 
 
 def refuse_unknown() -> None:
-    """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
+    """Stop mitmproxy at an option that nobody declares, because mitmproxy itself ignores it
+    (12.2).
+    """
     for name in _undeclared():
         _log.error("think: %s", settings.unknown(one_line(name)))
 
@@ -43,9 +45,7 @@ def _undeclared() -> list[str]:
 
 
 def in_force() -> dict[str, object]:
-    """Return the values, by short names, of the options that decide how a reply is rewritten; plain
-    as JSON has them.
-    """
+    """Return the values of the recorded options by short names, plain as JSON has them."""
     values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
     return {
         name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
@@ -54,8 +54,8 @@ def in_force() -> dict[str, object]:
 
 
 def _refuse_unreadable() -> None:
-    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this
-    addon, and say nothing (12.2).
+    """Stop mitmproxy at a value that it cannot read. mitmproxy itself would go on without this
+    addon, and without a message (12.2).
     """
     for name, value in ctx.options.deferred.items():
         kind = _types.get(name.replace("-", "_"))
@@ -72,7 +72,7 @@ def _refuse_unreadable() -> None:
 
 
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
-    """Return what the options say; raise ValueError for the first bad one."""
+    """Return the settings and the filter of flows. Raises ValueError for the first bad option."""
     chosen = settings.read(
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )

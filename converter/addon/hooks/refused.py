@@ -1,8 +1,8 @@
-"""A refusal that is read as it comes: the same request goes out once more, without the part that
-the server's words name. A server names one part at a time, so that each may be refused once.
+"""A refusal, read as it comes. The same request is sent once more, without the part that the
+server's message names. A server names one part at a time, so each part may be refused once.
 
-A reply that llama.cpp's own reader throws away is asked for in two steps: its server writes the
-prompt, and goes on behind it.
+A reply that llama.cpp's own reader throws away is requested in two steps: the server writes the
+prompt, and then continues it as text.
 """
 
 import logging
@@ -26,18 +26,18 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 _LONGEST = 1 << 16
-"""Bytes of a refusal: it is looked at with each chunk, so that a long one would cost its square."""
+"""Bytes of a refusal. The body is parsed at each chunk, so a long one would cost its square."""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
 UNREAD = "the server's own reader threw a reply away; it was asked for once more, to be read here"
 SILENT = "the server's stream has no byte; it was asked once more, whole, for the reason"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 METADATA = "think_refused"
-"""The request that the server refused, in the flow's metadata."""
+"""The key in the flow's metadata of the request that the server refused."""
 
 
 def reader_of(record: FlowRecord) -> Refusal | None:
-    """Return the reader of a body that is held: a prompt that the addon asked for, or an error
-    that may name a part to leave out.
+    """Set and return the reader of a body that is held: of a prompt that the addon requested, or of
+    an error that may name a part to leave out.
     """
     before, response = record.refused, record.flow.response
     if before and before.reads is response:
@@ -54,8 +54,9 @@ def reader_of(record: FlowRecord) -> Refusal | None:
 def for_our_reader(
     record: FlowRecord, body: Mapping[str, object], prompt: object
 ) -> tuple[Mapping[str, object], str]:
-    """Return the request for a reply that no reader of the server's sees, and its path, empty for a
-    chat's: the text behind the `prompt`; where the server writes none, the tools in words.
+    """Return the request whose reply the server's own reader leaves alone, and its path (empty for
+    a chat). The request is a text completion of `prompt`. Where the server writes no prompt, it is
+    a chat with the tools described in words.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.read_by_us(body), ""
@@ -64,8 +65,16 @@ def for_our_reader(
 
 
 class NextRequest(Refusal):
-    """Reads a body in which its server may be left for another request. `left_out`: what that lacks
-    of `body`, the first. `before`: the refusal of another part. `renders`: see `Refusal`.
+    """Reads a body behind which another request may be sent.
+
+    Attributes:
+        line: the log's line for the next request.
+        reads: the response that is read.
+        left_out: the parts that the next request lacks.
+        body: the first request, with all parts.
+        renders: the next request asks for a prompt, and not for a reply.
+
+    `before`: the reader of an earlier refusal of another part.
     """
 
     holds = False
@@ -82,7 +91,7 @@ class NextRequest(Refusal):
         self.renders = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read on; the body is whole when it is JSON."""
+        """Take a chunk; the body is complete when it is JSON."""
         self._came += chunk if len(self._came) <= _LONGEST else b""
         status = self.reads.status_code if self.reads else 0
         if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):
@@ -91,11 +100,11 @@ class NextRequest(Refusal):
 
     @property
     def stopped(self) -> bool:
-        """Tell whether there is another request to send."""
+        """Return True if there is another request to send."""
         return bool(self._next)
 
     def again(self, possible: bool) -> Request | None:
-        """Return the request without what was refused."""
+        """Return the next request; `None` if it cannot be sent."""
         sent = self._record.sides.sent
         body, self._next = self._next, {}
         if sent is None or not possible:
@@ -122,7 +131,7 @@ class NextRequest(Refusal):
             _log.exception("think: a refusal could not be read")
 
     def _spare(self, answer: bytes, status: int) -> None:
-        """Find out what to ask for next. May raise anything."""
+        """Work out the next request from the server's answer. May raise anything."""
         raise NotImplementedError
 
 
@@ -135,7 +144,9 @@ class RefusalReader(NextRequest):
         self._message = ""
 
     def in_stream(self, chunk: bytes) -> bool:
-        """Tell whether a stream begins with a refusal, of which the status says nothing."""
+        """Return True if a stream begins with a refusal that another request can avoid. Such a
+        stream has the status 200.
+        """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
             self._read(event, min(refusals.STATUSES))
@@ -172,8 +183,8 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Asks for a reply whose stream has ended without a byte, whole and of one token: to find out
-    why. llama-cpp-python 0.3.36 says so of a prompt that is too long.
+    """Requests once more, whole and with one token, a reply whose stream ended without a byte, to
+    learn the reason. llama-cpp-python 0.3.36 reports a prompt that is too long in this way.
     """
 
     line = SILENT
@@ -188,8 +199,8 @@ class SilentStream(NextRequest):
 
 
 class PromptReader(NextRequest):
-    """Reads the prompt of a request whose reply the server's own reader has thrown away; where the
-    server writes none, it is asked for the same again.
+    """Reads the prompt of a request whose reply the server's own reader has thrown away. Where the
+    server writes no prompt, the chat is requested again.
     """
 
     line = UNREAD

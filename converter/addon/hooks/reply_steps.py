@@ -1,5 +1,5 @@
-"""The reply half of an exchange: a stream is tapped, a whole reply rewritten, and everybody who
-listens hears of it.
+"""The reply half of an exchange: a stream is tapped, a whole reply is rewritten, and the watchers
+are told.
 """
 
 import logging
@@ -32,14 +32,16 @@ PASSED = "another addon has streamed the reply, so that it went on as it came"
 
 
 class ReplySteps:
-    """Takes a reply from the server to its client, and tells the watchers of it."""
+    """Takes a reply from the server to its client, and tells the watchers."""
 
     def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
         self._client, self._servers = client, client.servers
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
-        """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
+        """Tap a streamed reply before its first byte. A reply that is not the addon's passes
+        unbuffered.
+        """
         assert flow.response
         streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
         if streamed and http_messages.may_close_after_streams(flow.response):
@@ -67,12 +69,13 @@ class ReplySteps:
             self._open(flow.response, record, record.awaited)
 
     def _learn_refusal(self, record: FlowRecord) -> None:
+        """Remember the refused parts, now that the server takes the request without them."""
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
             self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_unread(self, record: FlowRecord, failure: str) -> None:
-        """Remember for the next request what a reply that was begun cannot go on from."""
+        """Remember the part of the request for which a begun reply failed, for the next request."""
         sent, request = record.sides.sent, record.request
         if failure and sent and request and record.may_be_refused:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
@@ -81,7 +84,7 @@ class ReplySteps:
                 self._servers.saw_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
-        """Rewrite a whole reply; say in one line what a person should know of any reply."""
+        """Rewrite a whole reply. Log in one line what a person should know of any reply."""
         flow, notes = record.flow, list[str]()
         if record.awaited is None or flow.response is None:
             await _rewrite_counterpart(record)
@@ -137,8 +140,8 @@ class ReplySteps:
         self._over(record)
 
     def _over(self, record: FlowRecord) -> None:
-        """Tell that an exchange is over. Its tap, which knows the record, is let go: a circle would
-        wait for the garbage collector, with all that was said.
+        """Tell the watchers that an exchange is over. Let its tap go, which refers to the record:
+        such a circle, with all the text, would wait for the garbage collector.
         """
         self._watchers.ended(record)
         record.tap = None
@@ -183,7 +186,7 @@ class ReplySteps:
     def _go_on(
         self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
     ) -> None:
-        """Say in a stream that was begun early what a whole body says."""
+        """Send a whole body as the rest of a stream that began early."""
         tap = self.tap(record, awaited)
         rewritten = b"".join([*tap(http_messages.body(response, notes)), *tap(b"")])
         http_messages.replace(
@@ -224,8 +227,8 @@ class ReplySteps:
             self._hear(record, rewritten.rewriter)
 
     async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
-        """Return what the user can do about an error that comes back for every request; empty for
-        any other error.
+        """Return what the user can do about an error that every request would get; empty for other
+        errors.
         """
         status = response.status_code
         if status == remedies.WANTS_KEY:
@@ -239,8 +242,8 @@ class ReplySteps:
 
 
 async def _rewrite_counterpart(record: FlowRecord) -> None:
-    """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
-    words.
+    """Give the client the answer of its endpoint's counterpart in the client's dialect, if the
+    counterpart was requested.
     """
     response, counterpart = record.flow.response, record.exchange.endpoint.counterpart
     if not (record.exchange.kind is Kind.COUNTERPART and counterpart and response):
@@ -255,7 +258,7 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
-    """Keep the thoughts of a reply that has come to its end, before the client has it."""
+    """Keep the thoughts of a reply that has come to its end, before the client has that end."""
     spot = record.request.earlier.spot if record.request else None
     if spot is None:
         return
@@ -269,7 +272,9 @@ def _goes_on(record: FlowRecord) -> bool:
 
 
 def _is_none_itself(record: FlowRecord) -> bool:
-    """Tell whether a reply is a counterpart's, a prompt, or the reason of a silence."""
+    """Return True if a reply is not the client's own: a counterpart's answer, a prompt, or the
+    reason of a silence.
+    """
     renders = record.refused is not None and record.refused.renders
     silent = isinstance(record.tap, Tap) and record.tap.is_silent
     return renders or silent or record.exchange.kind is Kind.COUNTERPART

@@ -1,5 +1,5 @@
-"""The request half of an exchange: `STEPS` is the way of a client's request, which ends with an
-answer of the addon's own or with what the server is to get.
+"""The request half of an exchange: `STEPS` is the table of steps from the client's request to the
+addon's own answer, or to the request that the server gets.
 
 A step takes a `PendingRequest` one bit further, and returns the response where the request ends.
 Its row in the table names the kinds of exchange (`Kind`) that take the step. The kind of an
@@ -47,37 +47,30 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
 
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
-"""Faults for which no request goes further."""
+"""Errors for which any request ends here."""
 _COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
-    `upstream`: the server, and `keys` the header that lets the client in there. `turns`: those
-    of earlier requests. `worker`: does what takes long.
-
-    `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
-    read so far. `parses`: the server is known to take thinking out of the text. `sent`:
-    the fields that the server is to get.
-    """
+    """A request between its hook and the server."""
 
     record: FlowRecord
-    client: UpstreamClient
-    memory: Memory
+    client: UpstreamClient  # probes servers
+    memory: Memory  # the client's kept replies
     upstream: Upstream
-    keys: Mapping[str, str]
-    turns: KnownTurns
-    request: ReadRequest
-    worker: Worker
-    body: bytes = b""
-    notes: list[str] = field(default_factory=list)
-    parses: bool = False
-    sent: Mapping[str, object] = field(default_factory=dict)
+    keys: Mapping[str, str]  # the header that lets the client in there
+    turns: KnownTurns  # of earlier requests
+    request: ReadRequest  # as it was read so far
+    worker: Worker  # does work that takes long
+    body: bytes = b""  # the client's
+    notes: list[str] = field(default_factory=list)  # for a person
+    parses: bool = False  # the server is known to take thinking out of the text
+    sent: Mapping[str, object] = field(default_factory=dict)  # the server is to get these fields
 
 
 class RequestSteps:
-    """Takes requests the way of the table; has the memory of replies."""
+    """Takes requests through the table; has the stores of replies and lessons."""
 
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
@@ -86,7 +79,7 @@ class RequestSteps:
         self._open_stores(settings)
 
     def forget(self, settings: Settings) -> None:
-        """Begin the memory of replies anew, as the settings say."""
+        """Close the stores, and open those that the settings name."""
         for store in {self._store, self._lessons or self._store}:
             store.close()
         self._open_stores(settings)
@@ -97,7 +90,7 @@ class RequestSteps:
         self._client.lessons.share(self._lessons)
 
     async def take(self, record: FlowRecord) -> None:
-        """Take a request to its end: the flow holds an answer, or what the server is to get."""
+        """Take a request to its end: its flow then has an answer, or the request for the server."""
         flow = record.flow
         upstream = http_messages.upstream(flow, record.exchange)
         pending = PendingRequest(
@@ -129,7 +122,7 @@ class RequestSteps:
 
 
 async def size(pending: PendingRequest) -> None:
-    """Take the body, uncompressed. Raises RequestTooLargeError."""
+    """Set the body, uncompressed. Raises RequestTooLargeError."""
     record = pending.record
     limit = record.exchange.settings.limits.request
     if record.too_large:
@@ -143,7 +136,7 @@ async def size(pending: PendingRequest) -> None:
 
 
 async def home(pending: PendingRequest) -> None:
-    """Find out whether the server speaks the client's dialect itself, if there is one that does.
+    """Find out whether the server itself speaks the client's dialect, if such a server exists.
     Raises ConnectionError when nobody is there.
     """
     record = pending.record
@@ -155,7 +148,9 @@ async def home(pending: PendingRequest) -> None:
 
 
 async def own_answer(pending: PendingRequest) -> Response | None:
-    """Answer what needs no model; what even the addon has no answer to, the server gets."""
+    """Answer a request that needs no model. The server gets a request that the addon has no answer
+    to.
+    """
     record, memory, sent = pending.record, pending.memory, pending.record.flow.request
     exchange = record.exchange
     page = "text/html" in sent.headers.get("accept", "")
@@ -170,7 +165,9 @@ async def own_answer(pending: PendingRequest) -> Response | None:
 
 
 async def counterpart(pending: PendingRequest) -> None:
-    """Have the server be asked at its own endpoint. Raises RequestError and UnreadableError."""
+    """Send the request to the server's counterpart of the endpoint. Raises RequestError and
+    UnreadableError.
+    """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
     assert there  # by its kind
 
@@ -198,8 +195,8 @@ async def read(pending: PendingRequest) -> None:
 
 
 async def note(pending: PendingRequest) -> None:
-    """Take note of a request that goes on as it came, but for its model's name and what its server
-    refuses. Raises RequestError for one that must not.
+    """Read a request that goes on as it came, but for its model's name and parts that its server
+    refuses. Raises RequestError for a request that must not go on.
     """
     exchange, body = pending.record.exchange, pending.body
     repeats = partial(pending.turns.read, exchange.owner) if len(body) >= SHORT else None
@@ -208,8 +205,8 @@ async def note(pending: PendingRequest) -> None:
 
 
 async def model_name(pending: PendingRequest) -> None:
-    """Have the model be asked for by the server's name, where clients call it otherwise, and wish
-    for the thinking that its name stands for.
+    """Put the server's name of the model into the request, and the thinking that the name stands
+    for.
     """
     request, record = pending.request, pending.record
     rows, name = record.exchange.settings.models, request.requested_model
@@ -228,8 +225,8 @@ async def model_name(pending: PendingRequest) -> None:
 
 
 async def recognise(pending: PendingRequest) -> None:
-    """Find out what the server is, for which the request is to be written. Raises ConnectionError
-    when nobody is there.
+    """Find out which server it is, before the request is written. Raises ConnectionError when
+    nobody is there.
     """
     record = pending.record
     record.server = await _server(pending)
@@ -238,13 +235,13 @@ async def recognise(pending: PendingRequest) -> None:
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
-    """Find out what the server is, where a thought may be ended: it has to go on behind that."""
+    """Find out which server it is if a thought may be ended, behind which it has to continue."""
     if AwaitedReply(pending.request).limits.ends:
         await _recognise(pending)
 
 
 async def write(pending: PendingRequest) -> None:
-    """Make the request a chat completion, with the thoughts that its client has dropped."""
+    """Write the chat completion, with the thoughts that the client has dropped."""
     record, memory = pending.record, pending.memory
     writing = partial(pending.request.written, record.server, pending.parses)
     request = await _recalled(pending, partial(writing, memory), writing)
@@ -267,8 +264,8 @@ async def restore(pending: PendingRequest) -> None:
 
 
 async def write_ids(pending: PendingRequest) -> None:
-    """Give earlier calls the ids that the model's template needs; behind what finds kept thoughts
-    by the client's own ids.
+    """Give earlier calls the ids that the model's template needs. This step comes after the kept
+    thoughts, which are found by the client's own ids.
     """
     request = pending.request
     if MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -276,13 +273,13 @@ async def write_ids(pending: PendingRequest) -> None:
 
 
 async def take_note(pending: PendingRequest) -> None:
-    """Keep what was read of a request that is not translated."""
+    """Keep a request that is not translated in its record."""
     pending.record.request = pending.request
     pending.notes += pending.request.notes
 
 
 async def count(pending: PendingRequest) -> Response:
-    """Answer with the count of a prompt's tokens, and who counted."""
+    """Answer with the count of a prompt's tokens, and the name of the counter."""
     record, body = pending.record, pending.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
     sent = body, record.length, ProbeRequest(path, pending.body)
@@ -296,12 +293,14 @@ async def count(pending: PendingRequest) -> Response:
 
 
 async def meet(pending: PendingRequest) -> None:
-    """Take note that clients are sent to this server."""
+    """Note that clients are sent to this server."""
     pending.client.meets(pending.upstream)
 
 
 async def models(pending: PendingRequest) -> None:
-    """Ask for all models where a client asks for one: not every server has them one at a time."""
+    """Request all models for a client that wants one, because some servers cannot list one
+    alone.
+    """
     record = pending.record
     record.awaited = AwaitedReply(pending.request, record.server)
     if record.exchange.model_id:
@@ -309,7 +308,7 @@ async def models(pending: PendingRequest) -> None:
 
 
 async def spare(pending: PendingRequest) -> None:
-    """Leave out what the server has refused before."""
+    """Leave out the parts that the server has refused before."""
     record, request = pending.record, pending.request
     body = pending.client.servers.spared(pending.upstream, request.body, request.may_lack)
     if body is not request.body:
@@ -317,7 +316,7 @@ async def spare(pending: PendingRequest) -> None:
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
-    """Ask a model to think that does not do so by itself; know now what reply is awaited."""
+    """Ask a model to think that does not do so by itself; set the awaited reply."""
     record, request, servers = pending.record, pending.request, pending.client.servers
     start, prompted = record.exchange.settings.start, None
     if record.exchange.guesses:
@@ -330,8 +329,8 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def left_to_us(pending: PendingRequest) -> None:
-    """Have the server end no thought by a budget or a stop string, and send a stream, because only
-    there a thought or an answer can be ended.
+    """Keep budgets and stop strings from the server if the addon enforces them, and request a
+    stream, because only a stream can be ended at a thought or an answer.
     """
     awaited = pending.record.awaited
     if awaited is None or not (awaited.watched or awaited.kept_fields):
@@ -347,8 +346,8 @@ async def left_to_us(pending: PendingRequest) -> None:
 
 
 async def ask_usage(pending: PendingRequest) -> None:
-    """Have a stream tell its counts where its client has not asked for them, which keeps them from
-    the client. A request that goes on as it came gets the field into its own bytes.
+    """Request the counts of a stream if its client has not, and keep them from the client. A
+    request that goes on as it came gets the field into its own bytes.
     """
     sent, record = pending.sent, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -371,9 +370,7 @@ async def ask_usage(pending: PendingRequest) -> None:
 
 
 async def send(pending: PendingRequest) -> None:
-    """Give the server the request, unless it is to get the client's own bytes; as a chat completion
-    where the client asked otherwise.
-    """
+    """Give the server the request, as the client's own bytes where nothing was changed."""
     record, sent = pending.record, pending.sent
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -396,8 +393,8 @@ async def send(pending: PendingRequest) -> None:
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
-    """Have a server whose own reader throws this model's replies away write the prompt, and send
-    that; where it writes none, tell it of the tools in words.
+    """Send a text completion of the prompt to a server whose own reader throws this model's replies
+    away. Where the server writes no prompt, describe the tools in words.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
     unread = RENDERED in pending.request.may_lack and servers.is_unread(pending.upstream, body)
@@ -412,7 +409,7 @@ async def ask_for_text(pending: PendingRequest) -> None:
 
 
 async def ask_start(pending: PendingRequest) -> None:
-    """Begin to find out where the reply will begin; no server renders a native prompt for us."""
+    """Begin to find out where the reply will begin. No server renders a native prompt for us."""
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and pending.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
@@ -455,7 +452,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 
 async def _server(pending: PendingRequest) -> Server:
-    """Return what the server is. Raises ConnectionError when nobody is there."""
+    """Return the server's profile. Raises ConnectionError when nobody is there."""
     chosen = pending.record.exchange.settings.server
     if chosen or not pending.upstream.direct:
         return chosen or pending.record.server
@@ -463,7 +460,7 @@ async def _server(pending: PendingRequest) -> Server:
 
 
 async def _recognise(pending: PendingRequest) -> None:
-    """Find out what the server is, unless nobody is there: then who asks it hears of that."""
+    """Set the server's profile, unless nobody is there: the request itself then fails."""
     with suppress(ConnectionError):
         pending.record.server = await _server(pending)
 
@@ -471,8 +468,8 @@ async def _recognise(pending: PendingRequest) -> None:
 async def _recalled(
     pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
-    """Return what `work` makes of a request whose thoughts may be put back; where the memory is
-    away, what `without` does.
+    """Return the result of `work`, which may put thoughts back; the result of `without`, if the
+    memory is away.
     """
     request, size = pending.request, pending.record.length
     if pending.memory.elsewhere and request.wants_thoughts(
@@ -485,8 +482,8 @@ async def _recalled(
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
-    """Return the answer to a request that goes no further, and note why. Raises a fault of ours,
-    with which only a request that is not translated can go on.
+    """Return the answer to a request that goes no further, and note the reason. Raises the error
+    again if it is a fault of ours and the request can go on as it came.
     """
     if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
         raise error

@@ -1,4 +1,4 @@
-"""The tap: what a streamed body passes through on its way to the client."""
+"""The tap: the stream function of a reply, through which its bytes reach the client."""
 
 import logging
 from collections.abc import Callable
@@ -19,22 +19,25 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
-"""Bytes of an unfinished frame: reading it takes up to 20 milliseconds, where others would wait."""
+"""Bytes of an unfinished frame, whose reading takes up to 20 milliseconds, while others wait."""
 _REPEATED_BYTES = 32
-"""Bytes that a stream's end only writes once more cost such a part of one that is read."""
+"""Bytes that a stream's end repeats. To write them costs as much as to read one byte."""
 
 
 class Tap(HeldStream):
-    """The stream function of a reply: what comes in one read goes out as one piece. It never
-    raises, and never returns an empty piece in mid-stream.
+    """The stream function of a reply. The data of one read goes out as one piece. The function
+    never raises, and never returns an empty piece in mid-stream.
 
-    `tell` is called after each call. `explain`: puts mitmproxy's reason for a break into words.
-    `holds`: the client gets one body; `late`: the pieces of this body so far.
+    Attributes:
+        explain: turns mitmproxy's reason for a break into a message.
+        holds: the client gets one body.
+        late: the pieces of this body so far.
 
-    Four things may come between the rewriter and the client, each a class of its own: the rest of a
-    reply waits until the reply is kept (`PendingPieces`), a second reply goes on behind a thought
-    (`ContinuedReply`), a refusal has the request sent once more (`RefusalReader`), and a stream
-    without a byte has the server asked for the reason (`SilentStream`).
+    `tell` is called after each call. Four things may come between the rewriter and the client, each
+    a class of its own: the rest of a reply waits until the reply is kept (`PendingPieces`), a
+    second reply continues behind a thought (`ContinuedReply`), a refused request is sent once more
+    (`RefusalReader`), and after a stream without a byte the server is asked for the reason
+    (`SilentStream`).
     """
 
     def __init__(
@@ -61,8 +64,9 @@ class Tap(HeldStream):
         self._withheld = b""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
-        body's end. Of a body that was left nothing counts, because a long read comes in pieces.
+        """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
+        is the body's end. Chunks of a body that was left are ignored, because a long read comes in
+        pieces.
         """
         if chunk and (self._continued.is_due or self._is_refused(chunk)):
             return []
@@ -70,7 +74,7 @@ class Tap(HeldStream):
         return self._passed(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
     def _is_refused(self, chunk: bytes) -> bool:
-        """Tell whether a stream is nothing but a refusal, by its first bytes; or is one already."""
+        """Read the first chunk for a refusal; return True if the stream is a refusal."""
         if self._looks:
             self._looks = False
             if b'"error"' in chunk:
@@ -85,20 +89,20 @@ class Tap(HeldStream):
 
     @property
     def follows(self) -> bool:
-        """Tell whether the request goes out once more behind the body's end: it was refused, or no
-        byte came.
+        """Return True if a request is to be sent behind the body's end: it was refused, or no byte
+        came.
         """
         return self._is_left or self._looks
 
     @property
     def is_silent(self) -> bool:
-        """Tell whether the server was asked for the reason of a stream without a byte."""
+        """Return True if the server was asked for the reason of a stream without a byte."""
         return isinstance(self._refusal, SilentStream)
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the next call takes long, because it may end a long frame, or a long reply,
-        or one that is kept elsewhere.
+        """Return True if the next call may take long, because it may end a long frame, a long
+        reply, or a reply that is kept elsewhere.
         """
         if self._unsaid.may_wait and self._rewriter.finished:
             return True
@@ -106,7 +110,7 @@ class Tap(HeldStream):
         return self._rewriter.held() + again > LONG
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
+        """Return the same as a call. The rewriting runs in a thread, the telling in the loop."""
         if chunk and (self._continued.is_due or self._is_refused(chunk)):
             return []
         at = time() - self._began
@@ -117,17 +121,17 @@ class Tap(HeldStream):
 
     @property
     def ends_thoughts(self) -> bool:
-        """Tell whether a thought may be ended."""
+        """Return True if a thought may be ended."""
         awaited = self._kept.awaited
         return awaited is not None and awaited.may_leave
 
     @property
     def stopped(self) -> bool:
-        """Tell whether a thought was ended just now, or the request refused."""
+        """Return True if a thought was ended just now, or the request refused."""
         return self._continued.is_due or self._is_left
 
     def again(self, possible: bool) -> Request | None:
-        """Return the request that has the reply go on behind the thought, or begin."""
+        """Return the next request: it continues the reply behind the thought, or begins it anew."""
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._kept)
         if self._refusal and self._is_left:
@@ -136,8 +140,8 @@ class Tap(HeldStream):
         return self._continued.request(possible)
 
     def second(self, status: int, body: bytes) -> None:
-        """Take a second reply that is no stream; `late` is what the client gets of it. One for the
-        reason of a silence counts only as an error.
+        """Take a second reply that is no stream, and add its bytes to `late`. An answer to
+        `SilentStream` counts only if it is an error.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -158,14 +162,14 @@ class Tap(HeldStream):
         return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return what the client gets for a body that breaks off; nothing if it had its end."""
+        """Return the last pieces of a body that breaks off; none if it had its end."""
         if self._rewriter.closed:
             return self._unsaid.all([])
         pieces = self._rewriter.abort(self.explain(reason))
         return self._passed(b"", self._unsaid.all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
-        """Return a sign of life, where one may stand."""
+        """Return a sign of life, if one may stand here."""
         pieces = self._unsaid.all(self._rewriter.ping())
         return self._passed(b"", pieces, time() - self._began)
 

@@ -1,1 +1,1 @@
-"""The record of an exchange, and how long mitmweb keeps it."""
+"""The record of an exchange, and how long mitmweb keeps its flow."""

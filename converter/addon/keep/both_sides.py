@@ -1,7 +1,7 @@
 """Both requests, both replies, and the server's chunks with their times, for people to look at.
 
 A flow shows the client's request and reply. The server's are the flow's backup, which mitmproxy's
-own *Revert* shows; both are saved with the flow.
+own *Revert* shows. Both are saved with the flow.
 """
 
 from dataclasses import dataclass, field
@@ -43,23 +43,23 @@ class BothSides:
     cut_off: bool = False
 
     def keep_client_request(self, request: Request) -> None:
-        """Keep the client's request, before anything is changed but the headers."""
+        """Keep the client's request, of which only the headers have been changed so far."""
         self.client_request = copied(request)
         self.client_request.headers = self.headers
 
     def keep_response_head(self, flow: HTTPFlow) -> None:
-        """Keep the head of the server's response; now the flow shows the client's request."""
+        """Keep the head of the server's response; have the flow show the client's request again."""
         if flow.response and self.client_request and self.answered is None:
             self.answered = copied(flow.response)
             if self.sent is None:
                 self.sent, flow.request = flow.request, self.client_request
 
     def replace_request(self, request: Request) -> None:
-        """Keep another request in the place of one that the server refused."""
+        """Keep another request in place of one that the server refused."""
         self.sent, self.answered = request, None
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
-        """Keep a chunk of a stream, and what went out for it."""
+        """Keep a chunk of a stream, and the pieces that the client got for it. `at`: seconds."""
         self.got = bytearray() if self.got is None else self.got
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
         if self.full and not self.cut_off:
@@ -69,7 +69,7 @@ class BothSides:
             self.lengths.append(len(self.got))
 
     def keep_body(self, body: bytes, at: float) -> None:
-        """Keep bytes of the server's."""
+        """Keep bytes of the server's body. `at`: seconds since the request."""
         if body and self.full:
             self.chunks.append(body)
             self.cuts.append((len(body), round(at, 4)))
@@ -83,7 +83,7 @@ class BothSides:
             self.sent, flow.request = flow.request, self.client_request
 
     def back_up(self, flow: HTTPFlow) -> None:
-        """Have *Revert* show the server's side, where it is another."""
+        """Have *Revert* show the server's side, where it differs from the client's."""
         if not self.full or self.cut_off:
             return
         if not (self.sent and self.client_request) or (flow.response and not self.answered):
@@ -107,6 +107,6 @@ class BothSides:
 
 
 def _shown(request: Request, reply: Response | None) -> object:
-    """Return the parts of an exchange that a person sees, for comparing two exchanges."""
+    """Return the parts of an exchange that a person sees, to compare two exchanges."""
     replied = reply and (reply.status_code, reply.raw_content)
     return request.path, request.raw_content, replied

@@ -1,9 +1,9 @@
-"""Limits for the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
+"""Limits of the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
 
-mitmproxy keeps all. Beyond `think_limits` the server's own bytes of the oldest replies go first: a
-second copy, for *Revert* and the view of the server's reply. Then whole flows go, the oldest first.
-Flows that a person has marked stay, and running flows, flows from a file, and the flow that the
-console shows.
+mitmproxy keeps all flows. Beyond `think_limits`, the server's own bytes of the oldest replies go
+first: they are a second copy, for *Revert* and the view of the server's reply. Then whole flows go,
+the oldest first. These stay: flows that a person has marked, running flows, flows from a file, and
+the flow that the console shows.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ _OURS = ("", MOVED, NOTHING, TROUBLE)
 
 
 class FlowKeeper(Watcher):
-    """An addon of its own: it has the flow show an exchange that is over, and bounds what mitmweb
-    keeps. `chosen` gives the limits in force.
+    """An addon of its own. It makes the flow of a finished exchange show the outcome, and bounds
+    the flows that mitmweb keeps. `chosen`: returns the limits in force.
     """
 
     name = "think-keep"
@@ -43,11 +43,11 @@ class FlowKeeper(Watcher):
         self._total = 0
 
     def ended(self, seen: FlowRecord) -> None:
-        """Have the flow show and tell the exchange."""
+        """Have the flow show the outcome of the exchange."""
         seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
-        """An exchange is over."""
+        """Measure a finished flow, and remove the oldest ones beyond the limits."""
         view = flow_list()
         if flow.live and view is not None:  # not by its truth, because an empty view is false
             self._forget(flow.id)
@@ -85,7 +85,7 @@ class FlowKeeper(Watcher):
                 view.remove([flow])
 
     def _free(self, view: "View", name: str) -> HTTPFlow | None:
-        """Return a flow that may be touched; forget one that a person has removed."""
+        """Return a flow that may be changed or removed; forget a flow that a person has removed."""
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
             self._forget(name)
@@ -94,15 +94,13 @@ class FlowKeeper(Watcher):
 
 
 def stays(view: "View", flow: Flow) -> bool:
-    """Tell whether a flow must stay, because a person has marked it, the console shows it, or it is
-    on its way again.
-    """
+    """Return True if a flow must stay: marked by a person, shown in the console, or held."""
     shown = "console_layout" in ctx.options and view.focus.flow is flow
     return flow.marked not in _OURS or shown or flow.intercepted
 
 
 def size_of(flow: HTTPFlow) -> int:
-    """Return the bytes that a flow holds; a body held twice as one object counts once."""
+    """Return the bytes that a flow holds. A body held twice as one object counts once."""
     backup = state_before(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
     bodies = [part.raw_content for part in (flow.request, flow.response) if part]
@@ -113,7 +111,7 @@ def size_of(flow: HTTPFlow) -> int:
 
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
-    """Take from a flow what the server sent; it shows what the client asked and got."""
+    """Remove the server's bytes from a flow; it still shows the client's request and reply."""
     if not (state_before(flow) and notes_of(flow)):
         return
     forget_state_before(flow)

@@ -1,8 +1,7 @@
-"""The record of an exchange under way, and its outcome on the flow: a comment, a marker and notes.
+"""The record of a running exchange, and its outcome on the flow: a comment, a marker and notes.
 
-The cuts of the server's body, and the facts that decided its reading, are one JSON text in the
-flow's metadata, because mitmproxy copies all metadata each time it looks at a flow, and a text
-costs nothing to copy.
+The notes are one JSON text in the flow's metadata, because mitmproxy copies all metadata each time
+it looks at a flow, and a text costs nothing to copy.
 """
 
 from collections import Counter
@@ -30,26 +29,40 @@ from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
-"""Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
+"""Markers: thinking was moved, there was nothing to do, a person should look. Fonts without emoji
+have all three.
+"""
 BEFORE = "think_before"
-"""In a flow's metadata: the id of the flow whose prompt this one has not gone on from."""
+"""A key of the flow's metadata: the id of the flow whose cached prompt this request broke."""
 _CLIENT_LEFT = "Client disconnected"
 NO_SUMMARY = Summary()
-"""Of an exchange whose reply was not rewritten."""
+"""The summary of an exchange whose reply was not rewritten."""
 LONGEST_REFUSAL = 200
-"""Characters of a server's reason, which is all that there is to say of an error."""
+"""Characters of a server's reason for an error."""
 
 
 @dataclass
 class FlowRecord:
     """A running exchange, and the flow that shows it.
 
-    `sides`: what the client and the server have sent. `options`: those in force. `hints` and
-    `notes`: what a person may and should know. `length`: of the request's body, as it was read or
-    is written anew. `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what
-    the server is. `too_large`: the request was not taken. `early`: the client's stream was begun
-    before the server's head had come. `head`: that of a stream; `tap`: what its bytes pass through.
-    `memory`: keeps the reply. `refused`: reads a body behind which another request may go out.
+    Attributes:
+        flow: mitmproxy's flow.
+        exchange: the request's head.
+        sides: the messages of the client and of the server.
+        options: the options in force.
+        hints: lines that a person may read.
+        notes: lines that a person should read.
+        length: bytes of the request's body, as it came or as it was written anew.
+        request: the request with its body read.
+        awaited: all that decides how the reply is rewritten.
+        rewriter: rewrites the reply.
+        server: the server's profile.
+        too_large: the request was not taken.
+        early: the client's stream began before the server's head had come.
+        head: the head of a streamed reply.
+        memory: keeps the reply.
+        tap: the stream function of the reply.
+        refused: reads a body behind which another request may be sent.
     """
 
     flow: HTTPFlow
@@ -77,16 +90,16 @@ class FlowRecord:
 
     @property
     def upstream(self) -> Upstream:
-        """The server that the exchange goes to, for questions of our own."""
+        """The server that the exchange goes to, for probes."""
         return upstream(self.flow, self.exchange)
 
     @property
     def may_be_refused(self) -> bool:
-        """Tell whether a part of the request may be left out where the server refuses it."""
+        """Return True if the server may refuse a part of the request that can be left out."""
         return self.request is not None and self.exchange.endpoint.is_chat
 
     def finish(self) -> None:
-        """Have the flow show and tell the exchange, now that it is over."""
+        """Have the flow show the outcome of the exchange, which is over."""
         flow = self.flow
         self.sides.show(flow)
         self._mark(flow)
@@ -98,7 +111,7 @@ class FlowRecord:
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
-        """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
+        """Return the summary of the reply; of an HTTP error, its failure and model."""
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
             ends = Counter(self.rewriter.findings.ends.reasons)
@@ -112,12 +125,12 @@ class FlowRecord:
 
     @property
     def reply_summary(self) -> dict[str, object]:
-        """The rewriter's summary of the reply so far; nothing where it rewrites none."""
+        """The rewriter's summary of the reply so far; empty where no reply is rewritten."""
         return self.rewriter.summary.told() if self.rewriter else {}
 
     @property
     def model(self) -> str:
-        """The model that the client asked for."""
+        """The model that the client requested."""
         return self.request.requested_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
@@ -153,7 +166,7 @@ class FlowRecord:
 
 
 def client_left(flow: HTTPFlow) -> bool:
-    """Tell whether the client hung up, as SDKs do at the last event."""
+    """Return True if the client hung up. SDKs do so at the last event."""
     return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
 
 
@@ -167,7 +180,7 @@ def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
 
 
 def refusal_of(response: Response | None) -> str:
-    """Return the status and the words of an HTTP error, as they may stand in a comment."""
+    """Return the status and the message of an HTTP error, as a comment may hold them."""
     if response is None or response.status_code < 400:
         return ""
     message = server_message(body(response, []))
@@ -176,26 +189,26 @@ def refusal_of(response: Response | None) -> str:
 
 
 RUNNING_RECORDS: dict[str, FlowRecord] = {}
-"""Exchanges under way, by their flows' ids. A script loaded anew finishes what it had begun."""
+"""The records of running exchanges, by their flows' ids. A script that is loaded anew finishes the
+exchanges that it had begun.
+"""
 
 
 def notes_of(flow: HTTPFlow) -> dict[str, object]:
-    """Return the addon's notes on a flow; empty if the flow was not rewritten, or if its notes
-    cannot be read.
-    """
+    """Return the addon's notes on a flow; empty if there are none or they cannot be read."""
     return json_text.object_in(str(flow.metadata.get(METADATA)))
 
 
 def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
-    """Return the summary of a reply among the notes of its flow, nothing where there is none."""
+    """Return the summary of a reply from the notes of its flow; empty if there is none."""
     summary = noted.get("summary")
     return summary if isinstance(summary, dict) else {}
 
 
 def forget(flow: HTTPFlow) -> None:
-    """Remove the last reply's comment and notes from a flow whose request is sent again, because
-    the new exchange has its own, and *Revert* is to show its own original. A reply that mitmproxy
-    gives again has been rewritten before.
+    """Remove the last reply's comment and notes from a flow whose request is sent again. The new
+    exchange gets its own, and *Revert* is to show its own original. A reply that mitmproxy replays
+    has been rewritten before, so its flow is left alone.
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return

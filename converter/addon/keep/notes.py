@@ -1,5 +1,5 @@
-"""Notes of a flow: how the server's body was cut, and what decided its reading, as one JSON text in
-the flow's metadata. Recordings are made of it, and people look at it.
+"""Notes of a flow: how the server's body was cut, and the facts that decided its reading, as one
+JSON text in the flow's metadata. Recordings are made of the notes, and people look at them.
 """
 
 import json
@@ -11,25 +11,34 @@ from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
 
 METADATA = "think"
-"""The field of a flow's metadata that holds the notes."""
+"""The key of the notes in a flow's metadata."""
 VERSION = 1
 LET_GO = "let_go"
-"""The note of a flow whose server's bytes are not kept any more, to bound the memory."""
+"""The note of a flow whose server's bytes were dropped to bound the memory."""
 _UNREADABLE = "what the addon noted of the flow cannot be read"
 
 type Cuts = Sequence[tuple[int, float]]
-"""Each chunk's length, and the seconds after which it came."""
+"""The length of each chunk, and the seconds after which it came."""
 type Noted = tuple[Cuts, str, Mapping[str, object], NotedFacts]
-"""A reply's chunks, why it broke off, the options in force, and what was found out before."""
+"""A reply's chunks, why it broke off, the options in force, and the facts that decided its reading.
+"""
 
 
 class NotesError(ValueError):
-    """Notes that cannot be read, or a flow without a kept reply; one line says why."""
+    """Notes that cannot be read, or a flow without a kept reply. The message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotedFacts:
-    """Facts that the addon had found out about the server and the reply's beginning."""
+    """Facts about the server and the reply's beginning, as they were when the reply was rewritten.
+
+    Attributes:
+        server: the name of the server's profile.
+        parses: the server was known to take thinking out of the text.
+        begins: the initial state of the reply.
+        counted: tokens of a prompt that the server found too long.
+        prompted: words of the addon's asked the model to think.
+    """
 
     server: str = "generic"
     parses: bool = False
@@ -39,7 +48,7 @@ class NotedFacts:
 
 
 def read_notes(text: object) -> Noted:
-    """Read the notes of a flow. Raises NotesError, also for those of another version."""
+    """Read the notes of a flow. Raises NotesError, also for notes of another version."""
     try:
         noted = json.loads(str(text))
         version = noted["version"]
@@ -71,15 +80,15 @@ def _read_facts(noted: Mapping[str, Any]) -> NotedFacts:
 
 
 def without_chunks(text: str) -> str:
-    """Return the notes of a flow without the server's chunks, which are not kept any more."""
+    """Return the notes of a flow whose server's bytes were dropped."""
     return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
 
 
 def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
-    looking at.
+    """Return the notes as a flow holds them, with the reply's summary and the values of `more`.
 
-    In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
+    They are in ASCII, because a flow file cannot hold half a surrogate pair, which servers may
+    send.
     """
     cuts, ended, options, facts = noted
     values = {

@@ -1,4 +1,4 @@
-"""A flow as people read it: both sides of its exchange, how to read them, and what was noted."""
+"""A flow as people read it: both sides of its exchange, how to read them, and its notes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from converter.core.reading.reading import Expected
 
 
 def sent_of(flow: Flow | None) -> Request | None:
-    """Return what the server got, where the client asked something else, as far as it is kept."""
+    """Return the request that the server got, if the client's differs and it is still kept."""
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
     state = state_before(flow).get("request")
@@ -28,14 +28,14 @@ def sent_of(flow: Flow | None) -> Request | None:
 
 
 def backup_of(flow: Flow | None) -> Response | None:
-    """Return what the server sent, where the client got something else; the flow stays as it is."""
+    """Return the server's response, if the client's differs. The flow stays as it is."""
     state = state_before(flow).get("response")
     return Response.from_state({**state}) if state else None  # it consumes what it gets
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
-    """Return how to read a reply: a server's as the addon did; what it has written itself is not to
-    be split again. A flow without a backup holds the server's own.
+    """Return how to read a reply. The server's is read as the addon read it; the addon's own is not
+    split again. A flow without a backup holds the server's reply.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()
@@ -54,9 +54,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
-    """Return the noted facts of a reply: its summary, the fault that broke it off, and mitmproxy's
-    times.
-    """
+    """Return the noted facts of a reply: its summary, why it broke off, and mitmproxy's times."""
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
@@ -68,7 +66,7 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
 
 
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
-    """Return request and reply as one transcript, and what else is known of the reply."""
+    """Return request and reply as one transcript, and more facts of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
     question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
     turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
@@ -76,12 +74,12 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
 
 
 def answer_of(flow: HTTPFlow) -> Transcript:
-    """Return what the client got. A reply that the addon has not written is read as a server's."""
+    """Return the client's reply. A reply that the addon has not written is read as a server's."""
     return read_reply(flow.response, *reading_of(flow, of_server=False))
 
 
 def read_reply(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
-    """Return a response as people read it; nothing of none."""
+    """Return a response as people read it; an empty transcript for `None`."""
     if response is None:
         return Transcript()
     content_type = response.headers.get("content-type", "")

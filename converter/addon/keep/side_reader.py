@@ -1,4 +1,4 @@
-"""A reply that still comes, as people read it."""
+"""A running reply, as people read it."""
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.transcript.accumulator import News
@@ -8,9 +8,7 @@ from converter.core.reading.reading import Expected
 
 
 class SideReader:
-    """One side of a reply that still comes. What came is read once, however often it is looked
-    at.
-    """
+    """One side of a running reply. Each byte is read once, however often somebody looks."""
 
     def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
         self.record = record
@@ -23,7 +21,7 @@ class SideReader:
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
     def news(self) -> list[News]:
-        """Return what has been said since the last time."""
+        """Return the news since the last call."""
         sides = self.record.sides
         came = b"".join(sides.chunks) if self._of_server else sides.got or b""
         fresh = bytes(came[self._read :])
@@ -31,10 +29,10 @@ class SideReader:
         return self._reader.feed(fresh) if fresh else []
 
     def close(self) -> list[News]:
-        """Return the rest, when the reply is over."""
+        """Return the last news of a reply that is over."""
         return [*self.news(), *self._reader.close()]
 
     def transcript(self) -> Transcript:
-        """Return all that has come so far."""
+        """Return the transcript of all that has come."""
         self.news()
         return self._reader.transcript()

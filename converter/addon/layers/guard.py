@@ -107,7 +107,7 @@ def _is_there(path: str, parameters: str) -> bool:
 
 
 def _is_field(owner: type, name: str) -> bool:
-    """Tell whether objects have a member that their class only names, or sets as it begins."""
+    """Return True if objects have a member that their class only names, or sets as it begins."""
     begins = [vars(base).get("__init__") for base in owner.mro()]
     sets = [begin.__code__.co_names for begin in begins if inspect.isfunction(begin)]
     named = [vars(base).get("__annotations__", {}) for base in owner.mro()]
@@ -188,7 +188,7 @@ PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPa
 
 
 def is_paused(layer: Layer) -> bool:
-    """Tell whether a layer waits for a hook or a connection, so that its events are queued."""
+    """Return True if a layer waits for a hook or a connection, so that its events are queued."""
     return layer._paused is not None
 
 
@@ -212,7 +212,7 @@ def layer_within(layer: Any, kind: type) -> Any:
 
 
 def is_outermost(layer: Layer) -> bool:
-    """Tell whether what a layer sends to the client goes into its socket as it is."""
+    """Return True if what a layer sends to the client goes into its socket as it is."""
     above = layer.context.layers[: layer.context.layers.index(layer)]
     return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)
 
@@ -226,7 +226,7 @@ def between_chunks(reader: Any) -> bytes | None:
 
 
 def waits_for_data(reader: asyncio.StreamReader) -> bool:
-    """Tell whether a task waits in `read()` for the next bytes, so that none are before them."""
+    """Return True if a task waits in `read()` for the next bytes, so that none are before them."""
     return getattr(reader, "_waiter", None) is not None
 
 

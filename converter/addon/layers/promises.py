@@ -84,12 +84,12 @@ class StreamLayer(HttpStream):
 
     @property
     def streams(self) -> bool:
-        """Tell whether the server's body is being passed on as it comes."""
+        """Return True if the server's body is being passed on as it comes."""
         return bool(self.server_state == self.state_stream_response_body)
 
     @property
     def _waits(self) -> bool:
-        """Tell whether the request is complete and no byte of a reply has gone out."""
+        """Return True if the request is complete and no byte of a reply has gone out."""
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
@@ -328,7 +328,7 @@ def _nothing() -> CommandGenerator[bool]:
 
 
 def _is_error(command: commands.Command) -> bool:
-    """Tell whether a command sends the client an error; a flow that a person killed just ends."""
+    """Return True if a command sends the client an error; a flow that a person killed just ends."""
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
         return False
     return command.event.code is not ErrorCode.KILL

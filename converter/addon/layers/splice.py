@@ -48,8 +48,8 @@ class Carrier:
     goes_on: bool = True
 
     def is_open(self) -> bool:
-        """Tell whether the reply streams now, and the next call of its function is a short one; no
-        byte may be taken else.
+        """Return True if the reply streams now, and the next call of its function is a short one;
+        no byte may be taken else.
         """
         if self.function and self.function.is_long:
             return False
@@ -108,7 +108,7 @@ class Splice(asyncio.Protocol):
             self._end()
 
     def _is_free(self) -> bool:
-        """Tell whether nothing is to be waited for."""
+        """Return True if nothing is to be waited for."""
         client = self._client
         return (
             waits_for_data(self._reader)

@@ -90,15 +90,15 @@ async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
 
 
 def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
-    """Tell whether a response's `stream` can be broken off and can ping."""
+    """Return True if a response's `stream` can be broken off and can ping."""
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
 
 
 def may_leave(function: object) -> TypeGuard[StreamFunction]:
-    """Tell whether a stream function may leave its server before the body's end."""
+    """Return True if a stream function may leave its server before the body's end."""
     return getattr(function, "ends_thoughts", False) is True
 
 
 def may_follow(function: object) -> TypeGuard[StreamFunction]:
-    """Tell whether another request is to follow the body of a stream function."""
+    """Return True if another request is to follow the body of a stream function."""
     return getattr(function, "follows", False) is True

@@ -65,7 +65,7 @@ class PendingPieces:
 
     @property
     def may_wait(self) -> bool:
-        """Tell whether the reply is kept elsewhere."""
+        """Return True if the reply is kept elsewhere."""
         return self._memory is not None
 
     def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:

@@ -184,7 +184,7 @@ class SqliteStore(BoundedStore):
 
 
 def _are_bytes(*values: object) -> bool:
-    """Tell whether all are of the type that their columns are to hold; SQLite holds any."""
+    """Return True if all are of the type that their columns are to hold; SQLite holds any."""
     if all(isinstance(value, bytes) for value in values):
         return True
     tell_of_another_type("bytes")

@@ -80,7 +80,7 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
 
 
 async def _speaks_tls(upstream: Upstream) -> bool:
-    """Tell whether a handshake succeeds, with any certificate."""
+    """Return True if a handshake succeeds, with any certificate."""
     try:
         address = upstream.host, upstream.port
         _, writer = await asyncio.open_connection(

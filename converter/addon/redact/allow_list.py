@@ -34,7 +34,7 @@ def _names(text: str) -> list[str]:
 
 
 def is_kept(name: str, value: str | None) -> bool:
-    """Tell whether a request's header may be in a recording."""
+    """Return True if a request's header may be in a recording."""
     return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 

@@ -106,7 +106,7 @@ class Scrubber:
 
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Tell whether one of the parts is in a text: to look for each is far quicker than to try a
+    """Return True if one of the parts is in a text: to look for each is far quicker than to try a
     pattern at each character.
     """
     return any(part in text for part in parts)

@@ -217,8 +217,8 @@ def _is_odd(block: dict[str, object]) -> bool:
 
 
 def _says_something(data: bytes) -> bool:
-    """Tell whether a frame without any event has something in it all the same, of a shape that the
-    decoder does not know.
+    """Return True if a frame without any event has something in it all the same, of a shape that
+    the decoder does not know.
     """
     frame = json_text.read_or_none(data)
     inner = [
