@@ -6,11 +6,11 @@ import socket
 from functools import lru_cache
 
 SECONDS_TO_RESOLVE = 2.0
-"""For the address of a host's name; a request through a forward proxy waits as long."""
+"""Seconds for the address of a host's name; a request through a forward proxy waits as long."""
 
 
 def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that a host is written as, without its zone, if it is one."""
+    """Return the IP address that `host` spells, without its zone; `None` for a name."""
     try:
         parsed = ipaddress.ip_address(host.partition("%")[0].strip("[]"))
     except ValueError:
@@ -35,7 +35,7 @@ def is_loopback(address: str) -> bool:
 
 
 async def leads_to_private(host: str) -> bool:
-    """Return True if all addresses of a host are private, by asking the system for them."""
+    """Return True if all addresses of a host are private; resolve its name."""
     if is_private(host):
         return True
     try:

@@ -1,8 +1,8 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
 An agent's request is quick work (`is_quick`): some milliseconds of C, and of Python for few
-messages. Such work takes its turn in the loop, one after the other, because a thread that shares
-Python with the loop takes both a fourth more time.
+messages. Such work takes its turn in the loop, one piece after the other, because a thread that
+shares Python with the loop slows both by a quarter.
 
 One thread works on whole bodies, one body after another; a second thread on streams, which do not
 wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
@@ -20,29 +20,32 @@ AT_ONCE = 128 * 1024
 """Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
 _IN_TURN = 1 << 20
 """Bytes of a request that is read, translated and written in the loop: 20 milliseconds, if no part
-of it was said before.
+of it repeats an earlier request.
 """
 _QUOTES = 1 << 15
 """Quotes in such a request: 4,000 short messages have as many, and take 50 milliseconds. A body of
 700 kB with the 130 turns of an agent has a third as many.
 """
 _VALUES = 1 << 16
-"""Values in such a request: C reads so many in 15 milliseconds, an object's short keys among them.
-"""
+"""Values in such a request: C reads so many in 15 milliseconds, with an object's short keys."""
 _SAMPLED = 250
-"""Bytes of a request of which one is looked at: fewer than a number has that takes long."""
+"""Bytes of a request for one in the sample: fewer digits than a number has that takes long."""
 _SLICES = 8
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
-"""For drawings, because no client's request waits for that."""
+"""A thread for drawings, because no client's request waits for that thread."""
 
 type Worker = ThreadPoolExecutor | asyncio.Lock
-"""Does long work: a thread, or the loop itself, one work after the other, by this lock."""
+"""Does long work: a thread, or the loop itself, which takes one piece after the other by this
+lock.
+"""
 
 
 def sample_of(data: bytes) -> bytes:
-    """Return one byte of some `_SAMPLED`: others each time, so that nothing hides by its period."""
+    """Return one byte of some `_SAMPLED`, others each time, so that no data can hide by its
+    period.
+    """
     usual = _SLICES * _SAMPLED
     steps = [randrange(usual // 2, usual * 3 // 2) for _ in range(_SLICES)]
     return b"".join(data[randrange(step) :: step] for step in steps)
@@ -62,7 +65,7 @@ def is_quick(body: bytes) -> bool:
 
 
 async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
-    """Return what `work` does to so many bytes; to many `worker` does it."""
+    """Return the result of `work` on `size` bytes. `worker`: does it if they are many."""
     if size <= AT_ONCE:
         return work()
     if isinstance(worker, ThreadPoolExecutor):
@@ -73,7 +76,7 @@ async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = 
 
 
 def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
-    """Begin such work, for who cannot wait: what is small is done at once."""
+    """Begin such work, for callers that cannot wait. Small work is done at once."""
     if size > AT_ONCE:
         return BODIES.submit(work)
     done = Future[Result]()
@@ -82,5 +85,5 @@ def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
 
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
-    """Return what `work` does to a part of a stream, in the thread of streams."""
+    """Return the result of `work` on a part of a stream, in the thread of streams."""
     return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)

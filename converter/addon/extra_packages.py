@@ -1,5 +1,5 @@
-"""Packages of `converter/extras` that are there: any may be deleted, and is then simply absent.
-Some need packages that mitmproxy does not bring: an extra of think-addon's installs these.
+"""Packages of `converter/extras`: any may be deleted, and is then simply absent. Some need packages
+that mitmproxy does not bring; an extra of think-addon's installs these.
 """
 
 import sys
@@ -12,11 +12,11 @@ EXTRAS = {
     "redis": "redis",
     "traces": "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
 }
-"""The packages of each extra, as pyproject.toml has them."""
+"""The packages of each extra, as in pyproject.toml."""
 
 
 def load(package: str, module: str = "extra") -> ModuleType | None:
-    """Import a module of an extra; return `None` where its package was deleted. A fault within the
+    """Import a module of an extra; return `None` if its package was deleted. A fault within the
     package is raised.
     """
     if find_spec("converter.extras") is None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 class FileError(ValueError):
-    """A file or a folder that cannot be had; one line says why."""
+    """A file or a folder that cannot be used. The message is one line."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole: a reader gets the old file or the new file, never a part. Raises
+    """Write a file whole: a reader gets the old file or the new one, never a part. Raises
     FileError, and leaves the old file.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
@@ -26,7 +26,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to write in, if its parent is there. Raises FileError."""
+    """Create a folder to write in, if its parent exists. Raises FileError."""
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Changes to mitmproxy's requests and responses, each in one place."""
+"""Reads and changes of mitmproxy's requests and responses: headers, bodies and their encodings."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -18,16 +18,16 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
 
 _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
-"""Servers, or what stands before them, that keep a connection behind a stream, or say that it ends:
-uvicorn is that of vLLM, SGLang, TabbyAPI and `transformers serve`.
+"""Servers and gateways that keep a connection behind a stream, or announce that it ends. uvicorn is
+the server of vLLM, SGLang, TabbyAPI and `transformers serve`.
 """
 _PLAIN = ("", "identity", "none")
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
 def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
-    """Give fields these values, in their places or behind all others; None: take them out.
-    `values`: by names in lower case. Headers go through all fields for each name.
+    """Set header fields, in their positions or behind all others; `None` takes a field out.
+    `values`: by names in lower case. mitmproxy's Headers search all fields for each name.
     """
     left, fields = dict(values), list[tuple[bytes, bytes]]()
     for name, value in headers.fields:
@@ -40,14 +40,16 @@ def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
 
 
 def same(headers: Headers) -> Headers:
-    """Return the same headers for another message. Headers look at each field as they are made."""
+    """Return the same headers for another message. mitmproxy's own copy checks each field."""
     twin = Headers.__new__(Headers)
     twin.fields = headers.fields
     return twin
 
 
 def values_of(headers: Headers) -> dict[str, str]:
-    """Return the values by names in lower case. Headers go through all fields for each name."""
+    """Return the values by names in lower case. mitmproxy's Headers search all fields for each
+    name.
+    """
     values = dict[str, str]()
     for name, value in headers.fields:
         key, text = (each.decode("utf-8", "surrogateescape") for each in (name.lower(), value))
@@ -56,22 +58,22 @@ def values_of(headers: Headers) -> dict[str, str]:
 
 
 def value_of(headers: Headers, name: bytes) -> str:
-    """Return the value by a name in lower case, empty where there is none. Headers take four times
-    as long.
+    """Return the value by a name in lower case, empty if there is none. mitmproxy's Headers take
+    four times as long.
     """
     values = [value for key, value in headers.fields if key.lower() == name]
     return b", ".join(values).decode("utf-8", "surrogateescape")
 
 
 def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:
-    """Take out the fields whose names, in lower case, are to go."""
+    """Take out the fields for whose names, in lower case, `goes` returns a true value."""
     kept = [field for field in headers.fields if not goes(field[0].lower())]
     if len(kept) < len(headers.fields):
         headers.fields = tuple(kept)
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
-    """Return the server that an exchange goes to, for questions of our own."""
+    """Return the server that an exchange goes to, for probes."""
     sent, direct = flow.request.data, not flow.server_conn.via
     return _upstream(sent.scheme, sent.host, sent.port, exchange.prefix, direct)
 
@@ -90,19 +92,19 @@ def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
 
 
 def is_compressed(message: Request | Response) -> bool:
-    """Return True if a body must be whole before it can be read."""
+    """Return True if a body must be complete before it can be read."""
     return bool(_encoding(message))
 
 
 def _encoding(message: Request | Response) -> str:
-    """Return the encoding that a body must be read from; empty where it is as it is."""
+    """Return the encoding of a compressed body; empty for a plain one."""
     encoding = value_of(message.headers, b"content-encoding").strip().lower()
     return "" if encoding in _PLAIN else encoding
 
 
 def copied[Kind: (Request, Response)](message: Kind) -> Kind:
-    """Return a copy that is not streamed. mitmproxy's own takes 0.1 milliseconds, because it checks
-    the types of all values anew.
+    """Return a copy that is not streamed. mitmproxy's own copy takes 0.1 milliseconds, because it
+    checks the types of all values again.
     """
     twin = _twin(message)
     twin.data = _twin(message.data)
@@ -114,7 +116,7 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
 
 
 def _twin[Value](value: Value) -> Value:
-    """Return an object with the same attributes. `copy` asks each class how it is to be copied."""
+    """Return an object with the same attributes, without the look-ups of Python's `copy`."""
     twin = object.__new__(type(value))
     vars(twin).update(vars(value))
     return twin
@@ -122,7 +124,7 @@ def _twin[Value](value: Value) -> Value:
 
 def may_close_after_streams(response: Response) -> bool:
     """Return True if the server may close its connection behind a stream without announcing it, as
-    llama.cpp 11549 does. Only servers that are known to keep their connections may not.
+    llama.cpp 11549 does. Servers that are known to keep their connections do not.
     """
     return not value_of(response.headers, b"server").lower().startswith(_KEEP_CONNECTIONS)
 
@@ -130,10 +132,10 @@ def may_close_after_streams(response: Response) -> bool:
 def use_connection_once(flow: HTTPFlow) -> None:
     """Have the server's connection closed after this reply, unseen by the client.
 
-    llama.cpp closes its connection after every streamed reply and announces the opposite; a next
+    llama.cpp closes its connection after every streamed reply and announces the opposite. A next
     request that is quicker than mitmproxy's notice of it would be lost (seen on llama.cpp 11549:
-    every second one). The layer that reads from the server keeps the response it made; the client's
-    gets a copy.
+    every second one). The layer that reads from the server keeps the response that it made; the
+    client gets a copy.
     """
     assert flow.response
     from_server = flow.response
@@ -142,7 +144,7 @@ def use_connection_once(flow: HTTPFlow) -> None:
 
 
 def open_for_streaming(request: Request, response: Response) -> None:
-    """Make the head of a response that of a body whose length nobody knows yet."""
+    """Change the head of a response to that of a body of unknown length."""
     chunked = request.is_http11
     if chunked:
         response.http_version = "HTTP/1.1"
@@ -152,7 +154,7 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
     """Return the body, uncompressed. If the result is longer than `limit`, return its beginning; if
-    the encoding is wrong, return the body as it came; both with a note.
+    the encoding is wrong, return the body as it came. Both add a note.
     """
     came, encoding = message.raw_content or b"", _encoding(message)
     if not encoding:
@@ -189,7 +191,7 @@ def fill(
 
 
 def model_of(request: bytes) -> str:
-    """Return the model that a request's body names, nothing for a body that is no JSON object."""
+    """Return the model that a request's body names, empty for a body that is no JSON object."""
     return str(json_text.object_in(request).get("model") or "")
 
 
@@ -214,17 +216,15 @@ def _brought() -> Any:
 type _Read = Callable[[bytes], bytes]
 ZSTD = _brought()
 _PIECE = 64
-"""Bytes that are uncompressed at once: of brotli they make 100 MB at most, of all others 2."""
+"""Bytes that are uncompressed at once: of brotli they make 100 MB at most, of the others 2."""
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
 def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the uncompressed body, or the first `limit` bytes of a longer one and one byte more.
-    400 kB of gzip may hold 400 MB, brotli far more. Raises ValueError for a body that is no such
-    encoding.
+    """Return the uncompressed body; of one longer than `limit`, the first `limit` + 1 bytes. 400 kB
+    of gzip may hold 400 MB, brotli far more. Raises ValueError for a body of another encoding.
 
-    mitmproxy uncompresses without a limit, and asks Python's codecs for names that it does not
-    know.
+    mitmproxy uncompresses without a limit, and looks unknown encodings up among Python's codecs.
     """
     if encoding not in _READERS:
         raise ValueError(f"expected one of {', '.join(_READERS)}, got {encoding}")
@@ -242,7 +242,7 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
 
 class _Parts:
     """A reader of parts, each compressed by itself, one behind the other: zstd's frames, gzip's
-    members. What follows and does not begin like a part is passed over, as clients do.
+    members. Bytes that follow and do not begin like a part are ignored, as clients do.
     """
 
     def __init__(self, begin: Callable[[], Any], first: bytes = b"") -> None:

@@ -1,9 +1,9 @@
-"""The contract between our layers, which move bytes, and the addon's hooks, which know what they
-mean. Both keep it, and neither imports the other.
+"""The contract between our layers, which move bytes, and the addon's hooks, which interpret them.
+Both implement it, and neither imports the other.
 
-The layers ask a `Listener` about an exchange: whether a body may be so long, what goes out while
-the server is silent, what the client gets for a failure. A reply's bytes go through a
-`StreamFunction`, or a `BodyReader` looks at them while they are held.
+The layers ask a `Listener` about an exchange: whether a body may be so long, what is sent while the
+server is silent, and what the client gets for a failure. A reply's bytes go through a
+`StreamFunction`, or a `BodyReader` reads them while they are held.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -13,38 +13,40 @@ from mitmproxy.connection import Connection
 from mitmproxy.http import HTTPFlow, Request, Response
 
 QUITTING = "mitmproxy is shutting down"
-"""The reason that the layers give where mitmproxy ends."""
+"""The reason that the layers give when mitmproxy ends."""
 
 
 class BodyReader(Protocol):
     """Reads a body that is held, in which its server may be left."""
 
     holds: bool
-    """It has the body; else the layers hold it."""
+    """True: the reader keeps the body. False: the layers hold it."""
 
     @property
     def stopped(self) -> bool:
         """Return True if the server is to be left now."""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Read on."""
+        """Take a chunk."""
 
     def again(self, possible: bool) -> Request | None:
-        """Return the request to send after that; none: the body ends. `possible`: this server's
-        protocol lets one be sent.
+        """Return the request to send after the server was left; `None`: the body ends. `possible`:
+        this server's protocol lets another request be sent.
         """
 
 
 class StreamFunction(Protocol):
-    """The bytes of a reply on their way to the client. It never raises, and never returns an empty
-    piece in mid-stream.
+    """The function that a reply's bytes pass on their way to the client. It never raises, and never
+    returns an empty piece in mid-stream.
     """
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Return what the client gets for a chunk, perhaps nothing yet; an empty one is the end."""
+        """Return the pieces that the client gets for a chunk, perhaps none yet; an empty chunk is
+        the end.
+        """
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        """Return the same, worked out beside mitmproxy's loop."""
+        """Return the same pieces, made beside mitmproxy's loop."""
 
     @property
     def is_long(self) -> bool:
@@ -63,19 +65,22 @@ class StreamFunction(Protocol):
         """Return True if the server is to be left now."""
 
     def again(self, possible: bool) -> Request | None:
-        """Return the request whose reply goes on in the same stream; see `BodyReader.again`."""
+        """Return the request whose reply continues the stream; see `BodyReader.again`."""
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last words of a stream that broke off, for mitmproxy's `reason`."""
+        """Return the last pieces of a stream that broke off. `reason`: mitmproxy's."""
 
     def ping(self) -> list[bytes]:
-        """Return a sign of life, where one may stand."""
+        """Return a sign of life, if one may stand here."""
 
 
 class HeldStream(StreamFunction, BodyReader, Protocol):
-    """A stream function as the record of its exchange knows it. `holds`: the client gets one body;
-    `late`: the pieces of this body so far. `explain` puts mitmproxy's reason for a break into
-    words.
+    """A stream function as the record of its exchange holds it.
+
+    Attributes:
+        holds: the client gets one body.
+        late: the pieces of this body so far.
+        explain: turns mitmproxy's reason for a break into a message.
     """
 
     holds: bool
@@ -84,10 +89,14 @@ class HeldStream(StreamFunction, BodyReader, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """The reader of a body behind which another request may go out, as the record of its exchange
-    knows it: of a refusal, or of a prompt. `reads`: the response that it reads. `left_out`: parts
-    that the next request lacks of `body`, the first. `renders`: the next request asks for a prompt,
-    and not for a reply.
+    """A reader of a refusal or of a prompt, behind which another request may be sent, as the record
+    of its exchange holds it.
+
+    Attributes:
+        reads: the response that it reads.
+        left_out: the parts that the next request lacks.
+        body: the first request, with all parts.
+        renders: the next request asks for a prompt, and not for a reply.
     """
 
     reads: Response | None
@@ -97,34 +106,41 @@ class Refusal(BodyReader, Protocol):
 
 
 class Listener(Protocol):
-    """Knows the exchanges. No method raises, and none waits."""
+    """Answers the layers about exchanges. No method raises, and none waits."""
 
     hosts: MutableMapping[HTTPFlow, str]
     """Each client's own `Host`, which mitmproxy replaces; the layers write it."""
 
     @property
     def seconds_of_silence(self) -> float:
-        """The longest silence that a client hears."""
+        """The longest silence before a client is pinged."""
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
-        """Return True if a request may be of so many bytes."""
+        """Return True if a request may have so many bytes."""
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return who reads a reply that is held."""
+        """Return the reader of a reply that is held."""
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return what a client gets in place of a reply; none: mitmproxy's own page."""
+        """Return the response that a client gets in place of a reply; `None`: mitmproxy's own
+        page.
+        """
 
     def early(self, flow: HTTPFlow) -> Response | None:
-        """Return the head of a stream that begins before the server answers; none: it waits."""
+        """Return the head of a stream that begins before the server answers; `None`: it waits."""
 
     def late(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
-        """Return the words of a whole reply, for a stream that was `begun` early."""
+        """Return the pieces of a whole reply, for a stream that `begun` began early."""
 
 
 class Connections(Protocol):
-    """The layer of a client's connection, as each of its streams knows it. `connection_handler`:
-    what moves the client's bytes. `last_read`: the length of the last read, from `last_from`.
+    """The layer of a client's connection, as each of its streams holds it.
+
+    Attributes:
+        listener: answers about exchanges.
+        connection_handler: moves the client's bytes.
+        last_read: the length of the last read.
+        last_from: the connection that was read.
     """
 
     listener: Listener
@@ -138,11 +154,11 @@ class Connections(Protocol):
 
     @property
     def streams(self) -> Mapping[int, Any]:
-        """The exchanges."""
+        """The exchanges by their ids."""
 
 
 class Stream(Protocol):
-    """An exchange, as the splice knows it."""
+    """An exchange, as the splice holds it."""
 
     flow: HTTPFlow
     context: Any

@@ -1,5 +1,5 @@
-"""Lines of the log: words of clients and servers stand in them bounded, with nothing raw; a line
-that nobody sees is not made.
+"""Lines of the log: texts of clients and servers stand in them bounded and printable. A line that
+nobody reads is not made.
 """
 
 import logging
@@ -19,8 +19,8 @@ from converter.core.wire.printable import bounded
 LONGEST = 200
 """Characters of a header, a path or an address in a line of the log."""
 LONGEST_LINE = 2000
-"""Characters of all that one line says of a reply, because a server may say much, and a terminal
-shows few lines of it.
+"""Characters of one line about a reply, because a server may send long texts, and a terminal shows
+few lines.
 """
 
 _LONGEST_NOTE = 120
@@ -41,8 +41,8 @@ def in_a_line(request: Request) -> str:
 
 
 def report(request: Request, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Say in one line of the log what a person should know of the client's request; return it in a
-    few words for the flow's comment.
+    """Log in one line what a person should know of the client's request; return each note in a few
+    words for the flow's comment.
     """
     if notes := [note for note in words if note]:  # servers' words are among them
         _log.log(
@@ -52,16 +52,16 @@ def report(request: Request, words: Sequence[str], level: int = logging.WARNING)
 
 
 def in_short(note: str) -> str:
-    """Return the few words that a note begins with, before its colon, as they may stand in a
-    comment. A narrow column shows only its first words, so nothing stands before the point.
+    """Return the words of a note before its colon, as a comment may hold them. A narrow column
+    shows only the first words, so nothing stands before the point.
     """
     short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
     return bounded(short, _LONGEST_NOTE)
 
 
 def announce(words: str) -> None:
-    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the
-    console shows nothing else.
+    """Show the result of a command to the person who gave it. mitmweb's page shows no alerts, the
+    console nothing else.
     """
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
@@ -74,17 +74,16 @@ def is_logged(level: int) -> bool:
 
 
 def write_each_line_at_once() -> None:
-    """Have standard output pass on each line as it is written, where it is a file or a pipe:
-    Python keeps 8 kB there, which is the log of some ninety replies, and mitmproxy flushes nothing
-    (12.3).
+    """Flush standard output at each line, where it is a file or a pipe. Python keeps 8 kB there,
+    which is the log of some ninety replies, and mitmproxy flushes nothing (12.3).
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Return True if a line on a connection is wanted: not where mitmdump's user wants no lines on
-    flows.
+    """Return True if a line about a connection is wanted. It is not where mitmdump's user wants no
+    lines about flows.
 
     mitmweb and the console show flows elsewhere, and would write four lines for each reply;
     `termlog_verbosity=debug` shows these lines.
@@ -101,9 +100,10 @@ logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
 
 
 def log_if_read(handler: Any) -> None:
-    """Have mitmproxy's connection handler log its lines on one client, if anybody gets these lines.
+    """Have mitmproxy's connection handler log its lines on one client only if anybody gets these
+    lines.
 
-    A client that connects and asks once makes five lines. Each is formatted, and passed
+    A client that connects and sends one request makes five lines. Each is formatted, and passed
     through mitmproxy's loop to all addons as the deprecated `add_log` hook: a tenth of such an
     exchange's cost, also where `termlog_verbosity` shows none of them.
     """

@@ -1,6 +1,6 @@
-"""Every member of mitmproxy that is private, or public without being documented, in one place.
+"""Every member of mitmproxy that is private, or public without being documented, in one module.
 
-Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1. What our layers build upon is in
+Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1. The members that our layers use are in
 `converter/addon/layers/guard.py`.
 """
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 
 def is_set_by_user(option: str) -> bool:
-    """Return True if somebody has given an option a value, be it the default one."""
+    """Return True if anybody has set an option, even to its default."""
     return ctx.options._options[option].value is not optmanager.unset
 
 
 def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
-    """Return the value of an option, `None` where this mitmproxy has no such option. What mitmproxy
-    returns itself is copied, twice, and each exchange asks for some options. `options`: those of a
+    """Return the value of an option; `None` if this mitmproxy has no such option. mitmproxy's own
+    look-up copies the value twice, and each exchange reads some options. `options`: those of a
     connection.
     """
     row = (ctx.options if options is None else options)._options.get(option)
@@ -35,15 +35,15 @@ def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
 
 
 def undeclared_options() -> list[str]:
-    """Return the options set on the command line that no addon declares; those of a configuration
-    file are plain values, and may be of an addon that is not loaded today.
+    """Return the options of the command line that no addon declares. Those of a configuration file
+    are plain values, and may belong to an addon that is not loaded today.
     """
     return [name for name, value in ctx.options.deferred.items() if hasattr(value, "val")]
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Let mitmproxy decide now, because its own hook comes after the scripts', and keeps a
-    decision.
+    """Have mitmproxy choose the next layer now, because its own hook comes after the scripts', and
+    keeps a choice.
     """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
@@ -55,18 +55,20 @@ def is_legacy_log(handler: logging.Handler) -> bool:
 
 
 def is_shutting_down() -> bool:
-    """Return True if mitmproxy ends; a script's `done` hook also runs when it is loaded anew."""
+    """Return True if mitmproxy ends. A script's `done` hook also runs when it is loaded anew."""
     return bool(ctx.master.should_exit.is_set())
 
 
 def connection_handlers() -> dict[Any, Any]:
-    """Return what moves the bytes of each connected client, by the client's id."""
+    """Return the handlers that move the bytes of connected clients, by the clients' ids."""
     handlers: dict[Any, Any] = ctx.master.addons.get("proxyserver").connections
     return handlers
 
 
 def state_before(flow: Flow | None) -> Mapping[str, Any]:
-    """Return the state that *Revert* would restore, empty for none; not a copy, which is costly."""
+    """Return the state that *Revert* would restore, empty if there is none. It is no copy, which
+    would be costly.
+    """
     state: Any = flow and flow._backup
     return state or {}
 
@@ -84,14 +86,14 @@ def flow_list() -> "View | None":
 
 def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
     """Return True if mitmproxy's server replay, whose turn comes after ours, holds a reply to this
-    very request.
+    request.
     """
     playback = ctx.master.addons.get("serverplayback")
     return bool(playback and playback.flowmap) and playback._hash(flow) in playback.flowmap
 
 
 def somebody_looks() -> bool:
-    """Return True if anybody could see a change: in mitmweb a page that is open, in the console
+    """Return True if anybody could see a change: in mitmweb while a page is open, in the console
     always.
     """
     web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone

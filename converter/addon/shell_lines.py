@@ -1,4 +1,4 @@
-"""Lines for people to paste into a shell, made of words that others have written: models' names and
+"""Lines for people to paste into a shell, made of texts that others have written: models' names and
 addresses.
 """
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 
 
 class UnprintableError(ValueError):
-    """A word has a character that no line for a shell may have."""
+    """A text has a character that no line for a shell may have."""
 
 
 def word(text: str) -> str:
     """Return the text as one word for a shell. Raises UnprintableError for a character that cannot
-    be printed: with a line break in a model's name a comment would end, and its rest would be run.
+    be printed: at a line break in a model's name a comment would end, and the rest would be run.
     """
     if not text.isprintable():
         expected = "expected characters that can be printed"
@@ -21,6 +21,6 @@ def word(text: str) -> str:
 
 
 def line(words: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
-    """Return a command, with the variables that it is started with before it."""
+    """Return a command line, with the variables that it is started with before it."""
     set_first = (f"{name}={word(value)}" for name, value in (variables or {}).items())
     return " ".join([*set_first, *map(word, words)])

@@ -1,5 +1,5 @@
-"""Lines to copy that ask this proxy or start a client on it: printed when the proxy starts, and on
-the page before its first exchange.
+"""Lines to copy that send this proxy a request or start a client on it: printed when the proxy
+starts, and on the page before its first exchange.
 """
 
 import json
@@ -9,7 +9,7 @@ from converter.addon import shell_lines
 from converter.core.dialects.dialect import Dialect
 
 type Line = tuple[str, str]
-"""What a line starts, and the line."""
+"""The name of what a line starts, and the line."""
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 CLAUDE_CODE = "Claude Code"
@@ -21,7 +21,7 @@ _ANYWHERE = ("", "0.0.0.0", "::")
 
 
 def address(host: str, port: int) -> str:
-    """Return where a client on this machine connects to a proxy that listens there."""
+    """Return the address at which a client on this machine reaches a proxy that listens there."""
     shown = "127.0.0.1" if host in _ANYWHERE else host
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
@@ -32,15 +32,15 @@ def first_model(names: Iterable[str]) -> str:
 
 
 def question(proxy: str, dialect: Dialect, model: str) -> str:
-    """Return a command that asks the dialect's example, and shows the reply as it comes."""
+    """Return a command that sends the dialect's example, and shows the reply as it comes."""
     body = json.dumps({"model": model, "stream": True, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
     return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
 
 
 def clients(proxy: str, model: str, window: int | None) -> list[Line]:
-    """Return the line of Claude Code, or why it cannot work with the model's window, and that of a
-    program with an SDK.
+    """Return the line of Claude Code, or the reason why the model's window is too small for it, and
+    that of a program with an SDK.
     """
     anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
@@ -54,7 +54,9 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
 
 
 def too_small(client: str, window: int | None) -> str:
-    """Return why a client cannot work with this window, nothing where it can or none is known."""
+    """Return the reason why a client cannot work with this window; empty where it can, or the
+    window is not known.
+    """
     needed = NEEDS.get(client, 0)
     if not window or window >= needed:
         return ""

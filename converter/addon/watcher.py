@@ -1,9 +1,9 @@
-"""Watchers: whoever shows, counts, keeps or sends on what exchanges say. None of them changes a
-byte of a reply.
+"""Watchers: extras that show, count, keep or send on the contents of exchanges. None of them
+changes a byte of a reply.
 
-`think_addon.py` has the list of the packages that they are in. Each such package of
-`converter/extras` has a module `extra` with a function `addons(house)`, which returns addons of
-mitmproxy; those that are watchers too hear of exchanges.
+`think_addon.py` lists their packages. Each such package of `converter/extras` has a module `extra`
+with a function `addons(house)`, which returns addons of mitmproxy. Those of them that are watchers
+are told of exchanges too.
 """
 
 import logging
@@ -23,32 +23,33 @@ _log = logging.getLogger(__name__)
 
 @runtime_checkable
 class Watcher(Protocol):
-    """The contract of a watcher. All calls are made in mitmproxy's loop, and none may wait. What a
-    watcher keeps of an exchange, it keeps under `seen.flow.id`, and lets go in `ended`.
+    """The contract of a watcher. All calls are made in mitmproxy's loop, and none may wait. A
+    watcher stores its data of an exchange under `seen.flow.id`, and drops them in `ended`.
 
     A watcher says `class Mine(Watcher)`, and has the methods that it needs.
     """
 
     def asked(self, seen: FlowRecord) -> None:  # noqa: ARG002
-        """Hear that the server is about to get a request, and its reply is awaited."""
+        """Take note that the server is about to get a request."""
         return
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:  # noqa: ARG002
-        """Hear what the client is told: as a stream begins, with each piece of it, and once of a
-        whole reply. `events` may be none. `seen.rewriter` has the thoughts that ended in it.
+        """Take the events that the client is sent: when a stream begins, with each piece of it, and
+        once for a whole reply. `events` may be empty. `seen.rewriter` has the thoughts that ended
+        in it.
         """
         return
 
     def ended(self, seen: FlowRecord) -> None:  # noqa: ARG002
-        """Hear, once, that an exchange is over: it was whole, broke off, or the server refused it.
-        Those before `FlowKeeper` in the list may add to `seen.hints`, which the flow is to show;
-        those behind it find the flow as people will see it.
+        """Take note, once, that an exchange is over: it was whole, broke off, or the server refused
+        it. Watchers before `FlowKeeper` in the list may add to `seen.hints`, which the flow is to
+        show. Those behind it find the flow as people will see it.
         """
         return
 
 
 class Watchers:
-    """All watchers, in their order. A fault of one costs a line of the log, nothing else."""
+    """All watchers, in their order. A fault of one costs a line of the log and nothing else."""
 
     def __init__(self, watchers: Iterable[Watcher]) -> None:
         every = list(watchers)
@@ -57,15 +58,15 @@ class Watchers:
         self._of_ends = [each.ended for each in every if type(each).ended is not Watcher.ended]
 
     def asked(self, seen: FlowRecord) -> None:
-        """Tell all of a request."""
+        """Tell all watchers of a request."""
         _tell(self._of_requests, seen)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Tell all what the client is told."""
+        """Give all watchers the events that the client is sent."""
         _tell(self._of_events, seen, events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Tell all that an exchange is over."""
+        """Tell all watchers that an exchange is over."""
         _tell(self._of_ends, seen)
 
 
@@ -79,8 +80,12 @@ def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:
 
 @dataclass(frozen=True)
 class House:
-    """The things that extras may use. `chosen`: gives the settings in force. `client`: asks
-    servers. `counts`: numbers of one extra that another tells, by their kind.
+    """The things that extras may use.
+
+    Attributes:
+        chosen: returns the settings in force.
+        client: probes servers.
+        counts: numbers of one extra that another shows, by their kind.
     """
 
     chosen: Callable[[], Settings]

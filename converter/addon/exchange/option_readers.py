@@ -84,7 +84,7 @@ def read_folder(written: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """When to ping a silent client.
+    """The silence after which a client is pinged.
 
     Attributes:
         seconds: the silence before a ping; 0 turns pings off.
@@ -105,7 +105,7 @@ def read_ping(written: object) -> Ping:
 
 @dataclass(frozen=True, slots=True)
 class MetricsTarget:
-    """Where metrics can be read: at an address to listen on, or in a file."""
+    """The target of metrics: an address to listen on, or a file."""
 
     host: str = ""
     port: int = 0

@@ -1,4 +1,4 @@
-"""The chunks of a reply's body: all that one read brought, as one piece of data."""
+"""The chunks of a reply's body: all data of one read, as one piece."""
 
 import re
 from typing import Any
@@ -11,9 +11,11 @@ _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 
 
 class WholeReads:
-    """A reader of a body that gives all the data there is, where h11's gives one HTTP chunk.
+    """A reader of a body that returns all the data of a read, where h11's returns one HTTP chunk.
 
-    What follows the data, the end or a fault of the framing, waits in `after` for the next call.
+    Attributes:
+        after: the event behind the data (the end, or a fault of the framing), kept for the next
+            call.
     """
 
     def __init__(self, reader: Any) -> None:
@@ -22,7 +24,7 @@ class WholeReads:
         self.after: Any = None
 
     def __call__(self, buffer: Any) -> Any:
-        """Return all data, else the end, else nothing; raise h11's error for bad framing."""
+        """Return all data, else the end, else `None`. Raises h11's error for bad framing."""
         if self.after is None and (data := self.take(buffer)):
             return h11.Data(data=data)
         after, self.after = self.after, None
@@ -52,15 +54,15 @@ class WholeReads:
         return [] if pending is None else usual_chunks(buffer, pending)
 
     def read_eof(self) -> Any:
-        """Return the end if the connection's end is one, else raise h11's error."""
+        """Return the end of the body if the connection's end is one, else raise h11's error."""
         return self._reader.read_eof()
 
 
 def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
     """Take complete chunks of the usual form out of a buffer; h11 reads all others.
 
-    `pending`: what stands before them and is left there, the end of a chunk that h11 has read. h11
-    needs 2.7 microseconds for a chunk, this 0.5.
+    `pending`: bytes before the chunks that stay in the buffer, the end of a chunk that h11 has
+    read. h11 needs 2.7 microseconds for a chunk, this function 0.5.
     """
     data, at, pieces = bytes(buffer), len(pending), []
     if not data.startswith(pending):

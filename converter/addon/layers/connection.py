@@ -31,22 +31,22 @@ from converter.addon.log_lines import log_if_read
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
-"""The layers of all connections that are open."""
+"""The layers of all open connections."""
 LONGEST_JOINED = 1 << 16
 """Bytes that are joined at most, because joining copies them."""
 
 
 class Quit(events.Event):
-    """mitmproxy ends: every reply that is under way is broken off, with these words."""
+    """mitmproxy ends: every running reply is broken off, for this reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
 
 def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
-    """Yield commands, with all that goes to one connection at once in one piece. mitmproxy writes a
-    head and its body each by itself: two of four system calls of a whole reply, and of the client's
-    reads. What was said before a fault, a script's stream function's say, goes out as well.
+    """Yield commands, with data for the same connection joined. mitmproxy writes a head and its
+    body each by itself, which makes two of the four system calls of a whole reply. Data before a
+    fault, such as one of a script's stream function, is sent as well.
     """
     waiting: commands.SendData | None = None
     try:
@@ -75,9 +75,13 @@ def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
 
 
 class ReplyLayer(HttpLayer):
-    """mitmproxy's HTTP layer with streams and server connections of ours. `handler`: what moves
-    the client's bytes; without one all that is left to mitmproxy. `last_read`:
-    the length of the last read, which was from `last_from`.
+    """mitmproxy's HTTP layer, with streams and server connections of ours.
+
+    Attributes:
+        connection_handler: moves the client's bytes; without it the layer changes no writes or
+            hooks.
+        last_read: the length of the last read.
+        last_from: the connection that was read.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
@@ -103,7 +107,7 @@ class ReplyLayer(HttpLayer):
         return [stream for stream in self.streams.values() if stream.child_layer is None]
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Note a read, and do what is ours; mitmproxy never pauses this layer."""
+        """Note a read, and handle our own events. mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
         elif (own := self._own(event)) is not None:
@@ -121,7 +125,7 @@ class ReplyLayer(HttpLayer):
         """Call the hooks of exchanges at once, where nobody waits in a hook.
 
         mitmproxy takes a task and a turn of its loop for each hook: 6% of the processor time of a
-        whole reply. It also asks for the lock of its events within an event. A server's task that
+        whole reply. It also requests the lock of its events within an event. A server's task that
         is cancelled while it waits for this lock leaves its connection open (12.3.1), so that with
         many streams a server went on for a client that had left.
 
@@ -148,12 +152,14 @@ class ReplyLayer(HttpLayer):
             yield from self.handle_event(events.HookCompleted(hook))
 
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
-        """Have an exchange go on after a hook in which somebody waits."""
+        """Continue an exchange after a hook in which somebody waited."""
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return what is done about an event that mitmproxy's layer knows nothing of."""
+        """Return the handling of an event that mitmproxy's layer does not know; `None` for its
+        own.
+        """
         if type(event) is Quit:
             return self._quit(event)
         if type(event) is not events.Wakeup:
@@ -184,7 +190,7 @@ class ReplyLayer(HttpLayer):
 
     def _forget_closed(self) -> None:
         """Forget the server's closed connections. mitmproxy keeps each of them, with its last
-        reply, for as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        reply, as long as the client stays connected (12.2.3; 15 kB for an exchange).
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed - in_use:
@@ -222,7 +228,9 @@ class ReplyLayer(HttpLayer):
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:
-        """Ask for the next look at the streams. One timer serves all, so none outlives them."""
+        """Set the timer for the next look at the streams. One timer serves all, so none outlives
+        them.
+        """
         if seconds > 0:
             self._timer = commands.RequestWakeup(seconds)
             yield self._timer
@@ -252,7 +260,9 @@ class ReplyLayer(HttpLayer):
 def replace_layer(
     nextlayer: NextLayer, listener: Listener, handler: Any = None
 ) -> ReplyLayer | None:
-    """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
+    """Replace mitmproxy's HTTP layer, where mitmproxy has chosen that, perhaps inside TLS; return
+    ours.
+    """
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None
     if type(theirs) is not HttpLayer:

@@ -1,9 +1,9 @@
-"""The guards: every member of mitmproxy's proxy core that our layers build upon, by what is lost
-without it.
+"""The guards: every member of mitmproxy's proxy core that our layers use, and the loss without it.
 
 Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. Where a later version
-lacks something, the part that builds upon it is left out, and a line of the log says so. The
-promises survive the loss of speed; without their own footing mitmproxy's layers stay in place.
+lacks a member, the part that uses it is left out, and a line of the log says so. The promises
+survive the loss of speed. Without the members that the promises use, mitmproxy's own layers stay in
+place.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ with suppress(ImportError):  # the promises lack every name that is not there
 
 
 def _if_there(module: str, name: str) -> Any:
-    """Return what no promise builds upon; `None` where this mitmproxy lacks it."""
+    """Return a member that no promise uses; `None` where this mitmproxy lacks it."""
     try:
         return getattr(import_module(module), name, None)
     except ImportError:
@@ -72,8 +72,14 @@ _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 
 class GuardedPart:
-    """One part of our layers. `loses`: what a user loses without it. `table`: what it overrides,
-    calls or reads, members behind their class, functions with their parameters.
+    """One part of our layers.
+
+    Attributes:
+        loses: what a user loses without the part.
+        built_upon: the members that the part overrides, calls or reads, with their parameters.
+        lacks: the members that this mitmproxy lacks.
+
+    `table`: the members, each line behind a class or module, functions with their parameters.
     """
 
     def __init__(self, loses: str, table: str) -> None:
@@ -82,7 +88,7 @@ class GuardedPart:
         self.lacks = self.look()
 
     def look(self) -> list[str]:
-        """Return what this mitmproxy lacks for the part: nothing, in the versions named above."""
+        """Return the members that this mitmproxy lacks: none, in the versions named above."""
         return [
             path for path, parameters in self.built_upon.items() if not _is_there(path, parameters)
         ]
@@ -107,7 +113,9 @@ def _is_there(path: str, parameters: str) -> bool:
 
 
 def _is_field(owner: type, name: str) -> bool:
-    """Return True if objects have a member that their class only names, or sets as it begins."""
+    """Return True if objects have a member that their class only annotates, or sets in
+    `__init__`.
+    """
     begins = [vars(base).get("__init__") for base in owner.mro()]
     sets = [begin.__code__.co_names for begin in begins if inspect.isfunction(begin)]
     named = [vars(base).get("__annotations__", {}) for base in owner.mro()]
@@ -193,40 +201,42 @@ def is_paused(layer: Layer) -> bool:
 
 
 def awaited_command(layer: Layer) -> Command | None:
-    """Return what a layer waits for, if it is paused."""
+    """Return the command that a layer waits for, if it is paused."""
     return layer._paused.command if layer._paused else None
 
 
 def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
-    """Have a layer never hear of events of these kinds that came while it was paused."""
+    """Drop the queued events of these kinds, which came while a layer was paused."""
     waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
     layer._paused_event_queue.clear()
     layer._paused_event_queue.extend(waiting)
 
 
 def layer_within(layer: Any, kind: type) -> Any:
-    """Return the layer of this kind that a server's outermost one, such as TLS, has within."""
+    """Return the layer of this kind within a server's outermost layer, such as TLS."""
     while layer is not None and not isinstance(layer, kind):
         layer = getattr(layer, "child_layer", None)
     return layer
 
 
 def is_outermost(layer: Layer) -> bool:
-    """Return True if what a layer sends to the client goes into its socket as it is."""
+    """Return True if the data that a layer sends to the client goes into its socket unchanged."""
     above = layer.context.layers[: layer.context.layers.index(layer)]
     return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)
 
 
 def between_chunks(reader: Any) -> bytes | None:
-    """Return what h11's reader of a chunked body expects before the size of the next chunk: what is
-    left of the last one's line break. None within a chunk, or behind the last one.
+    """Return the bytes that h11's reader of a chunked body expects before the size of the next
+    chunk: the rest of the last line break. `None` within a chunk, or behind the last one.
     """
     within = reader._bytes_in_chunk or reader._reading_trailer
     return None if within else bytes(reader._bytes_to_discard)
 
 
 def waits_for_data(reader: asyncio.StreamReader) -> bool:
-    """Return True if a task waits in `read()` for the next bytes, so that none are before them."""
+    """Return True if a task waits in `read()` for the next bytes, so that no bytes are before
+    them.
+    """
     return getattr(reader, "_waiter", None) is not None
 
 

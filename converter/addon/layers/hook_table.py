@@ -1,8 +1,8 @@
 """The table of addons by hook: each hook's functions are looked up once.
 
 mitmproxy asks all of its 45 addons, and those within them, for each hook: 1,449 microseconds for
-the eight hooks of an exchange. The functions are called as by mitmproxy, in its order, and its task
-and turn around a hook stay.
+the eight hooks of an exchange. The functions are called in mitmproxy's order, and its task and turn
+around a hook stay.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ type Addon = tuple[object, list[Callable[..., Any]]]
 
 
 class HookTable:
-    """Addons by the names of their hooks; found anew when addons come or go, which mitmproxy notes
-    in its `lookup`, whoever manages them.
+    """Addons by the names of their hooks. The table is built anew when addons come or go, which
+    mitmproxy notes in its `lookup`.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class HookTable:
         return self._rows[name]
 
     async def handle_lifecycle(self, event: Hook) -> None:
-        """Call a hook of the addons that have it, and tell those who show flows of its flow."""
+        """Call a hook of the addons that have it, then the update hook for its flow."""
         subject = self._arguments(event)[0]
         await self.trigger_event(event)
         if isinstance(subject, Flow) and self.of(UpdateHook.name):
@@ -71,14 +71,14 @@ class HookTable:
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:
-        """Return a hook's arguments. mitmproxy's `args` asks for their names at each call."""
+        """Return a hook's arguments. mitmproxy's `args` looks their names up at each call."""
         if event.name not in self._names:
             members = fields(event)  # type: ignore[arg-type]
             self._names[event.name] = [member.name for member in members]
         return [getattr(event, name) for name in self._names[event.name]]
 
     def trigger(self, event: Hook) -> None:
-        """Have mitmproxy call a hook that waits for nothing, a log line's mostly, if anybody has
+        """Have mitmproxy call a hook that waits for nothing, mostly a log line's, if any addon has
         it.
         """
         if self.of(event.name):
@@ -93,16 +93,16 @@ def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
 
 
 def _refuse(name: str, addon: object, *_: object) -> None:
-    """Say what mitmproxy says of a hook that is no function."""
+    """Raise mitmproxy's own error for a hook that is no function."""
     raise AddonManagerError(f"Addon handler {name} ({addon}) not callable")
 
 
 TABLE = HookTable()
-"""Of the one mitmproxy that runs in this process."""
+"""The table of the one mitmproxy that runs in this process."""
 
 
 def install(addons: AddonManager) -> None:
-    """Have an addon manager go by the table."""
+    """Have an addon manager use the table."""
     if not SPEED.lacks:
         addons.handle_lifecycle = TABLE.handle_lifecycle  # type: ignore[method-assign]
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]

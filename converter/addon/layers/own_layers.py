@@ -1,4 +1,4 @@
-"""The addon that puts our layers in place, if this mitmproxy has what they build upon."""
+"""The addon that puts our layers in place, if this mitmproxy has the members that they use."""
 
 import asyncio
 import logging
@@ -18,15 +18,15 @@ if not PROMISES.lacks:
     from converter.addon.layers.turns import give_turns
 
 MOST_NAMED = 3
-"""Of what a part lacks: of a module that is gone, all is."""
+"""Missing members that are named, because a module that is gone lacks all of them."""
 SECONDS_TO_QUIT = 2.0
-"""For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
+"""Seconds for the last bytes to clients when mitmproxy ends. Loopback needs milliseconds."""
 
 _log = logging.getLogger(__name__)
 
 
 class OwnLayers:
-    """An addon of its own. `listener`: who is asked what to say; the addon itself."""
+    """An addon of its own. `listener`: answers the layers."""
 
     name = "think-layers"
 
@@ -35,8 +35,8 @@ class OwnLayers:
         self._lazy = False
 
     def running(self) -> None:
-        """Say what this mitmproxy lacks; be asked for connections that are open, if the script was
-        loaded anew.
+        """Log the members that this mitmproxy lacks. If the script was loaded anew, answer open
+        connections from now on.
         """
         for part in PARTS:
             if part.lacks:
@@ -53,14 +53,14 @@ class OwnLayers:
             layer.listener = self._listener
 
     def configure(self, updated: set[str]) -> None:
-        """Let no body be streamed for its size, because one that is rewritten has to be whole, and
-        all that is not ours streams anyway. Have the server's connection opened for a request, from
-        the first client on, because the port is open before `running`.
+        """Let no body be streamed for its size, because a body that is rewritten has to be
+        complete, and all others stream anyway. Have the server's connection opened for a request,
+        from the first client on, because the port is open before `running`.
 
-        By default mitmproxy opens one for each client that connects, and closes the client without
-        a word where it cannot. Have clients choose HTTP/1, because mitmproxy takes all that a
-        server sends an HTTP/2 client, however slowly it reads, and opens five connections to the
-        server for it (12.3.1). A person's own choice stays.
+        By default mitmproxy opens a server's connection for each client that connects, and closes
+        the client without a message where it cannot. Have clients choose HTTP/1, because mitmproxy
+        takes all that a server sends an HTTP/2 client, however slowly it reads, and opens five
+        connections to the server for it (12.3.1). A value that a person has set stays.
         """
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
@@ -90,18 +90,20 @@ class OwnLayers:
                 give_turns(ours, handler)
 
     async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
-        """Have an exchange wait for what our layers have begun, and what is not over."""
+        """Wait for work that our layers have begun and not finished, and the exchange with it."""
         await task
 
     def done(self) -> Awaitable[None] | None:
-        """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""
+        """Give every client a proper end when mitmproxy ends, but not when the script is loaded
+        anew.
+        """
         if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
             return None
         return break_off()
 
 
 async def break_off() -> None:
-    """Break off all replies that are under way, and wait until the clients have the last bytes."""
+    """Break off all running replies, and wait until the clients have the last bytes."""
     handlers = mitmproxy_internals.connection_handlers()
     busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
     waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}

@@ -1,8 +1,8 @@
-"""One exchange: broken-off replies end properly, silent ones ping, failures are told in the
-client's dialect.
+"""One exchange: broken-off replies end properly, silent replies are pinged, and failures are
+reported in the client's dialect.
 
 mitmproxy's own methods stay as they are. Where one of them is about to send the client an error,
-that command alone is replaced (`_in_dialect`), after the stream function or the addon was asked.
+that command alone is replaced (`_in_dialect`), by the stream function's or the addon's.
 """
 
 import asyncio
@@ -52,15 +52,15 @@ type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
-    """The time to look whether a client has waited too long."""
+    """A look whether a client has waited too long is due."""
 
 
 class BodyBuffer(ReceiveBuffer):
-    """The first bytes of a body: what would go on a full buffer is let go."""
+    """The first bytes of a body: bytes beyond the limit are dropped."""
 
     @property
     def fault(self) -> str:
-        """The fault of a body that had to be whole and is longer; else nothing."""
+        """The fault of a body that had to be complete and is too long; else empty."""
         too_long = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
         return too_long if len(self) > BODY_LIMIT else ""
 
@@ -71,7 +71,11 @@ class BodyBuffer(ReceiveBuffer):
 
 
 class StreamLayer(HttpStream):
-    """mitmproxy's stream with the above. `spoke`: when the client was last sent something."""
+    """mitmproxy's stream, with the promises above.
+
+    Attributes:
+        spoke: when the client was last sent anything, by the monotonic clock.
+    """
 
     def __init__(self, context: Context, stream_id: int, layer: Connections) -> None:
         super().__init__(context, stream_id)
@@ -89,7 +93,7 @@ class StreamLayer(HttpStream):
 
     @property
     def _waits(self) -> bool:
-        """Return True if the request is complete and no byte of a reply has gone out."""
+        """Return True if the request is complete and no byte of a reply has been sent."""
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
@@ -99,14 +103,14 @@ class StreamLayer(HttpStream):
         self.spoke = monotonic()
 
     async def resumed(self) -> None:
-        """Return when no hook is waited for, and all that came meanwhile was taken."""
+        """Return when no hook is waited for, and all events of the meantime were taken."""
         while isinstance(awaited_command(self), commands.StartHook):
             if self._resumed is None:
                 self._resumed = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._resumed)
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Say when the exchange goes on after a hook."""
+        """Wake those who wait in `resumed` when the exchange continues after a hook."""
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
             self._resumed.set_result(None)
@@ -125,7 +129,7 @@ class StreamLayer(HttpStream):
             yield from self._start_early()
 
     def _start_early(self) -> CommandGenerator[None]:
-        """Begin the stream before the server does; its own head is read when it comes."""
+        """Begin the stream before the server does. The server's own head is read when it comes."""
         early = self._layer.listener.early(self.flow)
         if early is None or not is_stream_function(early.stream):
             return
@@ -136,14 +140,14 @@ class StreamLayer(HttpStream):
         yield from self._say(self._function.ping())
 
     def start_request_stream(self) -> CommandGenerator[None]:
-        """Pass a request on as it comes; mitmproxy breaks if an addon behind ours has answered."""
+        """Pass a request on as it comes. mitmproxy breaks if an addon behind ours has answered."""
         if self.flow.response:
             self.client_state = self.state_consume_request_body
         else:
             yield from super().start_request_stream()
 
     def start_response_stream(self) -> CommandGenerator[None]:
-        """Send the head, if none went out before; from now on the body's bytes pass."""
+        """Send the head, if no head was sent early; from now on the body's bytes pass."""
         if self._early is None:
             yield from super().start_response_stream()
         else:
@@ -155,7 +159,7 @@ class StreamLayer(HttpStream):
         splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass bytes on the long way: with the head, through TLS, or in a long call."""
+        """Pass bytes through the layers: with the head, through TLS, or in a long call."""
         function = self._function
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
@@ -172,8 +176,8 @@ class StreamLayer(HttpStream):
         yield from super().state_stream_response_body(event)
 
     def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
-        """Leave the server, in the middle of its reply or behind it; ask it again, or end the
-        client's body.
+        """Leave the server, in the middle of its reply or behind it; send another request, or end
+        the client's body.
         """
         server = self.context.server
         connection = self._layer.connections.get(server)
@@ -191,7 +195,7 @@ class StreamLayer(HttpStream):
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
 
     def _ask_again(self, request: Request) -> CommandGenerator[None]:
-        """Send another request, whose reply goes on with the body that the client is getting."""
+        """Send another request, whose reply continues the body that the client is getting."""
         self._early = self.flow.response if self.streams else self._early
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
@@ -205,7 +209,7 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a request up to its limit, and discard the bytes beyond, so that the client gets the
+        """Hold a request up to its limit, and drop the bytes beyond, so that the client gets the
         answer in place of a connection that breaks.
         """
         if isinstance(event, RequestData):
@@ -215,7 +219,9 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a whole reply, up to its limit; what passes through a function, that holds."""
+        """Hold a whole reply, up to its limit. A stream function that holds the body itself gets it
+        instead.
+        """
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
         if watch and isinstance(event, ResponseData) and event.data:  # as above
@@ -234,7 +240,7 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
-        """Send a whole reply, or say in the stream that was begun early what it says."""
+        """Send a whole reply, or its content in the stream that began early."""
         self._function = None
         if already_streamed or self._early is None:
             yield from super().send_response(already_streamed)
@@ -249,7 +255,7 @@ class StreamLayer(HttpStream):
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> CommandGenerator[None]:
-        """End the exchange because a side has failed; the client hears of the server's failure."""
+        """End the exchange because a side has failed; report the server's failure to the client."""
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
@@ -257,15 +263,18 @@ class StreamLayer(HttpStream):
             yield from self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a head with bad headers; a request's client has its own `Host` here still."""
+        """Refuse a head with bad headers. Note the client's own `Host`, which a request has only
+        here.
+        """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
         checks = super().check_invalid(request)
         return checks if request else self._in_dialect(checks)
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a body that is larger than mitmproxy's `body_size_limit`, if that is set: none is
-        streamed for its size (`OwnLayers.configure`). mitmproxy asks eight times in an exchange.
+        """Refuse a body that is larger than mitmproxy's `body_size_limit`, if that is set. No body
+        is streamed for its size (`OwnLayers.configure`). mitmproxy checks eight times in an
+        exchange.
         """
         if not value_of("body_size_limit", self.context.options):
             return _nothing()
@@ -273,7 +282,7 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
-        """Run what mitmproxy does about a failure, but have us say it to the client."""
+        """Run mitmproxy's handling of a failure, but send the client an error of ours."""
         ending: Ending | None = None
         answer = None
         while True:
@@ -290,7 +299,9 @@ class StreamLayer(HttpStream):
                 answer = yield command
 
     def _fail(self, reason: str) -> CommandGenerator[Ending | None]:
-        """Say why the reply is not whole; return how the client's part of the exchange ends."""
+        """Send the reason why the reply is not whole; return how the client's part of the exchange
+        ends.
+        """
         function, self._function = self._function, None
         if function:
             yield from self._say(function.abort(reason))
@@ -311,7 +322,7 @@ class StreamLayer(HttpStream):
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
-        """Send the client what a stream function has returned, at once and in one piece."""
+        """Send the client the pieces of a stream function, at once and in one piece."""
         data = b"".join(pieces)
         if not data:
             return
@@ -322,13 +333,13 @@ class StreamLayer(HttpStream):
 
 
 def _nothing() -> CommandGenerator[bool]:
-    """Return the check of what has no limit."""
+    """Return the check of a body that has no limit."""
     return False
     yield  # it is a generator
 
 
 def _is_error(command: commands.Command) -> bool:
-    """Return True if a command sends the client an error; a flow that a person killed just ends."""
+    """Return True if a command sends the client an error. A flow that a person killed just ends."""
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
         return False
     return command.event.code is not ErrorCode.KILL

@@ -5,10 +5,11 @@ next turn, takes two locks, makes an event, passes it through eleven generators 
 writers. That is more than half of a paced token's cost. Here the protocol of the server's
 connection is ours while a reply streams, and does the layers' work at once.
 
-The layers keep each read that has to wait, and a reply's end: a task is still at an earlier read,
-an exchange is paused, a client has not taken all its bytes, a read is so long that other streams
-must have their turn. So back pressure, order and ends stay mitmproxy's. Both lanes read with one
-`WholeReads` from one buffer, so a stream may change lanes at any read.
+The layers keep each read that has to wait, and a reply's end. A read has to wait while a task is
+still at an earlier read, an exchange is paused, a client has not taken all its bytes, or the read
+is so long that other streams must have their turn. So back pressure, order and ends stay
+mitmproxy's. Both lanes read with one `WholeReads` from one buffer, so a stream may change lanes at
+any read.
 """
 
 import asyncio
@@ -36,8 +37,15 @@ from converter.addon.layers.turns import LONG_READ, is_stream_function, may_leav
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """Carries the data of one reply's body. `keeps`: mitmproxy keeps what the client gets.
-    `goes_on`: whether the body's end was not among the last data.
+    """Carries the data of one reply's body.
+
+    Attributes:
+        stream: the exchange.
+        server: the server's connection.
+        function: the stream function; `None` for a body that passes unchanged.
+        chunked: the client's body is framed in chunks.
+        keeps: mitmproxy keeps the client's bytes.
+        goes_on: the body's end was not among the last data.
     """
 
     stream: Stream
@@ -48,15 +56,15 @@ class Carrier:
     goes_on: bool = True
 
     def is_open(self) -> bool:
-        """Return True if the reply streams now, and the next call of its function is a short one;
-        no byte may be taken else.
+        """Return True if the reply streams now and the next call of its function is short.
+        Otherwise no byte may be taken.
         """
         if self.function and self.function.is_long:
             return False
         return self.stream.streams and not is_paused(cast(Layer, self.stream))
 
     def take(self, data: bytes) -> bytes:
-        """Return what the client's connection is to be sent for a read, perhaps nothing."""
+        """Return the bytes that the client is to be sent for a read, perhaps none."""
         server = self.server
         server.buf += data
         reader: WholeReads = server.body_reader  # type: ignore[assignment]
@@ -72,11 +80,15 @@ class Carrier:
 
 
 _PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
-"""What the protocol hears of its connection that stays asyncio's own."""
+"""Methods of the protocol that stay asyncio's own."""
 
 
 class Splice(asyncio.Protocol):
-    """The protocol of a server's connection; `theirs` is the one whose place it takes."""
+    """The protocol of a server's connection.
+
+    Attributes:
+        theirs: the protocol that it replaces.
+    """
 
     def __init__(self, handler: Any, server: Connection, carrier: Carrier) -> None:
         self._handler = handler
@@ -88,7 +100,7 @@ class Splice(asyncio.Protocol):
         self.theirs = self._transport.get_protocol()
 
     def begin(self) -> None:
-        """Take the place."""
+        """Replace the connection's protocol."""
         if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
@@ -97,7 +109,7 @@ class Splice(asyncio.Protocol):
         _read_at_once(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on a read."""
+        """Carry a read, or give it back to the layers."""
         if len(data) > LONG_READ or not self._is_free():
             self.theirs.data_received(data)
             return
@@ -108,7 +120,7 @@ class Splice(asyncio.Protocol):
             self._end()
 
     def _is_free(self) -> bool:
-        """Return True if nothing is to be waited for."""
+        """Return True if there is nothing to wait for."""
         client = self._client
         return (
             waits_for_data(self._reader)
@@ -118,7 +130,7 @@ class Splice(asyncio.Protocol):
         )
 
     def _end(self) -> None:
-        """Give the place back, and have the layers see to the reply's end, which waits in them."""
+        """Restore the protocol, and have the layers handle the reply's end, which waits in them."""
         self._transport.set_protocol(self.theirs)
         _read_at_once(self._transport, None)
         event, handler = DataReceived(self._server, b""), self._handler
@@ -127,16 +139,16 @@ class Splice(asyncio.Protocol):
 
 
 def _read_at_once(transport: Any, size: int | None) -> None:
-    """Tell a transport how many bytes to read at most; `None` means its usual number. uvloop's
-    transport cannot be told; what it reads beyond `LONG_READ` takes mitmproxy's way.
+    """Limit the bytes that a transport reads at once; `None` restores its usual limit. uvloop's
+    transport has no limit to set, so reads beyond `LONG_READ` go through the layers.
     """
     if hasattr(transport, "max_size"):
         transport.max_size = size or type(transport).max_size
 
 
 def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
-    """Have the body of a reply whose head went out take this lane, where its bytes need no more
-    work than a carrier's. `handler`: what moves the client's bytes, else all is mitmproxy's.
+    """Move the body of a reply whose head was sent to this lane, where its bytes need no more than
+    a carrier. `handler`: moves the client's bytes; without it nothing moves.
     """
     if SPEED.lacks or handler is None:
         return
@@ -152,7 +164,7 @@ def join(handler: Any, server: Connection, carrier: Carrier) -> None:
 
 
 def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
-    """Return what can carry a reply's body; None where its bytes need more work."""
+    """Return a carrier for a reply's body; `None` where the bytes need more work."""
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)
     client = layer.connections.get(layer.context.client)

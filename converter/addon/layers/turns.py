@@ -9,7 +9,7 @@ no other stream moves. So the task that reads the server waits as well, and with
 
 The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to 64
 kB when the client is slow or a hook has waited, is rewritten on the loop in steps, between which
-other streams have their turn. Shorter reads would cost a tenth more.
+other streams have their turn. Steps for shorter reads would cost a tenth more.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
 """Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
-frames. mitmproxy goes on with what has come, of one server up to 256 kB.
+frames. mitmproxy alone goes on with all that has come, up to 256 kB of one server.
 """
 
 
 @dataclass
 class UnfinishedHook(StartHook):
-    """Have an exchange wait for what is under way. mitmproxy resumes it after that."""
+    """A hook in which an exchange waits for a task. mitmproxy resumes the exchange after it."""
 
     name = "think_unfinished_hook"
     task: asyncio.Future[Any]
@@ -39,8 +39,8 @@ class UnfinishedHook(StartHook):
 
 def give_turns(layer: Connections, handler: Any) -> None:
     """Give other connections their turn after each long read of this connection, and hold a
-    server's reply back while it waits. mitmproxy alone reads as long as there are bytes. `handler`
-    moves the client's bytes.
+    server's reply back while its exchange waits. mitmproxy alone reads as long as there are bytes.
+    `handler`: moves the client's bytes.
     """
     drain = handler.drain_writers
 
@@ -55,7 +55,7 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 
 async def hold_back(layer: Connections, read: Connection | None) -> None:
-    """Wait, in the task that has read from a connection, for the exchange whose reply that was."""
+    """Wait, in the task that has read from a connection, for the exchange of that reply."""
     if read is None:
         return
     for stream in [one for one in layer.streams.values() if one.context.server is read]:
@@ -67,8 +67,8 @@ def call_in_turns(
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
 ) -> CommandGenerator[None]:
-    """Call the function and say what it returns; the exchange waits where that takes long, and with
-    it the reading of its server (`turns.hold_back`).
+    """Call the function and send its pieces. Where the call takes long, the exchange waits, and
+    with it the reading of its server (`hold_back`).
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         yield from say(function(chunk))
@@ -79,7 +79,7 @@ def call_in_turns(
 
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
-    """Return what a function says of a chunk, which it gets in pieces."""
+    """Return the pieces of a function for a chunk, which it gets in steps."""
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
         if function.is_long:
@@ -100,5 +100,5 @@ def may_leave(function: object) -> TypeGuard[StreamFunction]:
 
 
 def may_follow(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if another request is to follow the body of a stream function."""
+    """Return True if another request may follow the body of a stream function."""
     return getattr(function, "follows", False) is True

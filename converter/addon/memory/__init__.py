@@ -1,1 +1,3 @@
-"""The memory of replies: in this process, in a file, or with a server that many processes ask."""
+"""The memory of replies: stores in this process, in a file, and with a server that several proxies
+share; lessons shared through the same stores.
+"""

@@ -1,4 +1,4 @@
-"""The newest requests of conversations, which the next ones repeat."""
+"""The newest requests of conversations, whose turns the next requests repeat."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,11 @@ from converter.core.wire import known_json, long_json
 from converter.core.wire.known_json import KnownObject
 
 SHORT = 16 * 1024
-"""Bytes of a request that is as soon read anew as looked for."""
+"""Bytes of a request that is read anew as quickly as it is looked for."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
-"""Bytes that a request counts for each mark in it, if that is more than the request has: a small
-value takes twenty times its bytes. Text of code has many such marks, and takes no more for them.
+"""Bytes that a request counts for each of these marks in it, if that is more than its length: a
+small value takes twenty times its bytes. Text of code has many such marks, and takes no more for
+them.
 """
 
 
@@ -27,7 +28,8 @@ class _Kept:
 
 
 class KnownTurns:
-    """Bounded in number and bytes. `owner`: nobody gets a value of another owner's request.
+    """The turns of the newest requests, bounded in number and bytes. `owner`: nobody gets a value
+    of another owner's request.
 
     The list is never changed in place, because requests are read in several threads.
     """
@@ -38,9 +40,8 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KnownObject] | None]:
-        """Return the value of a request's body, and its turns, with those of the request that it
-        goes on with: the one whose messages it repeats furthest. `None`: too much to remember by
-        its turns. Raises UnreadableError.
+        """Return the value of a request's body, and its turns with those of the request that it
+        continues: the one with the most messages in common. Raises UnreadableError.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None
@@ -52,8 +53,8 @@ class KnownTurns:
         return read.value, RepeatedTurns(before, read.known)
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KnownObject], size: int) -> None:
-        """Keep the turns of a request of so many bytes, in place of those of the one that it goes
-        on with.
+        """Keep the turns of a request of `size` bytes, in place of those of the request that it
+        continues.
         """
         before, request, turns.before = turns.before, turns.request, None
         if request is None or not request.lists:
@@ -70,7 +71,7 @@ class KnownTurns:
 
 
 def _weight_of(data: bytes) -> int:
-    """Return the bytes that the values of a request take by a sample of its marks."""
+    """Return the bytes that the values of a request take, estimated by a sample of its marks."""
     sample = sample_of(data)
     weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
     return weights * len(data) // max(len(sample), 1)

@@ -1,5 +1,5 @@
-"""Work that asks the memory, and the end of what it writes: no exchange waits longer than
-`PATIENCE`, for all of it together.
+"""Work that reads the memory, and the end of its writes. No exchange waits for its store longer
+than `PATIENCE`, all waits together.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
-"""Seconds that an exchange waits for its store: the request for what it refers to and for earlier
-thoughts, the reply's last words for the writing.
+"""Seconds that an exchange waits for its store: the request for the replies that it refers to and
+for earlier thoughts, the end of the reply for the writes.
 """
 ANSWER = 1.0
-"""Seconds in which a store must answer one question."""
+"""Seconds in which a store must answer one query."""
 REST = 1.0
-"""Seconds in which a store that has failed is asked nothing."""
+"""Seconds in which a store that has failed is left alone."""
 LONGEST = 300
-"""Characters of a failure that are told: redis describes all its connections."""
+"""Characters of a logged failure, because redis describes all its connections."""
 _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ _log = logging.getLogger(__name__)
 async def remembering[Result](
     memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODIES
 ) -> Result:
-    """Return what `work` does, which may ask the memory, to so many bytes. `worker`: does it
-    where the memory is small and in this process. Raises AwayError.
+    """Return the result of `work`, which may read the memory and takes `size` bytes. `worker`: runs
+    it where the memory is small and in this process. Raises AwayError.
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
@@ -44,7 +44,7 @@ async def remembering[Result](
 
 
 async def written(memory: Memory | None) -> BaseException | None:
-    """Wait until all is written that `memory` keeps, or has taken too long; return a failure."""
+    """Wait until all writes of `memory` have ended or taken too long; return a failure, if any."""
     if memory is None or not memory.waits.writes:
         return None
     writes, memory.waits.writes[:] = list(memory.waits.writes), []
@@ -55,8 +55,8 @@ async def written(memory: Memory | None) -> BaseException | None:
 
 
 class PendingPieces:
-    """The rest of a reply that is kept elsewhere. The client gets the rest when it is kept, because
-    it may refer to the reply as soon as it has read it. `memory`: keeps the reply.
+    """The last pieces of a reply that is kept elsewhere. The client gets them when the reply is
+    kept, because it may refer to the reply as soon as it has read it. `memory`: keeps the reply.
     """
 
     def __init__(self, memory: Memory | None) -> None:
@@ -69,7 +69,9 @@ class PendingPieces:
         return self._memory is not None
 
     def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
-        """Return the pieces that may go out with those that came of a chunk; all, at the end."""
+        """Return the pieces that may be sent with those of a chunk. An empty chunk is the end:
+        return all.
+        """
         if chunk and self._memory is not None and self._memory.waits.writes:
             self._pieces += pieces
             return []
@@ -81,14 +83,14 @@ class PendingPieces:
         return [*waited, *pieces] if waited else pieces
 
     async def until_written(self) -> None:
-        """Wait until all is written that the reply keeps, or has taken too long."""
+        """Wait until the reply is kept, or that has taken too long."""
         await written(self._memory)
 
 
 async def _ended(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until work is done, for as long as its exchange may wait; tell whether it is.
+    """Wait until work has ended, no longer than its exchange may wait; return True if it has.
 
-    A future of asyncio's around it, with a timeout of its own, takes the loop twice the time.
+    An asyncio future around the work, with a timeout of its own, takes the loop twice the time.
     """
     if work.done():
         return True
@@ -111,13 +113,15 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
 
 @cache
 def tell_of_another_type(expected: str) -> None:
-    """Say that a store has an entry of another type than the addon keeps, which is passed over."""
+    """Log once that a store has an entry of another type than the addon writes. Such an entry is
+    ignored.
+    """
     message = "an entry is passed over (said once): expected %s, got another type"
     _log.warning(f"think: the memory: {message}", expected)
 
 
 def named(key: bytes) -> str:
-    """Return the id that a store keeps as these bytes, see `raw`; empty for what is none."""
+    """Return the id that a store keeps as these bytes, see `raw`; empty for bytes that are none."""
     try:
         return key.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -134,7 +138,7 @@ def _keep(work: Callable[[], object]) -> None:
 
 
 class StoreElsewhere(Store):
-    """A store that may be away: then it is let rest, and nobody waits for it."""
+    """A store that may be away. After a failure nobody waits for it for `REST` seconds."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -147,7 +151,7 @@ class StoreElsewhere(Store):
         return _ASKING.submit(_keep, work)
 
     def close(self) -> None:
-        """Let go of files and connections, when those who ask are done."""
+        """Close files and connections, when running queries have ended."""
         _ASKING.submit(self.store.close)
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:

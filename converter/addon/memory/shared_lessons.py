@@ -1,10 +1,10 @@
-"""Lessons about servers, shared through the store of kept replies: what one process has learnt, the
-others need not ask.
+"""Lessons about servers, shared through the store of kept replies, so that the lessons of one
+process save the probes of the others.
 
 The lessons of a server are one entry, of an owner that no client can be. When two processes write
-the entry at the same time, one process may lose its lesson: the loss costs a question, and no lock
-is worth it. An address such as `localhost` means another server on each machine, so each machine
-has its own entry for it.
+the entry at the same time, one process may lose its lesson. The loss costs a probe, and no lock is
+worth that. An address such as `localhost` means another server on each machine, so each machine has
+its own entry for it.
 """
 
 import asyncio
@@ -31,18 +31,24 @@ from converter.addon.servers.known_servers import (
 from converter.core.model.memory import AwayError, Memory, Store
 
 OWNER = "lessons"
-"""No client's: theirs are hashes."""
+"""The owner of lessons; those of clients are hashes."""
 WAIT = 0.2
-"""Seconds that a server's first request waits for the lessons of others; no later one does."""
+"""Seconds that a server's first request waits for the lessons of others; later ones do not wait."""
 AGAIN = 10.0
-"""Seconds after which a process looks whether others have learnt more, while requests come."""
+"""Seconds after which a process reads the lessons of others again, while requests come."""
 _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.containers.internal")
 """Names that mean each machine itself, beside addresses of loopback."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A look at the lessons of others, and how long it is waited for, by the monotonic clock."""
+    """A reading of the lessons of others.
+
+    Attributes:
+        task: reads them.
+        began: when it began, by the monotonic clock.
+        until: how long requests wait for it.
+    """
 
     task: asyncio.Task[None]
     began: float
@@ -50,7 +56,7 @@ class _Look:
 
 
 class SharedLessons:
-    """Takes over into `servers` what other processes have learnt, and tells them of its news."""
+    """Copies the lessons of other processes into `servers`, and writes new lessons to the store."""
 
     def __init__(self, servers: KnownServers) -> None:
         self._servers = servers
@@ -59,13 +65,13 @@ class SharedLessons:
         self._telling: dict[Upstream, asyncio.Task[None]] = {}
 
     def share(self, store: Store | None) -> None:
-        """Share by this store from now on; by none where it is None."""
+        """Share lessons by this store from now on; `None` stops that."""
         self._store = store
         self._looks.clear()
 
     async def look(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Take over what others have learnt of a server; wait for it the first time, or `anew`, no
-        longer than `WAIT`.
+        """Copy the lessons that others have of a server. Wait for them the first time, or `anew`,
+        no longer than `WAIT`.
         """
         if self._store is None:
             return
@@ -85,7 +91,7 @@ class SharedLessons:
             self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
-        """Begin to tell others what is new of a server; nothing waits for it."""
+        """Begin to write the new lessons about a server; nothing waits for it."""
         if self._store is not None and upstream not in self._telling:
             telling = asyncio.ensure_future(self._tell(self._store, upstream))
             if not telling.done():  # mitmproxy's tasks begin at once
@@ -109,7 +115,7 @@ def _add(store: Store, upstream: Upstream, news: Lessons) -> None:
 
 
 def _key(upstream: Upstream) -> str:
-    """Return the id of a server's entry, which tells nobody the server's address."""
+    """Return the id of a server's entry, which does not reveal the server's address."""
     local = upstream.host.lower() in _OWN_NAMES or is_loopback(upstream.host)
     where = [str(upstream), str(upstream.direct), socket.gethostname() if local else ""]
     whole = "\0".join([_version(), *where]).encode("utf-8", "surrogatepass")
@@ -118,8 +124,8 @@ def _key(upstream: Upstream) -> str:
 
 @cache
 def _version() -> str:
-    """Return a digest of the rules by which lessons are made: those of other rules are not found,
-    and nobody has to think of raising a number.
+    """Return a digest of the code that makes lessons. Lessons of other code are not found, so that
+    no version number has to be raised.
     """
     rules = sorted(Path(next(iter(servers.__path__))).glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in rules)).hexdigest()

@@ -47,9 +47,9 @@ _SETUP = (
     "PRAGMA secure_delete = ON",
 )
 _UNIT = 10**6
-"""Steps of a second, because the order in which entries are used is told by their times alone."""
+"""Steps of a second. They are this short because only the times tell the order of use."""
 _NEVER = 1 << 53
-"""A time that does not come. SQLite orders words and bytes behind all numbers, whatever a column is
+"""A time that does not come. SQLite orders text and bytes behind all numbers, whatever a column is
 to hold.
 """
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
@@ -62,8 +62,8 @@ def usual_path() -> Path:
 
 
 def open_private(path: Path, seconds: float) -> sqlite3.Connection:
-    """Open a file that only its user may read, made where it is not there; a locked one is waited
-    for so long. Raises OSError, sqlite3.Error.
+    """Open a file that only its user may read; create it if it is missing. `seconds`: how long a
+    locked file is waited for. Raises OSError, sqlite3.Error.
     """
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(
@@ -79,8 +79,8 @@ def open_private(path: Path, seconds: float) -> sqlite3.Connection:
 
 
 class SqliteStore(BoundedStore):
-    """Entries in a file that only its user may read, made where it is not there. `seconds`: how
-    long a locked file is waited for.
+    """Entries in a file that only its user may read, created if it is missing. `seconds`: how long
+    a locked file is waited for.
     """
 
     elsewhere = True
@@ -170,7 +170,7 @@ class SqliteStore(BoundedStore):
                 raise
 
     def close(self) -> None:
-        """Close the file; the next question opens it."""
+        """Close the file; the next operation opens it."""
         with self._lock:
             if self._connection:
                 self._connection.close()
@@ -184,7 +184,7 @@ class SqliteStore(BoundedStore):
 
 
 def _are_bytes(*values: object) -> bool:
-    """Return True if all are of the type that their columns are to hold; SQLite holds any."""
+    """Return True if all values are bytes, as their columns are to hold; SQLite holds any type."""
     if all(isinstance(value, bytes) for value in values):
         return True
     tell_of_another_type("bytes")

@@ -1,4 +1,4 @@
-"""The store that the settings name."""
+"""The stores that the settings name."""
 
 import time
 from pathlib import Path
@@ -11,12 +11,12 @@ from converter.core.model.memory import Bounds, ProcessStore, Store
 
 _DAY = 86_400
 MOST_BYTES_OF_LESSONS = 10_000_000
-"""Lessons of one server are 30 kB at most."""
+"""Bytes of a file of lessons; those of one server have 30 kB at most."""
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store; nobody is asked before there is something to keep. Raises
-    ValueError for an address that cannot be read, and without the package that it needs.
+    """Return the store of replies, which connects at its first use. Raises ValueError for an
+    address that cannot be read, and without the package that the store needs.
     """
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
@@ -44,8 +44,8 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
 
 
 def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
-    """Return the store in a file: at this path, else at the usual one, which may have a `name` of
-    its own.
+    """Return the store in a file: at this path, else at the usual one, with another `name` if
+    given.
     """
     # here, because its library takes a megabyte, and most proxies keep nothing in a file
     from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415

@@ -1,5 +1,5 @@
-"""Probes carried to the servers and their answers back: each server is asked once, beside the
-client's request wherever that can go on without the answer.
+"""Probes sent to the servers, and their answers. Each server is asked once, beside the client's
+request wherever the request can go on without the answer.
 
 A server that does not answer makes requests wait no longer than `PATIENCE` in all: its silence is
 remembered, and it is asked again in the background.
@@ -52,16 +52,14 @@ from converter.core.wire.printable import bounded
 PATIENCE = 3.0
 """Seconds to wait for each answer; a client's request may wait as long, once."""
 GRACE = 0.2
-"""Seconds that the first reply of its kind waits for the server's word on where it begins, asked
-for with the request.
-"""
+"""Seconds that the first reply of its kind waits for the server's answer on where it begins."""
 TERM = 600.0
-"""Seconds until a server is asked again what it is, in the background, because another may be there
-by now.
+"""Seconds until a server is identified anew, in the background, because another server may be there
+by then.
 """
 REST = 60.0
 """Seconds until a server that did not answer is asked again, in the background, because it may have
-been loading its model, and nobody waits for the answer.
+been loading its model.
 """
 PATIENCE_OF_READERS = 20.0
 """Seconds that a person waits for the tokens of a long prompt."""
@@ -71,7 +69,12 @@ _log = logging.getLogger(__name__)
 
 
 class UpstreamClient:
-    """Asks servers; `servers` holds their answers. `headers`: the client's credentials."""
+    """Probes servers. `headers`, in all methods: the client's credentials.
+
+    Attributes:
+        servers: has the answers.
+        lessons: shares them with other processes.
+    """
 
     def __init__(self, servers: KnownServers) -> None:
         self.servers = servers
@@ -84,7 +87,7 @@ class UpstreamClient:
         self._met: Bounded[Upstream, None] = Bounded()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
-        """Return the server's row, generic as long as it has not said what it is. Raises
+        """Return the server's profile; the generic one until the server is identified. Raises
         ConnectionError when nobody is there.
         """
         ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
@@ -105,9 +108,9 @@ class UpstreamClient:
         server: Server | None,
         size: int = 0,
     ) -> None:
-        """Begin to find out where replies to such a request begin, unless it is known or under way;
-        nothing waits for it. `server`: None where it is still to be
-        recognised. `size`: the body's bytes.
+        """Begin to find out where replies to such a request begin, unless that is known or under
+        way; nothing waits for it. `server`: `None` if it is still to be identified. `size`: the
+        body's bytes.
         """
         key = prompt_key(upstream, body)
 
@@ -131,7 +134,7 @@ class UpstreamClient:
             self._once(key, partial(ask_prompt, server))
 
     async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
-        """Return where the reply to this request begins, by the best of what is known now."""
+        """Return where the reply to this request begins, by the best facts there are now."""
         task = self._running and self._running.get(prompt_key(upstream, body))
         if task and needs_prompt(self.servers.facts(upstream, body)):
             await asyncio.wait({task}, timeout=GRACE)
@@ -146,8 +149,9 @@ class UpstreamClient:
         size: int = 0,
         asked: ProbeRequest | None = None,
     ) -> int | None:
-        """Return the tokens of a chat completion's prompt, counted by the server; None when it
-        cannot, or is gone. `size`: the body's bytes; `asked`: the client's own question.
+        """Return the tokens of a chat completion's prompt, counted by the server; `None` when it
+        cannot count or is gone. `size`: the body's bytes. `asked`: the client's own request to
+        count.
         """
 
         async def count() -> int | None:
@@ -168,14 +172,18 @@ class UpstreamClient:
         body: Mapping[str, object],
         size: int = 0,
     ) -> str | None:
-        """Return the prompt of a chat completion as its server writes it; None where it cannot."""
+        """Return the prompt of a chat completion as its server writes it; `None` where it
+        cannot.
+        """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
             return await carried(rendered_prompt(body), ask, size)
         return None
 
     def meets(self, upstream: Upstream) -> None:
-        """Take note of a server that clients are sent to; no other is asked what fills a prompt."""
+        """Note a server that clients are sent to. No other server is asked for the tokens of a
+        prompt.
+        """
         if next(reversed(self._met), None) != upstream:
             self._met[upstream] = None
 
@@ -186,9 +194,9 @@ class UpstreamClient:
         server: Server | None,
         written: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
-        """Return the words of each token of a prompt, for who looks at it; None when the server
-        cannot tell or takes its time, which says nothing of it to others. `written`: the chat
-        completion for a server.
+        """Return the bytes of each token of a prompt, for a person who looks at it; `None` when the
+        server cannot tell or takes too long. Its silence has no effect on others. `written`:
+        returns the chat completion for a server.
         """
         if upstream not in self._met or not upstream.direct:
             return None
@@ -205,7 +213,7 @@ class UpstreamClient:
     async def models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return what the server lists, none where it cannot be asked."""
+        """Return the models that the server lists, none where it cannot be asked."""
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
             with suppress(ConnectionError):
@@ -217,8 +225,8 @@ class UpstreamClient:
     async def facts(
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
-        """Return the server's words on a model, for who looks at it; a server that takes its time
-        says nothing of it to others.
+        """Return the server's facts about a model, for a person who looks at them. The silence of a
+        server has no effect on others.
         """
         replies = dict[str, object]()
         if upstream not in self._met or not upstream.direct:
@@ -234,7 +242,7 @@ class UpstreamClient:
     def _once[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
-        """Return the task that asks: the one under way, or a new one."""
+        """Return the task of this key: the running one, or a new one."""
         if running := self._running.get(key):
             return running
         task = _begin(ask())
@@ -246,8 +254,8 @@ class UpstreamClient:
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
     ) -> Result | None:
-        """Return what is asked; None at once from a server that was silent, asked again only when
-        it has rested.
+        """Return the answer. Of a server that was silent return `None` at once, and ask again only
+        after a rest.
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
@@ -275,8 +283,8 @@ class UpstreamClient:
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
-        """Return the answer; None, and the server's silence is remembered, when there is none
-        within `PATIENCE`. Raises ConnectionError when nobody is there.
+        """Return the answer; `None`, and remember the server's silence, if none comes within
+        `PATIENCE`. Raises ConnectionError when nobody is there.
         """
         try:
             async with asyncio.timeout(PATIENCE):
@@ -294,7 +302,7 @@ class UpstreamClient:
         self._complained.pop(upstream, None)
 
     def _complain(self, upstream: Upstream, fault: str) -> None:
-        """Say it once for each server, until it answers again."""
+        """Log a fault once for each server, until it answers again."""
         if upstream not in self._complained:
             self._complained[upstream] = None
             line = bounded(f"{upstream} was asked what it is: {fault}", LONGEST_LINE)
@@ -317,15 +325,15 @@ async def carried[Result](
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Return the task; if nobody waits for it, its error is dropped."""
+    """Return the task. Drop its error if nobody waits for it."""
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
 def credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the header that lets the client in: its key becomes a bearer token, as
-    chat-completions servers want it.
+    """Return the header that lets the client in. A key becomes a bearer token, which
+    chat-completions servers expect.
     """
     if secret := headers.get("authorization"):
         return {"authorization": secret}

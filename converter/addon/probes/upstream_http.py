@@ -1,9 +1,9 @@
 """One HTTP request of the addon's own, and the reply to it. Cancelling it ends it, because no
-thread stays behind to wait for a server that hangs.
+thread waits for a server that hangs.
 
-TLS goes by the options that mitmproxy itself connects with. Read in mitmproxy 12.2,
-`addons/tlsconfig.py` (tls_start_server) and `net/tls.py` (create_proxy_server_context), which hold
-the same for pyOpenSSL.
+TLS follows the options that mitmproxy itself connects with. Read in mitmproxy 12.2,
+`addons/tlsconfig.py` (tls_start_server) and `net/tls.py` (create_proxy_server_context), which
+configure pyOpenSSL in the same way.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
 
 SPEAKS_TLS = "the server speaks TLS"
-"""Why a server gives no reply in HTTP."""
+"""The reason why a server gives no reply in HTTP."""
 HANDSHAKE = 1.0
-"""Seconds for a handshake with a server that gave no reply: one that speaks no TLS may wait for
-more for ever, and asyncio would wait for a minute.
+"""Seconds for a handshake with a server that gave no reply. One that speaks no TLS may wait for
+more bytes for ever, and asyncio would wait for a minute.
 """
 _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
@@ -37,11 +37,11 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NoReplyError(Exception):
-    """Somebody listens, and gives no reply that can be read."""
+    """Something listens, and gives no reply that can be read."""
 
 
 def reason_of(error: Exception) -> str:
-    """Return why no reply came, without the words of libraries that name their own sources."""
+    """Return why no reply came, without texts of libraries that name their own sources."""
     match error:
         case ssl.SSLCertVerificationError():
             return f"its certificate is not trusted: {error.verify_message}"
@@ -113,7 +113,7 @@ async def _connect(upstream: Upstream) -> _Streams:
 def _written(
     wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
-    """Return the request's bytes. Raises LocalProtocolError for what cannot stand in one."""
+    """Return the request's bytes. Raises LocalProtocolError for values that no request may have."""
     body = probe.body or b""
     sent = {
         "host": host_header(upstream),
@@ -140,7 +140,7 @@ def host_header(upstream: Upstream) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes that mitmproxy read this text from."""
+    """Return the bytes from which mitmproxy read this text."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -162,7 +162,7 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeRepl
 
 
 def tls_for_host(host: str) -> ssl.SSLContext:
-    """Return the context for a connection to `host`, as mitmproxy's options are now."""
+    """Return the context for a connection to `host`, by mitmproxy's options of now."""
     options = ctx.options
     return context(
         insecure=bool(options.ssl_insecure),
@@ -196,11 +196,11 @@ def context(
     ciphers: str | None = None,
 ) -> ssl.SSLContext:
     """Return the context to connect with. `certificate`: the client's, a PEM file with its key.
-    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy knows. Raises
+    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy trusts. Raises
     OSError or ValueError when a file cannot be read.
 
-    Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
-    which mitmproxy takes.
+    `ssl.create_default_context` is no choice: since Python 3.13 it refuses authorities without a
+    key usage, which mitmproxy takes.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):

@@ -1,8 +1,8 @@
 """The connection to an HTTP/1 server: a bad head is a fault at once.
 
 mitmproxy 12.2.3 has three faults here. It reads on for ever after bytes that are no head. It takes
-an interim head for the reply. It breaks on a switch of protocols that nobody asked for. The mend
-can go when mitmproxy's `Http1Client` has none of these faults; the reader of a whole body
+an interim head for the reply. It breaks on a switch of protocols that the client did not request.
+The mend can go when mitmproxy's `Http1Client` has none of these faults; the reader of a whole body
 (`read_body`) stays.
 """
 
@@ -25,7 +25,7 @@ from converter.addon.layers.guard import (
 )
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
-"""Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
+"""Heads such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
 LEFT = -1
 """The id of no stream."""
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
@@ -35,12 +35,12 @@ class ServerConnection(Http1Client):
     """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
 
     def leave(self) -> CommandGenerator[None]:
-        """Close the connection, and let nobody hear of what still comes on it."""
+        """Close the connection, and drop all that still comes on it."""
         self.stream_id = LEFT
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
-        """Read a head; skip interim heads; bytes that cannot become a head are a fault."""
+        """Read a head; skip interim heads; report bytes that cannot become a head as a fault."""
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass
@@ -59,8 +59,8 @@ class ServerConnection(Http1Client):
 
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:
-    """Say why what has come can never become the head of the reply to a request; nothing if it
-    still can. mitmproxy breaks on a switch to another protocol that the client has not asked for.
+    """Return why the received bytes can never become the head of a reply; empty if they still can.
+    mitmproxy breaks on a switch to another protocol that the client did not request.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
@@ -73,7 +73,9 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
 
 
 def take_over(client: HttpClient) -> ServerConnection | None:
-    """Have a connection to an HTTP/1 server that was just opened be one of ours; else None."""
+    """Replace a connection to an HTTP/1 server, which was just opened, by one of ours; return
+    `None` for others.
+    """
     theirs = client.child_layer
     if type(theirs) is not Http1Client:
         return None
