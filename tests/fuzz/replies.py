@@ -35,7 +35,8 @@ def judge(recording: Recording, pieces: Sequence[bytes]) -> None:
         for client, rewriter in rewriters(recording):
             out = [piece for chunk in pieces for piece in _checked(rewriter.feed(chunk))]
             out += _checked(rewriter.abort("it broke off") if broken else rewriter.close())
-            _read(client, rewriter, b"".join(out))
+            is_own = client is recording.server_dialect and client in (OLLAMA, OPENAI_CHAT)
+            _read(client, rewriter, b"".join(out), is_own=is_own)
 
 
 def _checked(out: list[bytes]) -> list[bytes]:
@@ -43,12 +44,12 @@ def _checked(out: list[bytes]) -> list[bytes]:
     return out
 
 
-def _read(client: Dialect, rewriter: Rewriter, said: bytes) -> None:
+def _read(client: Dialect, rewriter: Rewriter, said: bytes, *, is_own: bool = False) -> None:
     faults = [note for note in (rewriter.failure, *rewriter.notes) if "fault of the addon" in note]
     assert not faults, faults
     rewriter.summary.told()
-    if client is OPENAI_CHAT:
-        return  # what nobody could read goes on to it as it came
+    if is_own:
+        return  # what nobody could read goes on to it as it came, and a second end
     if rewriter.form is Form.STREAM:
         STREAMS[client.name](said)
     else:
