@@ -4,6 +4,7 @@ Sources: the chat templates that llama.cpp ships, the parser registries of vLLM 
 filter list of Open WebUI.
 """
 
+import re
 from functools import partial
 
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
@@ -313,3 +314,13 @@ heading or a fenced block, which stand in answers and not in unmarked thoughts.
 """
 CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
 """The closers that are no marks of anything else."""
+_SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
+_BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
+
+
+def behind_closers(text: str, offset: int) -> int:
+    """Return the offset behind blanks and closers, which models that call in a thought put anywhere
+    in a call.
+    """
+    found = _BLANKS_AND_CLOSERS.match(text, offset)
+    return found.end() if found else offset

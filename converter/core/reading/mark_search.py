@@ -76,6 +76,7 @@ class MarkSearch:
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
+        self._end_of = lru_cache(maxsize=64)(self._undecided)  # one end is asked for at each mark
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
         )
@@ -105,11 +106,20 @@ class MarkSearch:
 
     def undecided(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` may begin a mark."""
-        for match in self._first.finditer(text, max(begin, len(text) - self._longest)):
+        return self._end_of(text[max(begin, len(text) - self._longest) :])
+
+    def _undecided(self, end: str) -> int:
+        for match in self._first.finditer(end):
             place = match.start()
-            if text[place:] in self._beginnings or self._begun.match(text, place):
-                return len(text) - place
+            if end[place:] in self._beginnings or self._begun.match(end, place):
+                return len(end) - place
         return 0
+
+
+@lru_cache(maxsize=512)
+def beginnings(*marks: str) -> frozenset[str]:
+    """Return the texts that more text may make one of the marks."""
+    return frozenset(mark[:length] for mark in marks for length in range(len(mark)))
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,8 @@ from converter.core.reading.engine.mark_table import CallMark
 from converter.core.reading.engine.source import NeedMore, Source
 from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
-from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.families import behind_closers
+from converter.core.reading.mark_search import Mark, MarkSearch, beginnings
 from converter.core.reading.tool_calls.bodies import (
     Elements,
     Gemma,
@@ -34,10 +35,6 @@ from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
 """Marks that begin as a list of calls does."""
-_BETWEEN = re.compile(
-    rf"(?:\s++|{'|'.join(map(re.escape, sorted(THOUGHT_CLOSERS, key=len, reverse=True)))})*+"
-)
-"""Blanks and a thought's closers, which models that call in a thought put anywhere."""
 _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 MOST_TRIES = 8
@@ -89,17 +86,17 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
     it.
     """
     if mark in SECTIONS:
-        place = _behind(text, len(mark))
+        place = behind_closers(text, len(mark))
         # a row that has no mark of its own for a call comes first
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
             openers = [it for it in row.opens if text.startswith(it, place)]
-            yield row, _behind(text, place + len(max(openers, key=len, default=""))), True
+            yield row, behind_closers(text, place + len(max(openers, key=len, default=""))), True
         return
     own = [row for row in rows if mark in row.in_section]
     for row in own or OPENERS.get(mark, ()):
         opened = mark in row.opens
         in_section = bool(own) and not row.whole
-        yield row, _behind(text, len(mark)) if opened else 0, opened or in_section
+        yield row, behind_closers(text, len(mark)) if opened else 0, opened or in_section
 
 
 def _may_open(start: Start, text: str) -> bool:
@@ -107,13 +104,7 @@ def _may_open(start: Start, text: str) -> bool:
     closer.
     """
     rest = text[start.body :]
-    marks = (*start.row.opens, *THOUGHT_CLOSERS) if start.opened else ()
-    return any(len(rest) < len(mark) and mark.startswith(rest) for mark in marks)
-
-
-def _behind(text: str, place: int) -> int:
-    found = _BETWEEN.match(text, place)
-    return found.end() if found else place
+    return start.opened and rest in beginnings(*start.row.opens, *THOUGHT_CLOSERS)
 
 
 @lru_cache(maxsize=256)
@@ -261,7 +252,7 @@ class Candidate:
             text = text[skipped:]
         point = self.extent.feed(text, last)
         body = self.body
-        return point and replace(point, at=point.at + body, behind=point.behind + body)
+        return point and Point(point.end, point.at + body, point.behind + body, point.quoted)
 
     @property
     def sure(self) -> int:

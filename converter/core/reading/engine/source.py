@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
+from converter.core.reading.mark_search import beginnings
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -53,7 +54,7 @@ class Source:
             closer = next((it for it in CLOSERS if self.rest.startswith(it, offset)), "")
             offset += len(closer)
         behind = self.rest[offset:]
-        if behind and any(closer.startswith(behind) for closer in CLOSERS):
+        if behind and behind in beginnings(*CLOSERS):
             self.need_more()
         return self.look_at(marks, offset)
 
@@ -62,6 +63,8 @@ class Source:
         if offset > BLANKS_LIMIT:
             return ""
         behind = self.rest[offset:]
-        if any(len(behind) < len(mark) and mark.startswith(behind) for mark in marks):
+        if behind in beginnings(*marks):
             self.need_more()
-        return max((mark for mark in marks if behind.startswith(mark)), key=len, default="")
+        if not behind.startswith(tuple(marks)):
+            return ""
+        return max((mark for mark in marks if behind.startswith(mark)), key=len)

@@ -7,12 +7,12 @@ points; the judge tells whether the call ends there.
 from dataclasses import dataclass
 
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
-from converter.core.reading.mark_search import MarkSearch, marks_of
+from converter.core.reading.families import behind_closers
+from converter.core.reading.mark_search import MarkSearch, beginnings, marks_of
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.json_reader import JsonReader, Part, Want
 
-_BLANKS = " \t\r\n"
-_BETWEEN = _BLANKS + ",;"
+_BETWEEN = " \t\r\n,;"
 _GOES_ON = tuple("\"'{}[],:")
 
 
@@ -153,20 +153,14 @@ class Extent:
 
     def _follows(self, mark: str, last: bool) -> bool | None:
         """Tell whether the body goes on behind its end; None: more text must tell."""
-        behind = self._rest[len(mark) :]
-        while True:
-            behind = behind.lstrip(_BLANKS)
-            closer = next((it for it in THOUGHT_CLOSERS if behind.startswith(it)), "")
-            if not closer:
-                break
-            behind = behind[len(closer) :]
+        behind = self._rest[behind_closers(self._rest, len(mark)) :]
         closers = () if mark in self._marks.closers else self._marks.closers
         nexts = (*closers, *self._marks.nexts)
         if mark in self._marks.drafts:
             nexts = (*nexts, *self._marks.ends, *(_GOES_ON if self._reader else ()))
         if behind.startswith(nexts):
             return not behind.startswith(self._marks.openers)
-        begun = any(it.startswith(behind) for it in (*nexts, *THOUGHT_CLOSERS))
+        begun = behind in beginnings(*nexts, *THOUGHT_CLOSERS)
         return None if begun and not last else False
 
     def _skip(self, length: int) -> None:

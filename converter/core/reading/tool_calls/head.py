@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from converter.core.calls.arguments import ARGUMENT_KEYS
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import Schema
-from converter.core.reading.families import CLOSERS
+from converter.core.reading.families import CLOSERS, behind_closers
+from converter.core.reading.mark_search import beginnings
 from converter.core.reading.tool_calls.bodies import (
     HEADER,
     NAME_KEYS,
@@ -60,7 +61,6 @@ class Head(enum.IntEnum):
     NONE = enum.auto()  # no call begins here
 
 
-_BLANKS = re.compile(r"\s*+")
 _OBJECT = re.compile(r"\s*+(?:\[\s*+)*+\{\s*+")
 _OBJECT_BEGUN = re.compile(r"\s*+(?:\[\s*+)*+\Z")
 _KEY = re.compile(
@@ -157,17 +157,10 @@ def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
 
 def _begins(marks: Sequence[str], text: str, place: int) -> Head:
     """Return NAMED where one of the marks comes next, behind blanks and a thought's closers."""
-    while True:
-        found = _BLANKS.match(text, place)
-        place = found.end() if found else place
-        closer = next((mark for mark in CLOSERS if text.startswith(mark, place)), "")
-        if not closer:
-            break
-        place += len(closer)
+    place = behind_closers(text, place)
     if text.startswith(tuple(marks), place):
         return Head.NAMED
-    behind = text[place:]
-    return Head.WAITING if any(m.startswith(behind) for m in (*marks, *CLOSERS)) else Head.NONE
+    return Head.WAITING if text[place:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
 def _of_tags(row: CallRow, text: str, tools: Tools | None) -> Head:

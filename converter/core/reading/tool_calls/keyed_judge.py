@@ -138,21 +138,14 @@ class _Call:
             return self._json(self._span.gap(at))
         ended, closed = -1, False  # behind the call's closing mark; a value's was there
         while (kind := marks.behind(at, index)) in _PARTS:
-            if kind in (Kind.END, Kind.OUTER):
-                ended = at = marks.all[index].end
-                index += 1
-                continue
+            is_end = kind in (Kind.END, Kind.OUTER)
             is_half = kind is Kind.BEGUN and marks.half(at, index) is not Half.NONE
-            if is_half or (ended >= 0 and kind is not Kind.KEY):
+            if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
-            closed = closed or kind is Kind.CLOSE
-            ended = -1
-            if kind is Kind.KEY:
-                at, index = self._value(index)
-            elif kind is Kind.BEGUN:
-                at, index = self._unopened(index)
-            else:  # a closing mark said again says nothing
-                at, index = marks.all[index].end, index + 1
+            take = {Kind.KEY: self._value, Kind.BEGUN: self._unopened}.get(kind)
+            # a closing mark said again says nothing
+            at, index = take(index) if take else (marks.all[index].end, index + 1)
+            ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
         end = self._end(at, index, ended, bare=not (self._values or closed))
         if not self._values and self._text.startswith('{"', self._span.gap(end)):
             raise NoCall  # the arguments stand behind a call that has none

@@ -1,17 +1,14 @@
 """A span that is judged: its text, and what is known of the tools."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import Schema, properties_of
-from converter.core.reading.families import CLOSERS
+from converter.core.reading.families import behind_closers
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.verdict import End
-
-_GAP = re.compile(rf"(?:[ \t\r\n]++|{'|'.join(map(re.escape, CLOSERS))})*+")
 
 
 class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
@@ -90,8 +87,7 @@ class Span:
 
     def gap(self, at: int) -> int:
         """Return the offset behind blanks and closers of thoughts, which say nothing."""
-        found = _GAP.match(self.text, at)
-        return found.end() if found else at
+        return behind_closers(self.text, at)
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
