@@ -22,7 +22,7 @@ def load(package: str, module: str = "extra") -> ModuleType | None:
     if find_spec("converter.extras") is None:
         return None
     spec = find_spec(f"converter.extras.{package}")
-    if spec is None or spec.origin is None:  # a folder with no more than __pycache__ in it
+    if spec is None or spec.origin is None:  # a folder that holds only __pycache__
         return None
     return import_module(f"converter.extras.{package}.{module}")
 

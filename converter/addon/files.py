@@ -20,7 +20,7 @@ def write_whole(path: Path, data: bytes) -> None:
         os.replace(unfinished, path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
-    finally:  # also after Ctrl-C
+    finally:  # also at Ctrl-C
         with suppress(OSError):
             unfinished.unlink()
 

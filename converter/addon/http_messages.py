@@ -266,7 +266,7 @@ def _zstd() -> Any:
 
 
 def _gzip() -> Any:
-    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # or zlib's, by its head
+    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: gzip's or zlib's head
 
 
 def _inflate(body: bytes) -> _Read:

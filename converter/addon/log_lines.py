@@ -44,7 +44,7 @@ def report(request: Request, words: Sequence[str], level: int = logging.WARNING)
     """Log in one line what a person should know of the client's request; return each note in a few
     words for the flow's comment.
     """
-    if notes := [note for note in words if note]:  # servers' words are among them
+    if notes := [note for note in words if note]:  # some quote the server
         _log.log(
             level, "think: %s: %s", in_a_line(request), bounded("; ".join(notes), LONGEST_LINE)
         )

@@ -14,7 +14,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import NextLayer
 
-if TYPE_CHECKING:  # mitmdump's own binary is without it
+if TYPE_CHECKING:  # mitmdump's own binary lacks this module
     from mitmproxy.addons.view import View
 
 
@@ -96,5 +96,5 @@ def somebody_looks() -> bool:
     """Return True if anybody could see a change: in mitmweb while a page is open, in the console
     always.
     """
-    web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone
+    web = sys.modules.get("mitmproxy.tools.web.app")  # only mitmweb imports it
     return web is None or bool(web.ClientConnection.connections)

@@ -44,7 +44,7 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
     """
     anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
-    if window:  # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
+    if window:  # Claude Code 2.1.332 takes an unknown model's window for a million tokens
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
     claude = shell_lines.line(["claude", "--model", model], anthropic)
     if reason := too_small(CLAUDE_CODE, window):

@@ -81,8 +81,8 @@ class AwaitedReply:
     def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
         model = str(request.body.get("model") or "")
-        # tools that are told in words are not in the body: by an option, or because the server's
-        # own reader throws calls away
+        # The body has no `tools` where they are described in the system turn: by an option, or
+        # because the server's own reader throws calls away.
         described = request.tells_tools or request.tools is not None
         offered = described or bool(request.body.get("tools"))
         unread = request.tools is None and exchange.settings.tools != "off"
@@ -193,7 +193,7 @@ class AwaitedReply:
         those that the client requested.
         """
         request, exchange = self.request, self.request.exchange
-        # of what is all there nothing is saved by an end
+        # ending a thought saves nothing in a reply that is complete
         limits = self.limits.only_told if server_form is Form.WHOLE else self.limits
         expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
@@ -241,7 +241,8 @@ class AwaitedReply:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
             message = server_message(body) or "no words"
-            page = f"the server answered with status {status}: {message}"  # a gateway's
+            # a body that is no JSON is a gateway's page, which the client does not get
+            page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
@@ -272,7 +273,7 @@ class AwaitedReply:
 
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return an error in place of a reply that has no content."""
-        # on 400 clients act, and a server that finds a prompt too long may have said so with 200
+        # clients act on 400, and a server may report a prompt that is too long with 200
         status = 400 if context_length.find(rewriter.end.words) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
             return Answer(status, JSON, written)

@@ -193,7 +193,7 @@ def restore(
             unknown += kept is None and not damaged
             unreadable += damaged
             whole[at] = _with(message, *kept, history) if kept and kept[0] else message
-    begun = begun_message(body) is not None  # its words are yet to grow
+    begun = begun_message(body) is not None  # the reply continues this message
     spot = None if begun else Spot(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body
     return changed, Earlier(restored, unknown, unreadable, spot)

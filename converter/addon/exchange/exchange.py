@@ -152,7 +152,7 @@ class Exchange:
             "guesses": guesses,
         }
         for name, value in decided.items():
-            object.__setattr__(self, name, value)  # frozen, for all but this moment
+            object.__setattr__(self, name, value)  # the class is frozen
 
     @property
     def path(self) -> str:
@@ -166,7 +166,7 @@ class Exchange:
         patterns = self.client.requests.refers
         if patterns and rb"\u00" in body:
             return True
-        # one by one: each is looked for by its first character, which takes a fifth of the time
+        # one by one, because a search for one first character takes a fifth of the time
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
     def tells_models(self, path: str) -> bool:
@@ -276,7 +276,7 @@ def begin(
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
-        return None  # there a host has them itself
+        return None  # behind a forward proxy, the host itself answers
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     unchanged = client is COMMON and not (settings.models or settings.variants)
@@ -284,7 +284,7 @@ def begin(
     model_id = unquote(rest.strip("/")) if lists and not unchanged else ""
     alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
     gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
-    # names of features that a client turns on by its dialect's header for them
+    # the names of features in the header that the client's dialect has for them
     listed = headers.get(client.label.features, "") if client.label.features else ""
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
     own = (model_id, _owner(headers), features, alive, gateway)

@@ -258,6 +258,6 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 def _read_one(option: Option, written: object) -> object:
     try:
         return option.read(reader.names(written) if isinstance(option.default, list) else written)
-    except (ValueError, RuntimeError) as error:  # the home of a user who is not there
+    except (ValueError, RuntimeError) as error:  # RuntimeError: `~USER` of an unknown user
         hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
         raise ValueError(f"think_{option.name}: {error}{hint}") from None

@@ -145,7 +145,7 @@ class Doorkeeper:
         marks = exchange.server_dialect.label.headers if exchange else ()
         if exchange and not of_cloud:
             withhold_headers(headers, marks)
-        if is_reverse(flow) and not of_cloud:  # no other server is the user's own choice
+        if is_reverse(flow) and not of_cloud:  # only this server is the user's own choice
             put_key(headers, marks)
         if withheld and not self._has_warned:
             self._has_warned = True

@@ -72,7 +72,7 @@ def fault_of(flow: HTTPFlow, reason: str) -> str:
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
-    match, sentence, _, why = next(matches)  # the last row takes any
+    match, sentence, _, why = next(matches)  # the last row matches any reason
     detail = bounded(match.groupdict().get("detail") or reason, LONGEST)
     at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
     return sentence.replace("{why}", why).format(at=at, detail=detail)
@@ -126,9 +126,9 @@ class ExchangeListener(Listener):
         kept = RUNNING_RECORDS.get(flow.id)
         if kept is None and not is_reverse(flow):
             return None
-        # a tap says more behind a thought that was ended
+        # a tap adds that a thought was ended
         message = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
-        # for a server that is overloaded clients wait, and try again
+        # clients wait and try again when a server is overloaded
         passing = reason in _PASSING
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         client = kept.exchange.client if kept else dialect_of(flow)

@@ -27,7 +27,7 @@ def declare(loader: Loader) -> None:
     try:
         chosen()
     except ValueError as error:
-        # an error at start stops mitmproxy, without the traceback of a failing hook
+        # a logged error stops mitmproxy at its start, without the traceback of a failing hook
         _log.error("think: %s", error)
         ctx.options.update(**{PREFIX + option.name: option.default for option in settings.OPTIONS})
 
@@ -65,7 +65,7 @@ def _refuse_unreadable() -> None:
             ctx.options.deferred[name] = [value]  # think_tags: auto in config.yaml
     try:
         ctx.options.process_deferred()
-    except (exceptions.OptionsError, TypeError) as error:  # the second: of a value in config.yaml
+    except (exceptions.OptionsError, TypeError) as error:  # TypeError: a value in config.yaml
         _log.error("think: %s", error)
         for name in _undeclared():
             del ctx.options.deferred[name]
@@ -77,7 +77,7 @@ def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
     if chosen.record:
-        try:  # the folder is there before the first reply that is to be kept in it
+        try:  # the folder has to exist before the first reply
             make_folder(Path(chosen.record))
         except FileError as error:
             raise ValueError(f"think_record: {error}") from None

@@ -127,7 +127,7 @@ class NextRequest(Refusal):
     def _read(self, answer: bytes, status: int) -> None:
         try:
             self._spare(answer, status)
-        except Exception:  # a fault of ours costs the second request, not the server's answer
+        except Exception:  # a fault of ours must not cost the client the server's answer
             _log.exception("think: a refusal could not be read")
 
     def _spare(self, answer: bytes, status: int) -> None:

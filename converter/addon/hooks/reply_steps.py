@@ -47,7 +47,7 @@ class ReplySteps:
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_none_itself(record):
-            return  # to be told otherwise, or to be read while it is held
+            return  # it is rewritten whole, or read while it is held
         if record is None or record.awaited is None:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
@@ -55,7 +55,7 @@ class ReplySteps:
         self._learn_refusal(record)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
-        if _goes_on(record):  # the client's body, with a second stream; what is none is held
+        if _goes_on(record):  # a second stream continues the client's body; a whole reply is held
             flow.response = record.head if readable else flow.response
             return
         if record.exchange.guesses and not record.awaited.as_text:
@@ -99,7 +99,7 @@ class ReplySteps:
             self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow.response, record, record.awaited, notes)
-        elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
+        elif record.rewriter is None or _is_open(record):  # open: the response had no body
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
@@ -109,13 +109,12 @@ class ReplySteps:
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
-            record.hints += (
-                rewriter.findings.hints
-            )  # with the forms' names, which stand behind a colon
+            # with the forms' names, which `report` leaves out behind a colon
+            record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
         self._over(record)
-        await written(record.memory)  # begun long before: all else is done meanwhile
+        await written(record.memory)  # the writes began before the work above
 
     def break_off(self, record: FlowRecord) -> None:
         """Close a reply whose server or client left."""
@@ -124,14 +123,14 @@ class ReplySteps:
         left = client_left(flow)
         if rewriter and not rewriter.closed:
             if left:
-                rewriter.end.give_up()  # that it has no end is not the server's fault
-            rewriter.close()  # nobody gets these bytes, but its last thought is told
+                rewriter.end.give_up()  # the client left, so the missing end is no fault
+            rewriter.close()  # nobody gets these bytes; the watchers get the last thought
             self._hear(record, rewriter)
         if not left:
             self._servers.doubt(record.upstream)
-        # at the last event that is no end too early
+        # a client may leave at the last event
         if not (left and rewriter and rewriter.summary.finish):
-            if left and record.exchange.endpoint.is_chat:  # its reply's line says so
+            if left and record.exchange.endpoint.is_chat:  # the log's line about its reply says so
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
@@ -157,7 +156,7 @@ class ReplySteps:
 
     def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
-            return  # the client waits for one body, so all of the stream is needed first
+            return  # one body is made of the complete stream
         record.tap, record.head = self.tap(record, awaited), response
         if awaited.watched:
             record.tap.holds = True
@@ -167,7 +166,7 @@ class ReplySteps:
         framing = record.exchange.client.wire.framing
         if not framing.is_named(http_messages.value_of(response.headers, b"content-type")):
             response.headers["content-type"] = framing.content_type
-        self._watchers.heard(record, ())  # nothing yet: a stream has begun
+        self._watchers.heard(record, ())  # a stream has begun
 
     def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
         """End a body that is held, or that a second reply ends which is no stream."""

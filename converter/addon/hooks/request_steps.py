@@ -117,7 +117,7 @@ class RequestSteps:
             record.hints += report(record.client_request, pending.notes, logging.INFO)
         if flow.response:
             http_messages.name_request(flow, record.exchange)
-            if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
+            if flow.request.method == "HEAD":  # a body would break the next reply
                 flow.response.raw_content = b""
 
 
@@ -169,7 +169,7 @@ async def counterpart(pending: PendingRequest) -> None:
     UnreadableError.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
-    assert there  # by its kind
+    assert there  # the kind of the exchange says so
 
     def asking() -> tuple[Mapping[str, object], Fields]:
         fields = Fields(json_text.read(pending.body))
@@ -285,7 +285,7 @@ async def count(pending: PendingRequest) -> Response:
     sent = body, record.length, ProbeRequest(path, pending.body)
     tokens = await pending.client.count(pending.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
-    if tokens is None:  # the server cannot
+    if tokens is None:  # the server cannot count
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
     response = http_messages.response_of(record.exchange.counted(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
@@ -358,7 +358,7 @@ async def ask_usage(pending: PendingRequest) -> None:
     off = settings.usage == "off" or counts or not servers.takes(pending.upstream, sent, COUNTING)
     if off:
         return
-    assert awaited  # since the step before
+    assert awaited  # set by `ask_to_think`
     counted = {**sent, COUNTING: COUNTED}
     record.awaited = replace(awaited, sent=counted)
     if pending.request.mended or sent is not pending.request.body:

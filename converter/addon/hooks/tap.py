@@ -50,7 +50,7 @@ class Tap(HeldStream):
         self._rewriter = rewriter
         self._tell = tell
         self._kept = kept
-        self._began = kept.flow.request.timestamp_start  # on the wall's clock
+        self._began = kept.flow.request.timestamp_start  # seconds since 1970
         self._repeats_reply = kept.exchange.client.wire.retells
         request = kept.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
@@ -157,7 +157,7 @@ class Tap(HeldStream):
         self._came += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        withheld, self._withheld = self._withheld, b""  # of a refusal behind which nothing came
+        withheld, self._withheld = self._withheld, b""  # a refusal that the client gets after all
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
@@ -174,7 +174,7 @@ class Tap(HeldStream):
         return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        if unused := self._continued.unused():  # of the first of two replies
+        if unused := self._continued.unused():  # the rest of the first of two replies
             chunk = chunk[:-unused]
         out = b"".join(pieces)
         passed = [out] if out else []
@@ -183,6 +183,6 @@ class Tap(HeldStream):
             self._kept.sides.keep_chunk(chunk, passed, at)
             self._tell()
         except Exception:
-            # raised here, it would cost the client this chunk
+            # a fault raised here would cost the client this chunk
             _log.exception("think: a chunk could not be told of")
         return passed

@@ -98,11 +98,11 @@ class BothSides:
             request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
-                # a person who edited a held request has made one, and it holds no reply
+                # editing a held request made a backup that has no reply
                 forget_state_before(flow)
                 flow.backup()
             finally:
-                # whatever happens, because a whole reply is still to be sent
+                # in any case, because mitmproxy still has to send a whole reply
                 flow.request, flow.response = request, got
 
 

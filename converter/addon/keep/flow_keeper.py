@@ -19,7 +19,7 @@ from converter.addon.keep.notes import METADATA, without_chunks
 from converter.addon.mitmproxy_internals import flow_list, forget_state_before, state_before
 from converter.addon.watcher import Watcher
 
-if TYPE_CHECKING:  # mitmdump's own binary is without it
+if TYPE_CHECKING:  # mitmdump's own binary lacks this module
     from mitmproxy.addons.view import View
 
 OVERHEAD = 16 * 1024
@@ -49,7 +49,7 @@ class FlowKeeper(Watcher):
     def response(self, flow: HTTPFlow) -> None:
         """Measure a finished flow, and remove the oldest ones beyond the limits."""
         view = flow_list()
-        if flow.live and view is not None:  # not by its truth, because an empty view is false
+        if flow.live and view is not None:  # an empty view is false
             self._forget(flow.id)
             self._measure(flow)
             self._whole[flow.id] = None

@@ -107,7 +107,7 @@ class FlowRecord:
             flow.metadata[METADATA] = self._written_notes(flow)
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
-            # by its tap the flow would hold all of this, twice over, for as long as it is listed
+            # with its tap the flow would hold all these records as long as it is listed
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
@@ -139,7 +139,7 @@ class FlowRecord:
         moved = summary.thoughts and rewriter and rewriter.changed
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
-        # and an error that went on as it came
+        # an error that went on as it came is one of the troubles
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]

@@ -24,13 +24,13 @@ def sent_of(flow: Flow | None) -> Request | None:
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
     state = state_before(flow).get("request")
-    return Request.from_state({**state}) if state else None  # it consumes what it gets
+    return Request.from_state({**state}) if state else None  # a copy: from_state empties it
 
 
 def backup_of(flow: Flow | None) -> Response | None:
     """Return the server's response, if the client's differs. The flow stays as it is."""
     state = state_before(flow).get("response")
-    return Response.from_state({**state}) if state else None  # it consumes what it gets
+    return Response.from_state({**state}) if state else None  # a copy: from_state empties it
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
@@ -47,9 +47,8 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
-        return chosen, Expected(
-            begins, model_of(request_body)
-        )  # its name may tell how it marks thoughts
+        # the model's name may tell its marks of thoughts
+        return chosen, Expected(begins, model_of(request_body))
     return AS_WRITTEN, Expected()
 
 

@@ -17,7 +17,8 @@ class SideReader:
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
-            shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
+            # without limits, so that thoughts are shown in full
+            shown = Expected(expected.initial, expected.model)
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
     def news(self) -> list[News]:

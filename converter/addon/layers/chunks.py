@@ -35,16 +35,16 @@ class WholeReads:
     def take(self, buffer: Any) -> bytes:
         """Return all data in the buffer (perhaps empty), and note the event behind the data."""
         pieces = self._usual(buffer)
-        if pieces and not buffer:  # all of a paced reply's reads: nothing is left for h11
+        if pieces and not buffer:  # every read of a paced reply ends here
             return b"".join(pieces)
         try:
             while isinstance(event := self._reader(buffer), h11.Data):
                 pieces.append(event.data)
-                if len(pieces) == 1:  # the rest of a chunk that a read had cut
+                if len(pieces) == 1:  # it was the rest of a chunk that an earlier read had cut
                     pieces += self._usual(buffer)
         except h11.ProtocolError as error:
             event = error
-        if event is None and len(buffer) > LONGEST_HEAD:  # no data is left in it
+        if event is None and len(buffer) > LONGEST_HEAD:  # the buffer has no data, only framing
             event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
         self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
         return b"".join(pieces)
@@ -75,5 +75,6 @@ def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
         pieces.append(data[begin:end])
         at = end + 2
     if pieces:
-        buffer.maybe_extract_at_most(at - len(pending))  # the last break is the pending one now
+        # the last line break stays as the pending one
+        buffer.maybe_extract_at_most(at - len(pending))
     return pieces

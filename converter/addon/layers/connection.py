@@ -134,7 +134,7 @@ class ReplyLayer(HttpLayer):
         """
         over = list[commands.StartHook]()
         for command in handling:
-            # a WebSocket within waits for its hooks by itself
+            # a WebSocket within this layer waits for its hooks itself
             if not (
                 isinstance(command, commands.StartHook)
                 and isinstance(command.blocking, StreamLayer)
@@ -148,7 +148,7 @@ class ReplyLayer(HttpLayer):
                 over.append(command)
             else:
                 create_task(self._go_on(command, task), name=command.name, keep_ref=True)
-        for hook in over:  # not before all of the event is done, as with mitmproxy
+        for hook in over:  # after all of the event, as in mitmproxy
             yield from self.handle_event(events.HookCompleted(hook))
 
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
@@ -238,7 +238,8 @@ class ReplyLayer(HttpLayer):
     def _tick(self) -> CommandGenerator[None]:
         self._timer = None
         exchanges = self.exchanges
-        for stream in [one for one in exchanges if not is_paused(one)]:  # they would pile up there
+        # ticks would pile up in a paused layer
+        for stream in [one for one in exchanges if not is_paused(one)]:
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
         if exchanges and silence > 0:
@@ -251,9 +252,8 @@ class ReplyLayer(HttpLayer):
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            elif any(
-                stream in within.context.layers for within in LIVE
-            ):  # other layers would break
+            # layers that are not ours would break
+            elif any(stream in within.context.layers for within in LIVE):
                 yield from self.event_to_child(stream, event)
 
 

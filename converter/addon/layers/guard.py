@@ -18,7 +18,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # the promises lack every name that is not there
+with suppress(ImportError):  # `PROMISES.lacks` then has the missing names
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,

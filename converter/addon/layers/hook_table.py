@@ -67,7 +67,7 @@ class HookTable:
             except AddonHalt:
                 return
             except Exception:
-                with safecall():  # entered for a fault alone: some fifty functions have none
+                with safecall():  # entered only for a fault, because few calls have one
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:

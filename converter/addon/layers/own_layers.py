@@ -112,7 +112,7 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(layer.exchanges for layer in busy):
-                await asyncio.sleep(0.01)  # an `error` hook of some addon still runs
+                await asyncio.sleep(0.01)  # an addon's `error` hook still runs
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:

@@ -162,7 +162,7 @@ class StreamLayer(HttpStream):
         """Pass bytes through the layers: with the head, through TLS, or in a long call."""
         function = self._function
         if function and isinstance(event, ResponseData):
-            if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
+            if event.data:  # an empty frame of HTTP/2 is no end
                 yield from call_in_turns(function, event.data, self._say)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
@@ -224,7 +224,7 @@ class StreamLayer(HttpStream):
         """
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
-        if watch and isinstance(event, ResponseData) and event.data:  # as above
+        if watch and isinstance(event, ResponseData) and event.data:  # an empty frame is no end
             watch(event.data)
         if watch is None or not watch.holds:
             yield from super().state_consume_response_body(event)
@@ -259,7 +259,7 @@ class StreamLayer(HttpStream):
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        elif self.server_state != self.state_errored:  # told of a bad chunk, then of the closing
+        elif self.server_state != self.state_errored:  # a bad chunk is followed by the closing
             yield from self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
@@ -335,7 +335,7 @@ class StreamLayer(HttpStream):
 def _nothing() -> CommandGenerator[bool]:
     """Return the check of a body that has no limit."""
     return False
-    yield  # it is a generator
+    yield  # makes the function a generator
 
 
 def _is_error(command: commands.Command) -> bool:

@@ -101,7 +101,7 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Replace the connection's protocol."""
-        if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
+        if isinstance(self.theirs, Splice):  # an earlier reply ended in the layers
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
             setattr(self, name, getattr(self.theirs, name))
@@ -174,9 +174,9 @@ def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     function = response.stream if is_stream_function(response.stream) else None
     if function is None and response.stream is not True:
-        return None  # another addon's, which may return what ours never does
+        return None  # another addon's function may return anything
     if may_leave(function):
-        return None  # the layers leave the server
+        return None  # only the layers can leave the server
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies
     return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)

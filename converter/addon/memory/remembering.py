@@ -159,7 +159,7 @@ class StoreElsewhere(Store):
             raise AwayError("it failed a moment ago")
         try:
             answer = question()
-        except Exception as error:  # whatever a driver raises, nothing is known of what is kept
+        except Exception as error:  # a driver may raise anything
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:

@@ -87,14 +87,14 @@ class SharedLessons:
         def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
-        with suppress(AwayError):  # then who wants to know asks the server
+        with suppress(AwayError):  # then the server is probed
             self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
         """Begin to write the new lessons about a server; nothing waits for it."""
         if self._store is not None and upstream not in self._telling:
             telling = asyncio.ensure_future(self._tell(self._store, upstream))
-            if not telling.done():  # mitmproxy's tasks begin at once
+            if not telling.done():  # mitmproxy's tasks start eagerly
                 self._telling[upstream] = telling
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
@@ -104,7 +104,7 @@ class SharedLessons:
                 add = partial(_add, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.untold(upstream, news)  # they are told with the next
+                self._servers.untold(upstream, news)  # they are written with the next news
                 return
 
 

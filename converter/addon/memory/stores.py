@@ -47,7 +47,7 @@ def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
     """Return the store in a file: at this path, else at the usual one, with another `name` if
     given.
     """
-    # here, because its library takes a megabyte, and most proxies keep nothing in a file
+    # imported here, because SQLite takes a megabyte, and most proxies use no file
     from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415
 
     file = path or usual_path()

@@ -121,13 +121,13 @@ class UpstreamClient:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 told = self.servers.has_prompt(key)
-                # a server that is not known may yet say more
+                # an unidentified server may report more later
                 if not told and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)
-            except Exception as error:  # it changes the guess alone, and is asked again
+            except Exception as error:  # only the guess suffers; the next request probes again
                 self._complain(upstream, f"it cannot say where its replies begin: {error}")
 
         if not self.servers.has_prompt(key):
@@ -246,7 +246,7 @@ class UpstreamClient:
         if running := self._running.get(key):
             return running
         task = _begin(ask())
-        if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
+        if not task.done():  # mitmproxy's tasks start eagerly
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
         return task
@@ -259,14 +259,14 @@ class UpstreamClient:
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
-            return await asyncio.shield(ask())  # a client that leaves takes no other's answer away
+            return await asyncio.shield(ask())  # others wait for the same answer
         if rests_until <= time.monotonic():
             self._rests_until[upstream] = time.monotonic() + REST
             ask()
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
-        before = self.servers.server(upstream)  # else a request waits, and has looked already
+        before = self.servers.server(upstream)  # `None`: a request waits, and has looked already
         await self.lessons.look(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
             return self.servers.server(upstream)
@@ -274,7 +274,7 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(by_path)
-        if server:  # a NIM that loads is silent, and lists vLLM's models
+        if server:  # `None` for a NIM that loads: it lists vLLM's models
             self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)

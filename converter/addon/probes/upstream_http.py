@@ -204,7 +204,7 @@ def context(
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        # old versions are deprecated, but the user has asked for them
+        # old versions are deprecated, but the user may choose them
         tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
         tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if ciphers:

@@ -1,3 +1,3 @@
-"""Keys and people, taken out of what is kept or sent elsewhere: the words that may stay, and the
-crossing out of others.
+"""Redaction of data that is kept or sent elsewhere: the fields that may stay, and the secrets that
+are crossed out.
 """

@@ -1,8 +1,8 @@
-"""The fields of a request that a recording may hold: an allow-list, so that a field nobody thought
-of is left out.
+"""The fields of a request that a recording may hold. It is an allow-list, so that a field that
+nobody thought of is left out.
 
 A table says for each field which part is kept: ALL, a table for the objects in it, or a function
-that gives the kept part.
+that returns the kept part.
 """
 
 import re
@@ -19,7 +19,8 @@ ALL: Rule = None
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
 QUERY = "beta=true"
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
-"""A list of media types, of betas, or a version: other words in such a header may be anything.
+"""A list of media types or betas, or a version. Any other value of such a header may be a
+secret.
 """
 _LINK = re.compile(
     r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
@@ -39,7 +40,7 @@ def is_kept(name: str, value: str | None) -> bool:
 
 
 def cut_link(link: object) -> object:
-    """Return a link without the parts that may let somebody in: its query, fragment and user."""
+    """Return a link without the parts that may grant access: its query, fragment and user."""
     parts = parts_of_link(link) if isinstance(link, str) else None
     if parts is None:
         return link
@@ -52,8 +53,8 @@ def cut_link(link: object) -> object:
 
 
 def parts_of_link(text: str) -> dict[str, str] | None:
-    """Return a link's scheme, user, query and so on, whatever the scheme, or none; None for data
-    that stand in the link's place.
+    """Return a link's scheme, user, query and so on, of any scheme or none; `None` for data in
+    place of a link.
     """
     match = _LINK.match(text)
     return {name: part or "" for name, part in match.groupdict().items()} if match else None
@@ -144,8 +145,8 @@ REQUEST: Table = {
     "nvext": {"max_thinking_tokens": ALL},
     "options": _OPTIONS,
 }
-"""The fields of the dialects, and of local servers, that shape a reply. Encrypted words
-and ids of replies that are kept elsewhere are left out.
+"""The fields of the dialects, and of local servers, that shape a reply. Encrypted content and ids
+of replies that are kept elsewhere are left out.
 """
 PROTOCOL = frozenset(
     {
@@ -176,13 +177,13 @@ PROTOCOL = frozenset(
         """),
     }
 )
-"""Words of the wire formats themselves, because they are nobody's secret, and to hide one would
-break what is kept.
+"""Words of the wire formats themselves. They are nobody's secret, and to cross one out would break
+what is kept.
 """
 
 
 def kept(value: object, table: Rule) -> object:
-    """Return the kept part of a value; items of an array are each as their table says."""
+    """Return the kept part of a value. The table holds for each item of an array."""
     if callable(table):
         return table(value)
     if table is None or not isinstance(value, dict | list):

@@ -1,6 +1,6 @@
 """Secrets, addresses and paths of a machine, replaced wherever they occur in a recording.
 
-Values that were left out of a recording could be secrets: they must not be found in what is kept
+Values that were left out of a recording may be secrets, so they must not occur in the rest of it
 either.
 """
 
@@ -16,9 +16,9 @@ from converter.addon.redact.allow_list import HEADERS, PROTOCOL, is_kept, parts_
 from converter.core.reading.family_choice import for_model
 
 HERE = "127.0.0.1:8000"
-"""Where every recorded server stands."""
+"""The address of every recorded server."""
 LEAST_SECRET = 6
-"""Characters; anything shorter stands in too many places by chance."""
+"""Characters of a secret; shorter texts occur in too many places by chance."""
 _HOST = HERE.partition(":")[0]
 _LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
@@ -26,7 +26,7 @@ _NEVER = "(?!)"
 
 
 class Scrubber:
-    """The secrets to hide and the names to change. A secret becomes as many x; so it may be cut
+    """Replaces secrets and names in texts. A secret becomes as many x, so that it may be cut
     anywhere, as text is in a stream.
     """
 
@@ -68,8 +68,8 @@ class Scrubber:
         return text
 
     def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the parts of a text without secrets, and with as many x for each address or name
-        that is cut over several.
+        """Return the parts of a text without secrets. An address or a name that is cut over several
+        parts becomes as many x.
         """
         whole = "".join(parts)
         hidden = self.hidden(whole)
@@ -89,7 +89,7 @@ class Scrubber:
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
-        """Return the text with other addresses and names that mean the same to a reader."""
+        """Return the text with other addresses and names, which mean the same to a reader."""
         if _holds(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
         if _holds(text, self._addresses):
@@ -97,23 +97,25 @@ class Scrubber:
         return text
 
     def text(self, text: str) -> str:
-        """Return a text that stands by itself, replaced."""
+        """Return a text that stands by itself, without secrets and renamed."""
         return self.renamed(self.hidden(text))
 
     def error_text(self, text: str) -> str:
-        """Return mitmproxy's words of an error, in which every address is one of this machine."""
+        """Return mitmproxy's message of an error, in which every address becomes one of this
+        machine.
+        """
         return _ADDRESS.sub(_HOST, self.text(text))
 
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Return True if one of the parts is in a text: to look for each is far quicker than to try a
+    """Return True if one of the parts is in a text. To search for each is far quicker than to try a
     pattern at each character.
     """
     return any(part in text for part in parts)
 
 
 def _forms(secret: str) -> set[str]:
-    """Return the secret as it is, in JSON, and in an address."""
+    """Return a secret as it stands in plain text, in JSON, and in an address."""
     return {
         secret,
         json.dumps(secret)[1:-1],
@@ -128,26 +130,28 @@ def _has_port(address: str) -> bool:
 
 
 def _address_pattern(address: str) -> str:
-    """Return a pattern. A bare word may be any word, so it counts only within an address."""
+    """Return a pattern for an address. A bare word may be any word, so it counts only within a
+    URL.
+    """
     before = r"(?<![\w.-])" if "." in address or ":" in address else r"(?<=//)"
     return before + re.escape(address) + r"(?![\w-]|\.\w)"
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for an address or name that is cut, because its neighbours may belong to
-    another text.
+    """Return a pattern for an address or name that is cut. Its neighbours do not count, because
+    they may belong to another text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
 
 def is_path(name: str) -> bool:
-    """Tell a file's path from a model's name."""
+    """Return True if a model's name is the path of a file."""
     return bool(re.match(r"[/~\\].|[A-Za-z]:[\\/]", name))
 
 
 def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return the replacements for paths of models: for a path its last part that names the same
-    kind of model, for the folder an empty text.
+    """Return the replacements for paths of models: for a path, its last part that names the same
+    kind of model; for its folder, an empty text.
     """
     names = {}
     for path in filter(is_path, paths):
@@ -172,9 +176,9 @@ _SCHEME = re.compile(
     r"|scram-sha-[0-9]+|token|vapid",
     re.IGNORECASE,
 )
-"""A word that tells what credentials follow."""
+"""A word that says which credentials follow."""
 _PUBLIC = re.compile(r"algorithm|charset|nc|qop|realm|signedheaders|uri|userhash", re.IGNORECASE)
-"""A parameter of Digest or of AWS that anybody may know."""
+"""A parameter of Digest or AWS that is no secret."""
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
     r"|cache-control|pragma|te|upgrade.*|priority"
@@ -183,8 +187,8 @@ _HARMLESS_HEADERS = re.compile(
 
 
 def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:
-    """Return the values that are in `whole` and no more in `remaining`, and could be secrets."""
-    if whole is remaining:  # kept as it is, perhaps with millions of values in it
+    """Yield the values of `whole` that are missing in `remaining` and could be secrets."""
+    if whole is remaining:  # kept unchanged, perhaps with millions of values
         return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
@@ -219,7 +223,7 @@ def _with_parts(value: str) -> Iterator[str]:
 
 
 def secrets_of_link(link: str) -> Iterator[str]:
-    """Return the values of a link's query, fragment and user; raw and decoded."""
+    """Yield the values of a link's query, fragment and user; raw and decoded."""
     parts = parts_of_link(link)
     if parts is None:
         return
@@ -235,7 +239,7 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _of_address(link: str) -> Iterator[str]:
-    """Return all that a link without its query says, because its path may be a key."""
+    """Yield all texts of a link without its query, because its path may hold a key."""
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
     yield from (link, address)
@@ -244,7 +248,7 @@ def _of_address(link: str) -> Iterator[str]:
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Return the values of headers that are not kept and could be secrets."""
+    """Yield the values of headers that are not kept and could be secrets."""
     for name, value in headers.items():
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
@@ -259,10 +263,10 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of_authorization(value: str) -> Iterator[str]:
-    """Return the tokens and the values of parameters (RFC 9110, 11.4)."""
+    """Yield the tokens and the values of parameters (RFC 9110, 11.4)."""
     for word in _CREDENTIAL.findall(value):
         name, _, parameter = word.partition("=")
-        if parameter.strip("="):  # those of a token are its padding
+        if parameter.strip("="):  # a token may end in "=" as padding
             yield from () if _PUBLIC.fullmatch(name) else _with_parts(parameter.strip('"'))
         elif not _SCHEME.fullmatch(word):
             yield word
@@ -271,4 +275,4 @@ def _of_authorization(value: str) -> Iterator[str]:
         try:
             yield base64.b64decode(credentials).decode().partition(":")[2]
         except ValueError:
-            return  # no Basic at all, whatever it says
+            return  # the credentials are not Basic

@@ -1,3 +1,3 @@
-"""The readable form of a conversation: requests and replies of all dialects, as a person reads
+"""The readable form of a conversation: requests and replies of all dialects, as people read
 them.
 """

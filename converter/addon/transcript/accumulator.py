@@ -1,6 +1,4 @@
-"""Parts of one choice as they grow: events in, their news out, and all of them at any
-time.
-"""
+"""The parts of one choice as they grow: events in, news out, and all parts at any time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,15 +12,19 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
-"""A number or more for each token, because nobody reads them, and a reply has thousands."""
+"""Fields with a number or more for each token. A reply has thousands, and nobody reads them."""
 _SHOWN_INNER = ("role", "content", "refusal")
 _SHOWN_PARTS = ("text", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """News of a reply. `part`: a part, whole, or the next words of the text or thought before,
-    unless it is `fresh`.
+    """News of a reply.
+
+    Attributes:
+        part: a whole part, or more text of the text or thought before.
+        choice: the index of the choice.
+        fresh: the part begins here.
     """
 
     part: Part
@@ -31,7 +33,7 @@ class News:
 
 
 class FieldAccumulator:
-    """Fields that come in every frame: strings are pieces of one, other values are kept when they
+    """Fields that come in every frame. Strings are joined, other values are kept when they
     change.
     """
 
@@ -56,9 +58,11 @@ class FieldAccumulator:
 
 class Accumulator:
     """One choice. `feed` returns the parts that can be shown by now: text and thoughts as they
-    come, calls with the finish:
+    come, calls with the finish, because more of their arguments may come before it.
 
-    before it, more of their arguments may come, text in between or not.
+    Attributes:
+        finish: why the reply ended; empty so far.
+        stop_sequence: the stop string at which it ended.
     """
 
     def __init__(self, choice: int = 0) -> None:
@@ -70,19 +74,19 @@ class Accumulator:
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all that has come, fields of the server's own last."""
+        """Return all parts that have come, the server's own fields last."""
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
-        """Return the news of the event."""
+        """Take an event; return its news."""
         complete = (
             self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
         )
-        read = _READERS.get(type(event))  # none of an event that has no place in a choice
+        read = _READERS.get(type(event))  # `None` for an event that belongs to no choice
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
-        """Return the parts that have not been told: calls, and the server's own fields."""
+        """Return the parts that were not returned yet: calls, and the server's own fields."""
         return [
             *self._complete_calls(),
             *(News(part, self._choice) for part in self._fields.parts()),
@@ -159,7 +163,9 @@ class Accumulator:
         return [news for part in part_of(block) for news in self._whole(part, event)]
 
     def _whole(self, part: Part, event: events.Block) -> list[News]:
-        """A server's own tool is called as any other, because its arguments come in pieces."""
+        """Take a part of a server's own. Its call of a tool is taken as any other, because the
+        arguments come in pieces.
+        """
         if not isinstance(part, ToolUse):
             return self._append(part)
         index = event.event.get("index")

@@ -1,5 +1,5 @@
-"""A request's turns as people read them, of any dialect, never raising: a fold over what
-`message_walk` yields, a part or several for each block.
+"""A request's turns as people read them, of any dialect: a fold over the items of `message_walk`, a
+part or several for each block. It never raises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ type Split = Callable[[str], list[Part]]
 
 
 def parts_of(content: object) -> list[Part]:
-    """Return the parts of a content: a string, a list of blocks, or anything in its place."""
+    """Return the parts of a content: a string, a list of blocks, or anything else."""
     return _parts(message_walk.content(content))
 
 
@@ -46,9 +46,8 @@ def _as_it_is(text: str) -> list[Part]:
 
 
 def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
-    """Return the turns of an input: a text, a list of messages and items, or whatever stands in its
-    place. `split` sets thinking apart that stands in the text of an assistant, if no field brings
-    any.
+    """Return the turns of an input: a text, a list of messages and items, or anything else. `split`
+    separates thinking within the text of an assistant, if no field brings any.
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk(messages):
@@ -75,7 +74,7 @@ def _split(item: WalkedItem, split: Split) -> list[Part]:
 
 
 def plain(parts: Iterable[Part]) -> str:
-    """Return the parts of a tool result as one text, pictures as a line."""
+    """Return the parts of a tool result as one text, each picture as a line."""
     return "\n".join(map(_text, parts))
 
 

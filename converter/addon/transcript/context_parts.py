@@ -1,8 +1,8 @@
-"""Parts of a request by the tokens that they take: system prompt, tools, turns, thoughts, calls,
-results, pictures.
+"""The parts of a request by the tokens that they take: system prompt, tools, turns, thoughts,
+calls, results, pictures.
 
-A server that shows its prompt's tokens has counted each part. Of another, its own count is the
-whole; a part's share of that is estimated by its length.
+A server that shows its prompt's tokens has counted each part. Any other server's count is of the
+whole; a part's share of it is estimated by length.
 """
 
 from bisect import bisect, bisect_left, insort
@@ -19,19 +19,19 @@ from converter.core.model.raw_messages import SYSTEM, strings_of
 from converter.core.wire import json_text
 
 type Strings = Sequence[str]
-"""What a part says, in order: a name and the strings of its JSON, or one text."""
+"""The texts of a part, in order: a name and the strings of its JSON, or one text."""
 type _Span = tuple[int, int]
 
 MOST = 500
-"""Parts that are told apart, the largest; the others are one."""
+"""Parts that are listed, the largest; the others are summed up."""
 _BYTES = 4
 """Bytes of a token of English text or JSON."""
 _PICTURE = 1000
-"""Tokens of a picture: between what servers make of a small one and of a large one."""
+"""Tokens of a picture: between those of a small one and of a large one."""
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
-"""Of what the chat template leaves out."""
+"""Marks a part that the chat template leaves out."""
 _KINDS = {
     ThinkingBlock: "thought",
     ToolUse: "call",
@@ -43,7 +43,7 @@ _KINDS = {
 
 
 class ContextPart(NamedTuple):
-    """A part of a request. `tokens`: as the server counted, else its share of that or an
+    """A part of a request. `tokens`: as the server counted, else its share of the count or an
     estimate.
     """
 
@@ -53,7 +53,7 @@ class ContextPart(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A part by its length in bytes. `strings`: by which it is found in a prompt."""
+    """A part by its length in bytes. `strings`: its texts, by which it is found in a prompt."""
 
     kind: str
     name: str
@@ -71,9 +71,9 @@ def read(
     """Return the parts of a request that a server got, the largest first, and the sums of each kind
     and of the tools that were never called (`unused`).
 
-    `counted`: the prompt's tokens, as the reply tells them. `pieces`: the words of each token, as
-    the server counts them; without them the parts' sum is `counted`. `called`: tools that were
-    called elsewhere in the session.
+    `counted`: the prompt's tokens, as the reply reports them. `pieces`: the bytes of each token of
+    the prompt; without them the parts' sum is `counted`. `called`: tools that were called elsewhere
+    in the session.
     """
     rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
     parts = [*(_counted(rows, pieces, counted) if pieces else _shared(rows, counted))]
@@ -98,8 +98,8 @@ def read(
 def _counted(
     rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
 ) -> Iterator[ContextPart]:
-    """Yield the parts by the prompt's own tokens; what is of no part is the template's. Pictures
-    are no tokens of a text: theirs is what the reply counts beyond.
+    """Yield the parts by the prompt's own tokens. Tokens of no part are the template's. Pictures
+    have no tokens in a text: theirs are those that the reply counts beyond.
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
@@ -115,7 +115,9 @@ def _counted(
 
 
 def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
-    """Share the count out by weight. Borders are rounded and not shares, so the sum is exact."""
+    """Yield the parts with shares of the count by length. Borders are rounded instead of shares, so
+    the sum is exact.
+    """
     passed = [*accumulate((row.length for row in rows), initial=0)]
     whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
     borders = pairwise(length * whole // weight for length in passed)
@@ -124,7 +126,7 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
 
 
 def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
-    """Return each part, in the request's order."""
+    """Yield each part, in the request's order."""
     fields = body if isinstance(body, dict) else {}
     calls = {
         part.id: part.name
@@ -171,7 +173,7 @@ def _strings(part: Part) -> Strings:
 
 
 def _in_any_case(part: Part) -> Strings:
-    """Return the strings that stand in the prompt in any case, because a template writes arguments
+    """Return the strings that stand in the prompt in any case, although a template writes arguments
     in its own way.
     """
     if isinstance(part, ToolUse):
@@ -187,18 +189,18 @@ def _length(text: str) -> int:
 def tokens_of(
     pieces: Sequence[bytes], tools: Sequence[Strings], turns: Sequence[Strings]
 ) -> list[int | None]:
-    """Return how many of a prompt's tokens are of each tool, then of each part of a turn; None for
-    what does not stand in it.
+    """Return how many of a prompt's tokens belong to each tool, then to each part of a turn; `None`
+    for a part that does not stand in the prompt.
 
-    A chat template writes words as they are or as JSON, strips the blanks at their ends, and leaves
+    A chat template writes texts as they are or as JSON, strips the blanks at their ends, and leaves
     some out, such as earlier thoughts. So a part is looked for between its neighbours, the longest
-    first: long words stand at one place only, and short ones cannot be far from them.
+    first: a long text stands at one offset only, and a short one cannot be far from it.
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
     described = _joined(_spans(prompt, tools))
     of_tools = sorted(span for span in described if span)
-    for begin, end in of_tools:  # no turn's words are meant there
+    for begin, end in of_tools:  # no turn's text is looked for there
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
         span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
@@ -207,7 +209,7 @@ def tokens_of(
 
 
 def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
-    """Return where each part stands: first the longest words of each, then all that it says."""
+    """Return the span of each part: first of its longest text, then of all its texts."""
     longest = [max(strings, key=len, default="") for strings in parts]
     placed, spans = list[int](), dict[int, _Span]()
     for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
@@ -226,7 +228,7 @@ def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
 
 
 def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
-    """Return where all of a part stands, from its first word to its last."""
+    """Return the span of all of a part, from its first text to its last."""
     (begin, end), (low, high) = span, room
     if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
         begin = first[0]
@@ -248,6 +250,6 @@ def _find(
 
 
 def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
-    """Return the spans of tools, each to the next one's: between them stands their JSON."""
+    """Return the spans of tools, each up to the next one's: between them stands their JSON."""
     ends = dict(pairwise(span[0] for span in spans if span))
     return [span and (span[0], ends.get(span[0], span[1])) for span in spans]

@@ -7,12 +7,12 @@ from converter.core.reply.summary import ESTIMATED, SHORTEST, TIMES
 from converter.core.wire.printable import compact
 
 _COUNTED = ("failure", "text", "calls")
-"""The transcript shows them itself."""
+"""Facts that the transcript itself shows."""
 
 
 def together(own: Facts, more: Facts | None) -> Facts:
-    """Return a transcript's own facts and more, known from elsewhere, which count for times and for
-    what it does not tell.
+    """Return a transcript's own facts and those known from elsewhere. The latter count for times
+    and for facts that the transcript lacks.
     """
     return {
         **own,
@@ -21,7 +21,7 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and a text for each fact; names that no row has are told as they are."""
+    """Return a label and a text for each fact. A name without a row is shown as it is."""
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
@@ -33,7 +33,7 @@ def lines(facts: Facts) -> list[tuple[str, str]]:
 
 
 def of(value: object) -> str:
-    """Return a setting or fact as words, in one line: all but strings as in JSON."""
+    """Return a setting or fact in one line: all but strings as JSON."""
     return value if isinstance(value, str) else compact(value)
 
 
@@ -48,7 +48,7 @@ def _stop(facts: Facts) -> str:
 
 def _tokens(facts: Facts) -> str:
     if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
-        return ""  # the server has not told, and a Messages reply must name numbers
+        return ""  # a Messages reply must have numbers: 0 is unknown
     parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""
@@ -87,7 +87,7 @@ def _thinking_time(facts: Facts) -> str:
 
 
 def _speed(facts: Facts) -> str:
-    """Return tokens per second; a whole reply, which comes at once, has none."""
+    """Return tokens per second; a whole reply, which comes at once, has no speed."""
     count, end = _number(facts, "output_tokens"), _number(facts, "end")
     begin = _number(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:

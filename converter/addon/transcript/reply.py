@@ -1,9 +1,9 @@
-"""A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
-as the server sent it.
+"""A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or as
+the server sent it.
 
 chunk -> FrameReader -> event -> Stages -> event -> Accumulator. Unreadable bytes are kept. The
-first bytes tell the dialect and whether the reply is a stream; its content type helps where they do
-not say.
+first bytes show the dialect and whether the reply is a stream; its content type helps where they do
+not.
 """
 
 from collections.abc import Iterable
@@ -29,21 +29,26 @@ from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
-"""The reading of the addon's own output: a tag that it left in a text is text, as it is to its
-client.
+"""The settings to read the addon's own output: a tag that it left in a text is text, as it is to
+its client.
 """
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
-"""Fields of a block or delta that may well say nothing to a person."""
+"""Fields of a block or delta that may have no content for a person."""
 _SHOWN_TYPES = ("text", "thinking")
 
 
 class ReplyReader:
-    """Chunks in, news out; never raises. `transcript` tells all that has come, at any time.
-    A chunk costs by its bytes.
+    """Chunks in, news out; never raises. `transcript` returns all that has come, at any time. The
+    cost of a chunk grows with its bytes.
 
-    `complete`: all of the reply is at hand, so that a closer with no opener before it tells that
-    the reply began inside a thought; it is then to be closed before it is looked at. `expected`:
-    other knowledge of where it begins. `recogniser`: tells the form and the dialect.
+    `complete`: all of the reply is at hand, so that a closer without an opener before it shows that
+    the reply began in a thought; the reader is then closed before anybody looks. `expected`: other
+    facts about where the reply begins.
+
+    Attributes:
+        content_type: the response's.
+        recogniser: finds the form and the dialect.
+        summary: the reply's summary.
     """
 
     def __init__(
@@ -69,9 +74,7 @@ class ReplyReader:
         self.summary = Summary()
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
-        """Return the news of the chunk; it came `at` so many seconds after the request, if
-        that is known.
-        """
+        """Take a chunk; return its news. `at`: seconds after the request, if known."""
         if at is not None:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
@@ -82,7 +85,7 @@ class ReplyReader:
         return []
 
     def close(self) -> list[News]:
-        """Return the rest: the reply is over, or broke off."""
+        """Return the last news of a reply that is over or broke off."""
         news: list[News] = []
         if self._reader is None:
             self.recogniser.feed(b"", self.content_type, last=True)
@@ -94,13 +97,13 @@ class ReplyReader:
         return news + [new for choice in self._choices.values() for new in choice.close()]
 
     def transcript(self) -> Transcript:
-        """Return all that has come so far."""
+        """Return the transcript of all that has come."""
         turns = [
             ShownTurn("assistant", parts, choice)
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        waiting = self.recogniser.held  # it cannot be read before more comes
+        waiting = self.recogniser.held  # bytes that need more bytes to be read
         rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
@@ -113,7 +116,9 @@ class ReplyReader:
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
     def _begin(self) -> list[News]:
-        """Read from now on; a reply of no dialect is shown as it came."""
+        """Set up the machines, and read the first bytes. A reply of no dialect is shown as it
+        came.
+        """
         form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
         dialect = self.recogniser.dialect or COMMON
@@ -124,7 +129,7 @@ class ReplyReader:
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        # a stream's frames have some letters each, and all machines cost by the event
+        # joined, because frames have some letters each, and machines cost by the event
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._safely(event)]
 
@@ -134,7 +139,7 @@ class ReplyReader:
             return [_opaque(frame)]
         try:
             _, events = self._reader.read(frame)
-        except Exception:  # because of a fault of ours: a view has to show the frame all the same
+        except Exception:  # a view has to show the frame in spite of our fault
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
@@ -172,8 +177,8 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Take the parts of a message's content that a decoder cannot tell: all of it, or the
-        blocks that are none.
+        """Take the parts of a message's content that a decoder cannot read: all of it, or the items
+        that are no blocks.
         """
         odd = (
             [block for block in content if not isinstance(block, dict) or _is_odd(block)]
@@ -195,7 +200,7 @@ def read(
     *,
     expected: Expected | None = None,
 ) -> Transcript:
-    """Return the transcript of a reply that is all there."""
+    """Return the transcript of a complete reply."""
     reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
     reader.feed(body)
     reader.close()
@@ -217,8 +222,8 @@ def _is_odd(block: dict[str, object]) -> bool:
 
 
 def _says_something(data: bytes) -> bool:
-    """Return True if a frame without any event has something in it all the same, of a shape that
-    the decoder does not know.
+    """Return True if a frame without any event has content all the same, of a shape that the
+    decoder does not know.
     """
     frame = json_text.read_or_none(data)
     inner = [

@@ -1,4 +1,6 @@
-"""A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
+"""A request as a person reads it, of any dialect. It is tolerant, where the dialects' readers are
+not.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,14 +24,14 @@ _DEFAULTS = settings.read()
 _TOOLS = ("tools", "functions")
 _SHOWN_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
 _LONGEST_SETTING = 200
-"""Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
+"""Characters of a setting that is shown in a line. A longer one (a schema, a prompt) stands below
 the turns.
 """
 
 
 def read(body: bytes, chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request's body. Never raises: unreadable parts are in the
-    transcript's rest.
+    """Return the transcript of a request's body. Never raises: unreadable parts are in its
+    `rest`.
     """
     with suppress(json_text.UnreadableError, RecursionError):
         value = json_text.read(body) if body.strip() else {}
@@ -50,7 +52,7 @@ def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Tra
 
 
 def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
-    """Return the settings that can be told in a line, and the others."""
+    """Return the settings that fit in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
     # the model first, tools last; the rest stays in the client's order
@@ -68,7 +70,7 @@ def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]
 
 
 def tool_name(tool: object) -> str:
-    """Return the name of a tool, in any dialect's form; its type where it has none."""
+    """Return the name of a tool, in any dialect's form; its type if it has no name."""
     if not isinstance(tool, dict):
         return ""
     inner = tool.get(str(tool.get("type")))
@@ -77,9 +79,7 @@ def tool_name(tool: object) -> str:
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
-    """Return the reader of thinking that stands in tags: in an assistant's text, if no field
-    brings any.
-    """
+    """Return the function that separates thinking in tags within an assistant's text."""
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 
     def split(text: str) -> list[Part]:

@@ -1,8 +1,8 @@
 """A transcript as plain values for a page that shows it: each part with its kind and its text, laid
 out already.
 
-Text is as it came. The page has to make visible all that would act on its reader, and must never
-take it for markup.
+Text is as it came. The page has to make control characters visible, and must never take text for
+markup.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,13 +26,15 @@ from converter.core.wire.printable import fits, json_of, laid_out, without_base6
 type Values = dict[str, Any]
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""Types that a browser decodes and does not run."""
+"""Types of pictures that a browser decodes and does not run."""
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64."""
 
 
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
-    """Return all of a request or reply. `more`: facts known from elsewhere, a reply's times."""
+    """Return all of a request or reply. `more`: facts known from elsewhere, such as a reply's
+    times.
+    """
     return {
         "asked": [[name, in_words.of(value)] for name, value in shown.settings.items()],
         "turns": [turn(each) for each in shown.turns],
@@ -43,7 +45,7 @@ def transcript(shown: Transcript, more: Facts | None = None) -> Values:
 
 
 def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
-    """Return how a reply ended, each fact a label and its words."""
+    """Return how a reply ended, each fact a label and its text."""
     return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
 
 

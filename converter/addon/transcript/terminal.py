@@ -1,8 +1,8 @@
 """A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles
 bold, the answer plain.
 
-Colours only when asked for; without them the line still sets thinking apart. Nothing that a model
-writes reaches the terminal as a control character or escape sequence.
+Colours are optional; without them the line still sets thinking apart. No control character or
+escape sequence of a model reaches the terminal.
 """
 
 from collections.abc import Iterable
@@ -22,18 +22,18 @@ type _Styled = tuple[str, str]
 
 
 class TerminalWriter:
-    """News of a reply in, text for the terminal out: words as they come, everything else in lines
-    of its own.
+    """News of a reply in, text for the terminal out: text as it comes, all other parts in lines of
+    their own.
     """
 
     def __init__(self, colour: bool = False) -> None:
         self._colour = colour
         self._kind: type[Part] | None = None
         self._choice = 0
-        self._printed = False  # words of the part that grows
-        self._held = ""  # line ends at its end: they count once something follows
-        self._begun = False  # anything at all
-        self._gap = False  # the next part stands apart from the one before
+        self._printed = False  # text of the growing part was printed
+        self._held = ""  # line ends at its end, printed if text follows
+        self._begun = False  # anything was printed
+        self._gap = False  # an empty line comes before the next part
 
     def feed(self, news: Iterable[News]) -> str:
         """Return the text to print now."""
@@ -54,7 +54,7 @@ class TerminalWriter:
         return gap + "".join(lines)
 
     def role(self, label: str) -> str:
-        """Return the line that says who speaks."""
+        """Return the line that names the speaker."""
         head = self._end() + ("\n" if self._begun else "")
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
@@ -104,7 +104,7 @@ class TerminalWriter:
 
 
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
-    """Return a transcript whole. `more`: facts known from elsewhere, a reply's times."""
+    """Return a whole transcript. `more`: facts known from elsewhere, such as a reply's times."""
     writer = TerminalWriter(colour)
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     out = [writer.settings(settings)]

@@ -1,9 +1,9 @@
 """A transcript as plain text for a content view, always valid YAML for mitmproxy's highlighter.
 
 Thinking stands in comments, which every palette of mitmproxy shows dim, with a bar at each line,
-because mitmweb shows no colours; words stand in block scalars. No words of a model can leave
-either, and both are read in linear time. Invalid YAML would cost the colours of all lines behind
-it, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+because mitmweb shows no colours. Text stands in block scalars. No text of a model can leave either,
+and both are read in linear time. Invalid YAML would cost the colours of all lines behind it, and a
+lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
 """
 
 import re
@@ -24,21 +24,21 @@ from converter.core.wire.printable import (
 )
 
 HIGHLIGHT: Final = "yaml"
-"""The highlighter of mitmproxy's that this text is made for."""
+"""The highlighter of mitmproxy for this text."""
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
-"""Values that need no quotes: none that YAML reads as anything else than one scalar."""
+"""Values that need no quotes: YAML reads each as one scalar."""
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
 """Characters of a field's value that stand in its line."""
 _LONGEST_KEY = 200
-"""Characters; YAML has keys of 1,024 at most."""
+"""Characters of a key; YAML allows 1,024."""
 _BLOCK = "  "
 _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more
-    than its own.
+    """Return the text. `more`: facts known from elsewhere, such as a reply's times; they count for
+    more than the transcript's own.
     """
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
@@ -80,14 +80,14 @@ def _turn(turn: ShownTurn) -> str:
 
 
 def _prefixed(text: str, prefix: str) -> str:
-    """Return the text with its lines prefixed, blank ones left blank; it ends with a line end."""
+    """Return the text with its lines prefixed, blank ones left blank, and with a line end."""
     body = text.removesuffix("\n")
     return _LINE.sub(prefix, body) + "\n"
 
 
 def _scalar(name: str, text: str) -> str:
-    """Return a key whose value is the text, in a block; `2` where the text's own blanks would pass
-    for the block's.
+    """Return a key whose value is the text, in a block. The block says its indent (`2`) where the
+    text's own blanks would count as indent.
     """
     body = trimmed(text)
     if not body.strip():

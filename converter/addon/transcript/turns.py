@@ -1,9 +1,8 @@
-"""A request or reply for people, free of any dialect: turns, and the parts in them. Flat, frozen
-values. Words, thoughts, calls and results are the blocks of a conversation; here stand the parts
-that no conversation has a place for, and turns of whatever role.
+"""A request or reply for people, free of any dialect: turns, and the parts in them, as flat, frozen
+values. Text, thoughts, calls and results are the blocks of a conversation. Defined here are the
+parts that no conversation has, and turns of any role.
 
-Text is kept as it came; text that must not reach a terminal, or is too long to read, is a matter
-of each rendering.
+Text is kept as it came. Each rendering handles control characters and texts that are too long.
 """
 
 from collections.abc import Mapping
@@ -17,8 +16,15 @@ type Facts = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a document, sound. `size` in bytes and `data` in base64, if it came along; else
-    `address` says where it is, a URL or the id of a file.
+    """A picture, a document, or sound.
+
+    Attributes:
+        kind: image, audio or the like.
+        type: the media type.
+        size: in bytes, if the data came along.
+        address: a URL or the id of a file, if the data did not come along.
+        title: a document's title.
+        data: in base64.
     """
 
     kind: str
@@ -30,7 +36,7 @@ class Media:
 
     @property
     def line(self) -> str:
-        """Return it in one line: `image/png 12.3 kB`."""
+        """The medium in one line: `image/png 12.3 kB`."""
         size = "" if self.size is None else in_bytes(self.size)
         return (
             " ".join(filter(None, (self.type, size, self.address, self.title)))
@@ -40,7 +46,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that no part has a place for: a vendor's own, or of odd shape. `value` is JSON's."""
+    """A field that no part has: a vendor's own, or one of an odd shape. `value` is JSON's."""
 
     name: str
     value: object
@@ -48,7 +54,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class FailurePart:
-    """The server says that it failed."""
+    """An error that the server reports."""
 
     message: str
     kind: str = ""
@@ -66,7 +72,7 @@ type Part = ThinkingBlock | TextBlock | ToolUse | ToolResult | Media | Field | F
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A speaker and the words. `choice`: which of several answers to the same request."""
+    """A speaker and the parts. `choice`: the index of one of several answers to a request."""
 
     role: str
     parts: tuple[Part, ...]
