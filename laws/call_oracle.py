@@ -13,7 +13,7 @@ from converter.core.reading.families import CLOSERS as THOUGHTS
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
-from laws.call_oracle_readers import NOTHING, Members, Row, Said
+from laws.call_oracle_readers import NOTHING, Members, NamedArguments, Row
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
@@ -41,46 +41,46 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     alone = _alone(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
         return alone
-    found: list[Call] = []
-    for begin, end, said in _places(text):
+    accepted: list[Call] = []
+    for begin, end, named in _calls_by_offset(text):
         blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
-        begun = max(blanks.start() if blanks else begin, found[-1].end if found else 0)
+        begun = max(blanks.start() if blanks else begin, accepted[-1].end if accepted else 0)
         behind = _BEHIND.match(text, end)
         ended = behind.end() if behind else end
-        for name, arguments in said:
+        for name, arguments in named:
             meant = _meant(arguments, tools.get(name, {}))
             if name in tools and meant is not None:
-                found.append(Call(begun, ended, name, meant))
+                accepted.append(Call(begun, ended, name, meant))
                 begun = ended
-    return found
+    return accepted
 
 
-def _meant(said: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
+def _meant(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
     """Return the arguments by the tool's schema; None where they are none."""
-    if isinstance(said, Members):
+    if isinstance(arguments, Members):
         properties = schema.get("properties")
-        return said.arguments(list(properties) if isinstance(properties, Mapping) else [])
-    return None if said is NOTHING and schema.get("required") else said
+        return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
+    return None if arguments is NOTHING and schema.get("required") else arguments
 
 
 def _alone(text: str, tools: Mapping[str, Schema]) -> list[Call]:
     """Return the calls that are the whole text."""
     for row in WHOLE:
-        if (found := row.find(text, 0)) and (read := row.calls(text, found)):
-            end, said = read
+        if (match := row.find(text, 0)) and (read := row.calls(text, match)):
+            end, named = read
             if not text[end:].strip():
-                meant = [_meant(arguments, tools.get(name, {})) or {} for name, arguments in said]
+                meant = [_meant(arguments, tools.get(name, {})) or {} for name, arguments in named]
                 return [
                     Call(0 if at == 0 else len(text), len(text), each[0], arguments)
-                    for at, (each, arguments) in enumerate(zip(said, meant, strict=True))
+                    for at, (each, arguments) in enumerate(zip(named, meant, strict=True))
                 ]
     return []
 
 
-def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
+def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
     """Return where calls stand, and what they say."""
     offset = 0
-    while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, offset))]:
+    while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
         if code:  # which hides all but special tokens
             firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
@@ -94,10 +94,10 @@ def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
         offset = read[0] if read else begin + 1
 
 
-def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[Said]] | None:
+def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArguments]] | None:
     """Return what the first row makes of the call that begins there."""
     for row in rows:
-        if (found := row.find(text, begin)) and (read := row.calls(text, found)):
+        if (match := row.find(text, begin)) and (read := row.calls(text, match)):
             return read
     return None
 
@@ -109,18 +109,20 @@ def same(call: Call, name: str, arguments: object) -> bool:
     return _alike(call.arguments, arguments)
 
 
-def _alike(said: object, value: object) -> bool:
+def _alike(written: object, value: object) -> bool:
     """Compare values; what a form of tags says has no type, so that its words are compared."""
-    if said == value:
+    if written == value:
         return True
-    if isinstance(said, Mapping) and isinstance(value, Mapping):
-        return said.keys() == value.keys() and all(_alike(said[key], value[key]) for key in said)
-    if isinstance(said, list) and isinstance(value, list):
-        return len(said) == len(value) and all(map(_alike, said, value))
-    return isinstance(said, str) and said == json.dumps(value, ensure_ascii=False)
+    if isinstance(written, Mapping) and isinstance(value, Mapping):
+        return written.keys() == value.keys() and all(
+            _alike(written[key], value[key]) for key in written
+        )
+    if isinstance(written, list) and isinstance(value, list):
+        return len(written) == len(value) and all(map(_alike, written, value))
+    return isinstance(written, str) and written == json.dumps(value, ensure_ascii=False)
 
 
-def without(text: str, found: list[Call]) -> str:
+def without(text: str, removed: list[Call]) -> str:
     """Return the text without these calls."""
-    offsets = [0, *(offset for call in found for offset in (call.begin, call.end)), len(text)]
+    offsets = [0, *(offset for call in removed for offset in (call.begin, call.end)), len(text)]
     return "".join(text[begin:end] for begin, end in zip(offsets[::2], offsets[1::2], strict=True))

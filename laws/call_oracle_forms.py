@@ -36,7 +36,7 @@ _NAME = r"(?P<name>[\w.-]+)"
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """A name in a tag, and what stands behind it."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
-_TOLD = rf"(?:\s|{_TOKEN}\w*|json|code)"
+_BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 """Between a header's name and its arguments: a channel, an id, a type of content."""
 
 
@@ -56,7 +56,7 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     within = rf"(?!{_either(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
     heads = _either(body.heads)
-    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_TOLD})*+"
+    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
     if form.whole:
         yield f"(?={pattern})", one_by_one(rf"\s*{pattern}(?=\{{)")
         return

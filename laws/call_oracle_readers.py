@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from converter.core.reading.families import CLOSERS
 
-type Said = tuple[str, Mapping[str, object]]
-type Reader = Callable[[str, re.Match[str]], tuple[int, list[Said]] | None]
+type NamedArguments = tuple[str, Mapping[str, object]]
+type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
 """The text and where the call begins -> where it ends, and its name and arguments."""
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
@@ -32,36 +32,36 @@ class Members(dict[str, object]):
     behind: Sequence["Members"] = ()
     """Those of the objects without a name that stand behind it."""
 
-    def arguments(self, known: Sequence[str]) -> Mapping[str, object] | None:
+    def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
         """Return the arguments; None where a member has no meaning."""
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
         for key, value in self._all_items():
             if key in _ARGUMENTS:
-                said = value if isinstance(value, dict) else {}
-            elif key in _AROUND and (argued or key not in known):
+                members = value if isinstance(value, dict) else {}
+            elif key in _AROUND and (argued or key not in parameters):
                 continue
-            elif key in known:
-                said = {key: value}
+            elif key in parameters:
+                members = {key: value}
             elif value in (None, "", {}, []):
                 continue
-            elif isinstance(value, dict) and value.keys() <= set(known):
-                said = value
+            elif isinstance(value, dict) and value.keys() <= set(parameters):
+                members = value
             else:
                 return None
-            if any(arguments.get(name, said[name]) != said[name] for name in said):
+            if any(arguments.get(name, members[name]) != members[name] for name in members):
                 return None
-            arguments |= said
+            arguments |= members
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
         """Return its members and those behind it, which mean nothing behind other arguments."""
-        given = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
+        arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
-            if not given:
+            if not arguments:
                 yield from each.items()
-            elif each != given:
+            elif each != arguments:
                 yield "other arguments", [each]
 
 
@@ -78,22 +78,22 @@ class Row:
         """Return where the next call of this kind begins."""
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
-    def calls(self, text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+    def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         """Return where the call that begins there ends, with its marks, and what it says."""
         try:
-            said = self.read(text, found)
+            read = self.read(text, match)
         except _UNREADABLE:
             return None
-        if said is None or not said[1]:
+        if read is None or not read[1]:
             return None
         marks = "".join(rf"(?:{_BLANKS}{end})?" for end in self.ends)
-        behind = re.compile(marks).match(text, said[0])
-        return (behind.end() if behind else said[0]), said[1]
+        behind = re.compile(marks).match(text, read[0])
+        return (behind.end() if behind else read[0]), read[1]
 
 
-def _entries(said: object, by_key: bool) -> Iterator[Said]:
+def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
     """Return what an object, or a list of objects, says of calls."""
-    for entry in said if isinstance(said, list) else [said]:
+    for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             continue
         if by_key:
@@ -108,8 +108,8 @@ def _entries(said: object, by_key: bool) -> Iterator[Said]:
         named = next((key for key in _NAMES if isinstance(values.get(key), str)), "")
         members = {key: value for key, value in values.items() if key not in (named, "function")}
         for key in _ARGUMENTS:
-            if isinstance(said := members.get(key), str):
-                members[key] = json.loads(said) if said else {}
+            if isinstance(value := members.get(key), str):
+                members[key] = json.loads(value) if value else {}
         yield str(values.get(named, "")), Members(members)
 
 
@@ -118,8 +118,8 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
     its brackets were forgotten.
     """
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
-        offset, said = found.end(), list[Said]()
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
+        offset, named = match.end(), list[NamedArguments]()
         while begun := re.compile(r"[\s,;]*(?=[\[{])").match(text, offset):
             try:
                 value, offset = _DECODER.raw_decode(text, begun.end())
@@ -130,12 +130,12 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
                 except ValueError:
                     break
             for name, members in _entries(value, by_key):
-                if not name and said and isinstance(before := said[-1][1], Members):
+                if not name and named and isinstance(before := named[-1][1], Members):
                     before.behind = [*before.behind, Members(members)]
                 else:
-                    said.append((name, members))
+                    named.append((name, members))
         extra = re.compile(rf"[\s}}]*(?={re.escape(close)})").match(text, offset) if close else None
-        return (extra.end() if extra else offset), said
+        return (extra.end() if extra else offset), named
 
     return read
 
@@ -150,20 +150,20 @@ def _unfinished(written: str) -> object:
     raise ValueError(written)
 
 
-def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
     """Read the arguments behind a header that has the name; a closing mark stands for none."""
-    name = re.sub(r"\Afunctions\.|:\d+\Z", "", found["name"])  # as Kimi has it
-    if text.startswith(("<", "`"), found.end()):
-        return found.end(), [(name, NOTHING)]
-    arguments, offset = _DECODER.raw_decode(text, found.end())
+    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # as Kimi has it
+    if text.startswith(("<", "`"), match.end()):
+        return match.end(), [(name, NOTHING)]
+    arguments, offset = _DECODER.raw_decode(text, match.end())
     return offset, [(name, arguments)]
 
 
 def tags(parameter: str, end: str, padded: bool = True) -> Reader:
     """Read parameters one by one, up to the call's end; Llama 3.1 has an object in their place."""
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        arguments, offset = dict[str, object](), found.end()
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+        arguments, offset = dict[str, object](), match.end()
         while pair := re.compile(rf"{_BLANKS}{parameter}", re.DOTALL).match(text, offset):
             value, offset = pair["value"], pair.end()
             arguments[pair["key"]] = re.sub(r"\A\r?\n|\r?\n\Z", "", value) if padded else value
@@ -171,47 +171,47 @@ def tags(parameter: str, end: str, padded: bool = True) -> Reader:
         if begun:
             arguments, offset = _DECODER.raw_decode(text, begun.end())
         behind = re.compile(rf"{_BLANKS}{end}").match(text, offset)
-        return (behind.end(), [(found["name"], arguments)]) if behind else None
+        return (behind.end(), [(match["name"], arguments)]) if behind else None
 
     return read
 
 
-def elements(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+def elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
     """Read MiniMax-M3's elements: of a list each is an item."""
-    end = text.find("]<]minimax[>[</invoke>", found.end())
-    xml = text[found.end() : end].replace("]<]minimax[>[", "")
+    end = text.find("]<]minimax[>[</invoke>", match.end())
+    xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
-        (end + len("]<]minimax[>[</invoke>"), [(found["name"], _element(xml))]) if end > 0 else None
+        (end + len("]<]minimax[>[</invoke>"), [(match["name"], _element(xml))]) if end > 0 else None
     )
 
 
 def _element(xml: str) -> dict[str, object]:
     arguments: dict[str, object] = {}
-    for found in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
-        inner: object = _element(found[2]) or found[2]
+    for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
+        inner: object = _element(match[2]) or match[2]
         if isinstance(inner, dict) and list(inner) == ["item"]:
-            inner = re.findall(r"<item>(.*?)</item>", found[2], re.DOTALL)
-        arguments[found[1]] = inner
+            inner = re.findall(r"<item>(.*?)</item>", match[2], re.DOTALL)
+        arguments[match[1]] = inner
     return arguments
 
 
 def python(close: str) -> Reader:
     """Read calls in Python's words, or the objects that some write in their place."""
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        end = text.find(close, found.end()) if close else _python_end(text, found.end())
-        body = text[found.end() : max(0, end)].strip()
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+        end = text.find(close, match.end()) if close else _python_end(text, match.end())
+        body = text[match.end() : max(0, end)].strip()
         values = [node.value for node in ast.parse(body).body if isinstance(node, ast.Expr)]
         nodes = [each for node in values for each in getattr(node, "elts", [node])]
         called = [_python_call(node) for node in nodes if isinstance(node, ast.Call)]
-        return (end, called) if called else objects()(text, found)
+        return (end, called) if called else objects()(text, match)
 
     return read
 
 
 def _python_end(text: str, begin: int) -> int:
     """Return where the longest Python ends that begins there."""
-    for end in reversed([found.end() for found in re.finditer(r"[)\]]", text[begin:])]):
+    for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())
         except _UNREADABLE:
@@ -220,21 +220,21 @@ def _python_end(text: str, begin: int) -> int:
     return len(text)
 
 
-def _python_call(node: ast.Call) -> Said:
-    arguments = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+def _python_call(node: ast.Call) -> NamedArguments:
+    arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
     return ast.unparse(node.func).removesuffix(".call"), arguments
 
 
 def gemma(quote: str, close: str) -> Reader:
     """Read Gemma's object, made JSON: its strings have a mark of their own, its keys none."""
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        end = text.find(close, found.end())
-        parts = text[found.end() : max(0, end)].split(quote)
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+        end = text.find(close, match.end())
+        parts = text[match.end() : max(0, end)].split(quote)
         bare = [re.sub(r"([\w-]+)\s*:", r'"\1":', part) for part in parts[::2]]
-        words = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]
-        arguments = json.loads("".join(map("".join, zip(bare, [*words, ""], strict=True))))
-        return end, [(found["name"], arguments)]
+        strings = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]
+        arguments = json.loads("".join(map("".join, zip(bare, [*strings, ""], strict=True))))
+        return end, [(match["name"], arguments)]
 
     return read
 
@@ -242,15 +242,15 @@ def gemma(quote: str, close: str) -> Reader:
 def gemma_calls(quote: str) -> Reader:
     """Read calls of Gemma's that stand one behind another, and no mark around them."""
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        said = list[Said]()
-        for call in re.split(r"\s*call:(?=[\w.-]+\{)", text[found.start() :])[1:]:
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+        named = list[NamedArguments]()
+        for call in re.split(r"\s*call:(?=[\w.-]+\{)", text[match.start() :])[1:]:
             begun = re.match(r"(?P<name>[\w.-]+)(?=\{)", call)
             one = gemma(quote, "$")(f"{call.rstrip()}$", begun) if begun else None
             if not one:
                 return None
-            said += one[1]
-        return len(text), said
+            named += one[1]
+        return len(text), named
 
     return read
 
@@ -258,11 +258,11 @@ def gemma_calls(quote: str) -> Reader:
 def one_by_one(begin: str) -> Reader:
     """Read headers with objects behind them, one call behind another."""
 
-    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
-        offset, said = found.end(), list[Said]()
+    def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
+        offset, named = match.end(), list[NamedArguments]()
         while begun := re.compile(begin).match(text, offset):
             arguments, offset = _DECODER.raw_decode(text, begun.end())
-            said.append((begun["name"], arguments))
-        return offset, said
+            named.append((begun["name"], arguments))
+        return offset, named
 
     return read

@@ -9,16 +9,16 @@ from typing import Any
 
 from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.extras.recordings.recording import Recording
-from laws import ollama_words
+from laws import ollama_replies
 from laws.failures import BrokenLawError
-from laws.heard import ServerWords
+from laws.parsed_reply import ParsedReply
+from laws.reply_parser import parse_reply
 from laws.response_view import as_message, read_response
-from laws.server_words import listen
 from laws.strict_reader import read_strictly
 from laws.variants import IN_BLOCKS, Variant, body_of
 
 type View = list[tuple[object, ...]]
-_WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
+_KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
@@ -46,16 +46,18 @@ def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
 
 def _ollama_message(body: bytes, variant: Variant) -> dict[str, Any]:
     try:
-        return ollama_words.as_message(body, variant.form)
+        return ollama_replies.as_message(body, variant.form)
     except AssertionError as error:
         raise BrokenLawError(str(variant), str(error)) from error
 
 
-def completion_of(recording: Recording, variant: Variant) -> ServerWords:
+def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
     """Return what a chat completions client has at the end; the words of a server, read back as
     such.
     """
-    return listen(body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map)
+    return parse_reply(
+        body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map
+    )
 
 
 def view_of(recording: Recording, variant: Variant) -> View:
@@ -78,22 +80,22 @@ def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
         )
 
 
-def view_of_completion(said: ServerWords, ordered: bool = True) -> Iterator[tuple[object, ...]]:
+def view_of_completion(reply: ParsedReply, ordered: bool = True) -> Iterator[tuple[object, ...]]:
     """Return what each choice says. `ordered`: how thinking and text follow each other counts,
     which a whole body does not tell.
     """
-    for index, heard in sorted(said.choices.items()):
+    for index, choice in sorted(reply.choices.items()):
         runs = groupby(
-            (piece for piece in heard.pieces if piece.kind in _WORDS),
-            key=lambda piece: _WORDS[piece.kind],
+            (piece for piece in choice.pieces if piece.kind in _KINDS),
+            key=lambda piece: _KINDS[piece.kind],
         )
         if ordered:
             yield from ((index, kind, "".join(piece.text for piece in run)) for kind, run in runs)
-        yield index, "content", heard.joined("text", "raw")
-        yield from ((index, name, words) for name, words in sorted(heard.thoughts.items()))
+        yield index, "content", choice.joined("text", "raw")
+        yield from ((index, name, thinking) for name, thinking in sorted(choice.thoughts.items()))
         yield from (
-            (index, "call", number, *call.values()) for number, call in sorted(heard.calls.items())
+            (index, "call", number, *call.values()) for number, call in sorted(choice.calls.items())
         )
-        yield index, "finish", heard.finish
-    yield "usage", said.usage
-    yield "error", said.error
+        yield index, "finish", choice.finish
+    yield "usage", reply.usage
+    yield "error", reply.error

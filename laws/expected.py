@@ -18,9 +18,9 @@ from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
-from laws.heard import STOPPED, WHOLE, Heard, Piece
 from laws.oracle_blocks import Block
 from laws.oracle_marks import any_of
+from laws.parsed_reply import STOPPED, WHOLE, ParsedChoice, Piece
 
 _STARTS = {
     Mode.ANSWERING: "text",
@@ -50,68 +50,68 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
     return reading_of(recording.settings, expected, whole)
 
 
-def stopped_at(heard: Heard, reading: Reading) -> tuple[str, ...]:
+def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
     """Return the strings of the request's that may have cut off the choice's last call; none where
     it was not cut off by one.
     """
-    return reading.expected.stops if heard.cut_call else ()
+    return reading.expected.stops if choice.cut_call else ()
 
 
-def parts(heard: Heard, reading: Reading) -> list[Part]:
+def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     """Return what one choice says, less the tool calls in its text."""
     tools = reading.expected.calls.read
-    found = _parts(heard, reading)
-    if tools is None or heard.calls:
-        return found
-    gone = markup_in_thoughts(heard, reading)
-    found = [
+    read = _parts(choice, reading)
+    if tools is None or choice.calls:
+        return read
+    gone = markup_in_thoughts(choice, reading)
+    read = [
         replace(part, text=part.text[: -len(markup)]) if markup else part
-        for part, markup in zip(found, gone, strict=True)
+        for part, markup in zip(read, gone, strict=True)
     ]
-    return _joined_text(left for part in found for left in _without_calls(part, tools))
+    return _joined_text(left for part in read for left in _without_calls(part, tools))
 
 
-def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
+def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
     """Return the tool calls in the text of one choice, and their words."""
     tools = reading.expected.calls.read
-    if tools is None or heard.calls:
+    if tools is None or choice.calls:
         return []
     return [
         (text[call.begin : call.end], call)
-        for text in (part.text for part in _parts(heard, reading) if part.kind == "text")
+        for text in (part.text for part in _parts(choice, reading) if part.kind == "text")
         for call in call_oracle.calls(text, tools.schemas, not tools.wants_json)
     ]
 
 
-def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
+def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
     """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
-    tools, found = reading.expected.calls.read, _parts(heard, reading)
-    if not tools or heard.calls or heard.finish not in WHOLE:
+    tools, read = reading.expected.calls.read, _parts(choice, reading)
+    if not tools or choice.calls or choice.finish not in WHOLE:
         return []
-    answered = any(part.kind == "text" and part.text.strip() for part in found)
+    answered = any(part.kind == "text" and part.text.strip() for part in read)
     counted: list[call_oracle.Call] = []
-    for thought in (part.text for part in found if part.kind == "thinking"):
+    for thought in (part.text for part in read if part.kind == "thinking"):
         for call in call_oracle.calls(thought, tools.schemas):
             draft = answered and without(thought[call.end :], tools).strip()
-            known = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
-            counted += [] if draft or known else [call]
+            repeats = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
+            counted += [] if draft or repeats else [call]
     return counted
 
 
-def markup_in_thoughts(heard: Heard, reading: Reading) -> list[str]:
+def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return for each part of a choice the calls that end a thought and go out: these are no
     thinking. In a field of the server's own, only the last thought can wait for them.
     """
-    found, tools = _parts(heard, reading), reading.expected.calls.read
-    counts = not calls_in_text(heard, reading) and calls_in_thoughts(heard, reading)
+    read, tools = _parts(choice, reading), reading.expected.calls.read
+    counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
     if tools is None or not counts:
-        return ["" for _ in found]
-    said = [at for at, part in enumerate(found) if part.text.strip()]
+        return ["" for _ in read]
+    filled = [at for at, part in enumerate(read) if part.text.strip()]
     return [
         _last_calls(part.text, tools)
-        if part.kind == "thinking" and not (part.native and at != said[-1])
+        if part.kind == "thinking" and not (part.native and at != filled[-1])
         else ""
-        for at, part in enumerate(found)
+        for at, part in enumerate(read)
     ]
 
 
@@ -133,32 +133,32 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
     if part.kind != "text":
         return [part]
     calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
-    out, place = list[Part](), 0
+    out, offset = list[Part](), 0
     for call in calls:
-        out += [Part("text", part.text[place : call.begin]), Part("call", call.name)]
-        place = call.end
-    return [*out, Part("text", part.text[place:])]
+        out += [Part("text", part.text[offset : call.begin]), Part("call", call.name)]
+        offset = call.end
+    return [*out, Part("text", part.text[offset:])]
 
 
-def _parts(heard: Heard, reading: Reading) -> list[Part]:
+def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     """Return thinking and text. Tags are looked for until the server sends thinking of its own
     (rule 9).
     """
-    tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))
+    tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
-    blocks = _read(text, heard.finish, reading)
-    found = [Part(block.kind, block.text) for block in blocks]
-    found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
-    behind = heard.pieces[len(tagged) :]
+    blocks = _read(text, choice.finish, reading)
+    read = [Part(block.kind, block.text) for block in blocks]
+    read += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
+    behind = choice.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated(list(content), families_of(reading), _unsaid(text, reading))
-    found += _unmarked(_without(_native(behind), len(again)), families_of(reading))
-    found = _joined_text(found)
+    read += _unmarked(_without(_native(behind), len(again)), families_of(reading))
+    read = _joined_text(read)
     if reading.trims_blanks:
-        found = _trimmed(found)
+        read = _trimmed(read)
     if reading.expected.thoughts.hidden:
-        found = [part for part in found if part.kind == "text"]
-    return _joined_text(found)
+        read = [part for part in read if part.kind == "text"]
+    return _joined_text(read)
 
 
 def repeated(
@@ -167,18 +167,18 @@ def repeated(
     """Return the thought with which content begins, if the field has told it. `unsaid`: the closers
     of one whose opener went before.
     """
-    said = {
+    joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
         for kind in ("thinking", "text")
     }
-    told = said["thinking"].lstrip()[:HEAD]
+    thinking = joined["thinking"].lstrip()[:HEAD]
     pairs = [("", unsaid)] if unsaid else [(row.opens, row.closes) for row in families]
     for openers, closers in pairs:
         marks = [rf"\s*(?:{'|'.join(any_of(openers))})", rf"({'|'.join(any_of(closers))}|\Z)"]
-        found = re.match("(.*?)".join(marks), said["text"], re.DOTALL)
-        same = found and found[1].strip()[:HEAD].rstrip() == told.rstrip() != ""
-        if found and same and (found[2] or len(told) == HEAD):
-            return found[0]
+        match = re.match("(.*?)".join(marks), joined["text"], re.DOTALL)
+        same = match and match[1].strip()[:HEAD].rstrip() == thinking.rstrip() != ""
+        if match and same and (match[2] or len(thinking) == HEAD):
+            return match[0]
     return ""
 
 
@@ -192,10 +192,10 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
     return [mark for row in opened or telling for mark in row.closes]
 
 
-def _unmarked(found: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
+def _unmarked(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
     """Take from the content the marks that a server left of a thought in its field."""
     out: list[Part] = []
-    for part in found:
+    for part in read:
         at_head = bool(out) and out[-1].native
         text = part.text if part.native else unmarked(part.text, families, at_head)
         out.append(replace(part, text=text))
@@ -216,21 +216,21 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
     return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)
 
 
-def _without(found: Iterable[Part], length: int) -> list[Part]:
+def _without(read: Iterable[Part], length: int) -> list[Part]:
     """Take so many characters of the content away."""
     out = []
-    for part in found:
+    for part in read:
         gone = 0 if part.native else min(length, len(part.text))
         length -= gone
         out.append(replace(part, text=part.text[gone:]))
     return out
 
 
-def _trimmed(found: Sequence[Part]) -> list[Part]:
+def _trimmed(read: Sequence[Part]) -> list[Part]:
     """Take the blanks away that stand before and behind thinking."""
-    kinds = ["", *(part.kind for part in found), ""]
+    kinds = ["", *(part.kind for part in read), ""]
     out = []
-    for part, before, behind in zip(found, kinds, kinds[2:], strict=False):
+    for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
         text = part.text
         if part.kind == "text" and behind == "thinking":
             text = text.rstrip()
@@ -279,9 +279,9 @@ def _native(pieces: Sequence[Piece]) -> list[Part]:
     ]
 
 
-def _joined_text(found: Iterable[Part]) -> list[Part]:
+def _joined_text(read: Iterable[Part]) -> list[Part]:
     out: list[Part] = []
-    for part in found:
+    for part in read:
         if out and part.kind == out[-1].kind == "text":
             out[-1] = Part("text", out[-1].text + part.text)
         elif part.text:
@@ -289,28 +289,28 @@ def _joined_text(found: Iterable[Part]) -> list[Part]:
     return out
 
 
-def openai_words(found: Sequence[Part]) -> tuple[str, str]:
+def openai_texts(read: Sequence[Part]) -> tuple[str, str]:
     """Return the thinking, without CR and LF at its ends, and the content of a chat completion."""
-    tagged = JOINT.join(part.text for part in found if part.kind == "thinking" and not part.native)
-    native = "".join(part.text for part in found if part.native)
+    tagged = JOINT.join(part.text for part in read if part.kind == "thinking" and not part.native)
+    native = "".join(part.text for part in read if part.native)
     content, behind_call = "", False
-    for part in found:
+    for part in read:
         if part.kind == "text":
             content += (JOINT if behind_call and content.strip() else "") + part.text
         behind_call = part.kind == "call" or (behind_call and part.kind != "text")
     return (tagged + native).strip("\r\n"), content
 
 
-def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
+def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
     """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for
     a client that wants none.
     """
     trimmed = [
         replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part
-        for part in found
+        for part in read
     ]
-    told = [part for part in trimmed if part.kind != "thinking" or (shown and part.text.strip())]
-    blocks = [part for part in _joined_text(told) if part.kind != "call"]
+    kept = [part for part in trimmed if part.kind != "thinking" or (shown and part.text.strip())]
+    blocks = [part for part in _joined_text(kept) if part.kind != "call"]
     return [(part.kind, part.text) for part in blocks if part.text.strip()]
 
 

@@ -32,7 +32,7 @@ class Broken:
     variant: str
     difference: str
 
-    def told(self, command: str) -> str:
+    def message(self, command: str) -> str:
         """Return all of it; `command`, what shows or accepts it, is the last line."""
         return f"{self.recording} breaks {self.law}\n{self.variant}: {self.difference}\n{command}"
 
@@ -42,10 +42,10 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
             wanted, came = map(_shown, pair)
-            place = next(
+            offset = next(
                 (
-                    place
-                    for place, letters in enumerate(zip(wanted, came, strict=False))
+                    offset
+                    for offset, letters in enumerate(zip(wanted, came, strict=False))
                     if len({*letters}) > 1
                 ),
                 0,
@@ -53,8 +53,8 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
             raise BrokenLawError(
                 variant,
                 f"event {index}\n"
-                f"  expected: {_around(wanted, place)}\n"
-                f"  got:      {_around(came, place)}",
+                f"  expected: {_around(wanted, offset)}\n"
+                f"  got:      {_around(came, offset)}",
             )
 
 
@@ -96,18 +96,18 @@ def _leaves(value: object, path: str) -> list[str]:
 
 def _shown(event: object) -> str:
     if isinstance(event, tuple):
-        return " ".join(map(_word, event))
+        return " ".join(map(_part_text, event))
     return event if isinstance(event, str) else repr(event)
 
 
-def _word(part: object) -> str:
+def _part_text(part: object) -> str:
     if isinstance(part, dict):
         return json.dumps(part, sort_keys=True, ensure_ascii=False, default=repr)
     return part if isinstance(part, str) and part.isidentifier() else repr(part)
 
 
-def _around(text: str, place: int) -> str:
+def _around(text: str, offset: int) -> str:
     """Return what stands around the place where they part, in one line."""
-    begin, end = max(0, place - _AROUND), place + _AROUND
+    begin, end = max(0, offset - _AROUND), offset + _AROUND
     cut = ("..." if begin else "") + text[begin:end] + ("..." if end < len(text) else "")
     return cut.replace("\r", "\\r").replace("\n", "\\n")

@@ -18,8 +18,8 @@ from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
 from laws.expected import parts, reading_for
 from laws.failures import compare
-from laws.recut import Cut, Spoken, frame_of, recut_words, spoken
-from laws.server_words import frames, listen, value_of
+from laws.recut import Cut, TextFrame, frame_of, recut_text, text_frame_of
+from laws.reply_parser import frames, parse_reply, value_of
 from laws.variants import cut_anywhere, seeded_random, variants, with_body
 
 type Json = dict[str, Any]
@@ -45,7 +45,7 @@ class Joined:
     closing: bytes
     second: bytes
     head: Json
-    made: int
+    written: int
     added: int
 
     def one(self, recording: Recording) -> Recording:
@@ -57,8 +57,8 @@ class Joined:
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
         """Return the recording with the words of both replies cut anew."""
-        first = recut_words(self.kept, cut) + self.more
-        return with_body(recording, first + recut_words(self.second, cut))
+        first = recut_text(self.kept, cut) + self.more
+        return with_body(recording, first + recut_text(self.second, cut))
 
     def _of_one(self) -> Iterator[bytes]:
         """Yield the frames of the second reply as ones of the first: its head goes, its count is
@@ -69,7 +69,7 @@ class Joined:
             if value is None:
                 yield frame
                 continue
-            own = {name: said for name, said in value.items() if name in ("choices", "usage")}
+            own: Json = {name: value[name] for name in ("choices", "usage") if name in value}
             for choice in own.get("choices") or []:
                 begins = choice["delta"].pop("role", None)
                 if begins and not any(choice["delta"].values()):
@@ -80,14 +80,14 @@ class Joined:
                 yield frame_of({**self.head, **own})
 
     def _both(self, usage: Json) -> Json:
-        made = min(self.made, usage["prompt_tokens"])
-        prompt = max(0, usage["prompt_tokens"] - made - self.added)
-        given = usage.get("prompt_tokens_details") or {}
-        cached = given.get("cached_tokens")
-        known = {} if cached is None else {"cached_tokens": min(cached, prompt)}
-        output = usage["completion_tokens"] + made
+        written = min(self.written, usage["prompt_tokens"])
+        prompt = max(0, usage["prompt_tokens"] - written - self.added)
+        details_sent = usage.get("prompt_tokens_details") or {}
+        cached = details_sent.get("cached_tokens")
+        cached_details = {} if cached is None else {"cached_tokens": min(cached, prompt)}
+        output = usage["completion_tokens"] + written
         counts = {"prompt_tokens": prompt, "completion_tokens": output}
-        details = {"prompt_tokens_details": known} if known else {}
+        details = {"prompt_tokens_details": cached_details} if cached_details else {}
         return {**counts, "total_tokens": prompt + output, **details}
 
 
@@ -97,7 +97,7 @@ def joined(recording: Recording) -> Joined | None:
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
         return None
     first, second = _two(recording.body)
-    begun = listen(second, Form.STREAM, OPENAI_CHAT).choice()
+    begun = parse_reply(second, Form.STREAM, OPENAI_CHAT).choice()
     read = parts(begun, reading_for(with_body(recording, second, start="text"), whole=False))
     if goes_on != bool(second) or any(part.kind == "thinking" for part in read):
         return None
@@ -113,7 +113,7 @@ def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
     one = both.one(recording)
     holds(one, drawn)
     # an estimate is of all that the server wrote, withheld words too
-    counted = listen(recording.body, Form.STREAM, OPENAI_CHAT).usage
+    counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
         views = [view_of(each, variant) for each in (one, recording)]
@@ -149,8 +149,8 @@ def is_between(recording: Recording, came: bytes) -> bool:
 
 def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
     drawing = seeded_random(recording, 2)
-    cuts: list[Cut] = [list, lambda words: [words]]
-    cuts += [lambda words: cut_anywhere(words, _PIECES, drawing)] * drawn
+    cuts: list[Cut] = [list, lambda spoken: [spoken]]
+    cuts += [lambda spoken: cut_anywhere(spoken, _PIECES, drawing)] * drawn
     for variant in variants(recording):
         expected = _uncounted(view_of(recording, variant))
         for number, cut in enumerate(cuts):
@@ -177,41 +177,41 @@ def _two(body: bytes) -> tuple[bytes, bytes]:
 def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     """Cut the first reply where the budget is spent, or before the finish of a thought alone."""
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
-    heard = listen(first, Form.STREAM, OPENAI_CHAT).choice()
-    found = parts(heard, reading)
-    thoughts = [part.text for part in found if part.kind == "thinking"]
-    said = [spoken(value_of(frame) or {}) for frame in frames(first)]
-    words = [each for each in said if each]
+    choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
+    read = parts(choice, reading)
+    thoughts = [part.text for part in read if part.kind == "thinking"]
+    text_frames = [text_frame_of(value_of(frame) or {}) for frame in frames(first)]
+    spoken = [each for each in text_frames if each]
     if not thoughts:
         return None
-    text = "".join(each.words for each in words).rstrip("\r\n")
+    text = "".join(each.text for each in spoken).rstrip("\r\n")
     rows = [row for row in families_of(reading) if any(mark in text for mark in row.opens)]
-    closer = "" if heard.thoughts else next(iter((*rows, *families_of(reading)))).close
+    closer = "" if choice.thoughts else next(iter((*rows, *families_of(reading)))).close
     value = next(value for frame in frames(first) if (value := value_of(frame)))
     head = {name: it for name, it in value.items() if name not in _HEAD}
-    if heard.finish and limits.answers:
-        answered = heard.calls or any(part.text.strip() for part in found if part.kind == "text")
+    if choice.finish and limits.answers:
+        answered = choice.calls or any(part.text.strip() for part in read if part.kind == "text")
         *before, finish = frames(first)
-        closing = b"" if text.endswith(closer) else words[-1].frame(closer)
-        counts = _made(words), 2 * _MARK_TOKENS * bool(heard.thoughts)
-        alone = heard.finish == "stop" and b'"finish_reason": "stop"' in finish and not answered
+        closing = b"" if text.endswith(closer) else spoken[-1].frame(closer)
+        counts = _tokens_of(spoken), 2 * _MARK_TOKENS * bool(choice.thoughts)
+        alone = choice.finish == "stop" and b'"finish_reason": "stop"' in finish and not answered
         return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
-    if limits.budget is None or said[-1] is None:
+    if limits.budget is None or text_frames[-1] is None:
         return None
     paid = _paid(thoughts, limits.budget * BYTES_PER_TOKEN)
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
-    closing = words[-1].frame(sentence + closer) if sentence + closer else b""
-    counts = _made(words), _added(limits.sentence, 1 + bool(heard.thoughts))
+    closing = spoken[-1].frame(sentence + closer) if sentence + closer else b""
+    counts = _tokens_of(spoken), _added(limits.sentence, 1 + bool(choice.thoughts))
     return Joined(*_cut_at(first, kept), closing, second, head, *counts)
 
 
-def _made(words: Sequence[Spoken]) -> int:
+def _tokens_of(spoken: Sequence[TextFrame]) -> int:
     """Return the tokens of frames with words: one for each, unless they hold more."""
-    size = sum(len(each.words.encode()) for each in words)
-    return len(words) if size <= 2 * BYTES_PER_TOKEN * len(words) else size // BYTES_PER_TOKEN
+    size = sum(len(each.text.encode()) for each in spoken)
+    return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
 
 
 def _added(sentence: str, marks: int) -> int:
@@ -229,12 +229,12 @@ def _cut_at(body: bytes, length: int) -> tuple[bytes, bytes]:
     """Cut a stream behind so many letters of its words; those behind are one frame."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
-        said: Spoken | None = spoken(copy.deepcopy(value_of(frame) or {}))
-        if said is None:
+        text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))
+        if text_frame is None:
             kept.append(frame)
             continue
-        kept += [said.frame(said.words[:length])] if length else []
-        more.append(said.words[length:])
-        length, last = max(length - len(said.words), 0), said
+        kept += [text_frame.frame(text_frame.text[:length])] if length else []
+        more.append(text_frame.text[length:])
+        length, last = max(length - len(text_frame.text), 0), text_frame
     assert last
     return b"".join(kept), last.frame("".join(more))

@@ -11,9 +11,9 @@ from laws import joined
 from laws.failures import Broken, BrokenLawError
 from laws.laws_of_bytes import law_1, law_8, law_9
 from laws.laws_of_clients import NotInstalledError, law_7
+from laws.laws_of_content import law_4, law_5, law_6
 from laws.laws_of_cuts import law_2, law_3
 from laws.laws_of_errors import error_4, error_7, error_8
-from laws.laws_of_words import law_4, law_5, law_6
 from laws.limits import Case, limit_of
 from laws.variants import DRAWN
 
@@ -55,7 +55,7 @@ LAWS = (
     Law(9, "Anthropic streams in order", law_9),
 )
 """Of a reply."""
-OF_WORDS = LAWS[1:5]
+OF_CONTENT = LAWS[1:5]
 """Those that two joined replies keep as one."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
@@ -84,7 +84,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
     when it cannot be asked.
     """
     try:
-        if law in OF_WORDS:
+        if law in OF_CONTENT:
             joined.hold(law.holds, law.number, recording, drawn)
         else:
             law.holds(recording, drawn)
@@ -93,9 +93,9 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
     except NotInstalledError:
         raise
     except Exception as error:  # what a reader of ours stumbles over is no message either
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        words = f"{type(error).__name__}: {error}\n  in {place.name}: {place.line}"
-        return [Broken(recording.name, str(law), "while reading what the client gets", words)]
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        description = f"{type(error).__name__}: {error}\n  in {frame.name}: {frame.line}"
+        return [Broken(recording.name, str(law), "while reading what the client gets", description)]
     return []
 
 
@@ -112,6 +112,6 @@ def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
     return broken
 
 
-def told(recording: Recording, command: str) -> list[str]:
+def messages(recording: Recording, command: str) -> list[str]:
     """Return the words about each law that does not hold; `command` is the last line of each."""
-    return [broken.told(command) for broken in check(recording)]
+    return [broken.message(command) for broken in check(recording)]

@@ -9,9 +9,9 @@ from converter.core.dialects.table import RESPONSES, Form
 from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
-from laws.heard import ServerWords
 from laws.joined import is_between, last_of
-from laws.server_words import frames, listen
+from laws.parsed_reply import ParsedReply
+from laws.reply_parser import frames, parse_reply
 from laws.variants import (
     IN_BLOCKS,
     Variant,
@@ -127,20 +127,22 @@ def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name:
     if is_between(recording, came):
         return
     last = last_of(recording, came)
-    said = listen(last, recording.server_form, recording.server_dialect, recording.settings.map)
+    sent = parse_reply(
+        last, recording.server_form, recording.server_dialect, recording.settings.map
+    )
     for variant in streams:
-        _check_end(recording, variant, came, said, name)
+        _check_end(recording, variant, came, sent, name)
 
 
 def _check_end(
-    recording: Recording, variant: Variant, came: bytes, said: ServerWords, name: str
+    recording: Recording, variant: Variant, came: bytes, sent: ParsedReply, name: str
 ) -> None:
     message = read_message(body_of(recording, variant, [came]), variant)
-    fails = variant.client is RESPONSES and said.choice().cut_call  # else it would be run
-    ends = said.complete and not fails
+    fails = variant.client is RESPONSES and sent.choice().cut_call  # else it would be run
+    ends = sent.complete and not fails
     if ends == bool(message.get("error")):
-        found = message.get("error") or message.get("stop_reason")
+        end = message.get("error") or message.get("stop_reason")
         wanted = "a message" if ends else "an error"
         raise BrokenLawError(
-            f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}"
+            f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {end}"
         )

@@ -8,18 +8,18 @@ from typing import Any
 
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.extras.recordings.recording import Recording
-from laws import ollama_words
+from laws import ollama_replies
 from laws.client_view import read_message, view_of_completion
 from laws.failures import BrokenLawError, compare
-from laws.heard import ServerWords
 from laws.limits import Case
+from laws.parsed_reply import ParsedReply
+from laws.reply_parser import parse_reply
 from laws.response_view import as_message
-from laws.server_words import listen
 from laws.variants import Variant, body_of, variants
 
 type Message = dict[str, Any]
 _HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
-_KNOWN = ("text", "thinking", "tool_use")
+_KINDS = ("text", "thinking", "tool_use")
 _FAILED = 502
 """Status of a whole reply that failed."""
 _REFUSED = ("length", "content_filter")
@@ -72,28 +72,28 @@ def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        words = f"the {sdk} SDK raises {type(error).__name__}: {error}"
-        raise BrokenLawError(str(variant), words) from error
+        difference = f"the {sdk} SDK raises {type(error).__name__}: {error}"
+        raise BrokenLawError(str(variant), difference) from error
 
 
 def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
     """An error in a stream, or in place of a message with the status that the addon gives it."""
-    words, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
+    message, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
     raised = sdk.anthropic_error(wire, body, variant.form, status)
-    if words not in raised:
+    if message not in raised:
         raise BrokenLawError(
             str(variant),
-            f"the anthropic SDK's error\n  expected: {words}\n  got:      {raised or 'no error'}",
+            f"the anthropic SDK's error\n  expected: {message}\n  got:      {raised or 'no error'}",
         )
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
     """Return the known kinds of block; the SDK drops deltas of kinds that it does not know."""
-    said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
+    content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
-        (block["type"], block[said[block["type"]]])
+        (block["type"], block[content_keys[block["type"]]])
         for block in message["content"]
-        if block["type"] in _KNOWN
+        if block["type"] in _KINDS
     ]
 
 
@@ -109,13 +109,13 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     nothing to judge.
     """
     body = body_of(case.recording, variant)
-    if case.recording.ended or not case.words.complete or case.words.unread:
+    if case.recording.ended or not case.reply.complete or case.reply.unread:
         return
-    plain = listen(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
+    plain = parse_reply(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
     with _raising_nothing(variant, "openai"):
         seen = sdk.openai_bodies(wire, body, variant.form)
         summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, variant) else {}
-    again = listen(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
+    again = parse_reply(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
     compare(
         f"{variant}, the openai SDK's view",
         list(view_of_completion(plain)),
@@ -130,9 +130,9 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         )
 
 
-def _sums_up(plain: ServerWords, variant: Variant) -> bool:
-    ends = {heard.finish for heard in plain.choices.values()}
-    parts = any(piece.kind == "raw" for heard in plain.choices.values() for piece in heard.pieces)
+def _sums_up(plain: ParsedReply, variant: Variant) -> bool:
+    ends = {choice.finish for choice in plain.choices.values()}
+    parts = any(piece.kind == "raw" for choice in plain.choices.values() for piece in choice.pieces)
     return variant.form is Form.STREAM and not ends & set(_REFUSED) and not parts
 
 
@@ -163,7 +163,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     with _raising_nothing(variant, "ollama"):
         replies = sdk.ollama_read(body, variant.form)
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)
-    again = ollama_words.as_message(lines, variant.form)
+    again = ollama_replies.as_message(lines, variant.form)
     compare(f"{variant}, the ollama package's words", _blocks(plain), _blocks(again))
     ends = ("stop_reason", "usage")
     compare(

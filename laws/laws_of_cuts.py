@@ -9,7 +9,7 @@ from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of, view_of_completion
 from laws.expected import reading_for
 from laws.failures import compare
-from laws.recut import recut_words
+from laws.recut import recut_text
 from laws.refold import fold, unfold
 from laws.variants import (
     IN_BLOCKS,
@@ -29,7 +29,7 @@ def law_2(recording: Recording, drawn: int) -> None:
     drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {
         "in characters": list,
-        "joined": lambda words: [words],
+        "joined": lambda text: [text],
     }
     cuts |= {
         f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
@@ -37,7 +37,7 @@ def law_2(recording: Recording, drawn: int) -> None:
     }
     before = {variant: view_of(streamed, variant) for variant in variants(streamed)}
     for name, cut in cuts.items():
-        recut = with_body(streamed, recut_words(streamed.body, cut))
+        recut = with_body(streamed, recut_text(streamed.body, cut))
         for variant, expected in before.items():
             compare(f"{variant}, the words {name}", expected, view_of(recut, variant))
 
@@ -46,7 +46,7 @@ def as_stream(recording: Recording) -> Recording:
     """Return the recording as a stream; a whole reply is taken apart."""
     if recording.server_form is Form.STREAM:
         return recording
-    body = unfold(recording.body, recording.server_dialect, lambda words: [words] if words else [])
+    body = unfold(recording.body, recording.server_dialect, lambda text: [text] if text else [])
     return with_body(recording, body, Form.STREAM)
 
 
@@ -101,7 +101,7 @@ def _check_completions(whole: Recording, streamed: Recording) -> None:
     """Check that a chat completions client gets the same in the other form than its server's."""
     forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
     pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
-    said = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]
-    for (each, variant), got in zip(pairs, said, strict=True):
+    views = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]
+    for (each, variant), got in zip(pairs, views, strict=True):
         form = each.server_form.name.lower()
-        compare(f"{variant}, of a server's {form}, against both whole", said[0], got)
+        compare(f"{variant}, of a server's {form}, against both whole", views[0], got)

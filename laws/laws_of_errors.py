@@ -39,17 +39,17 @@ def error_4(recording: Recording, _: int) -> None:
     their dialect, with the server's words.
     """
     plain = answer(recording, OPENAI_CHAT)
-    words = _words(recording.body)
-    said = [plain.status, plain.body] if words else [plain.status, bool(_words(plain.body))]
-    expected = recording.body if words else True
-    compare("chat completions client", [recording.answered.status, expected], said)
+    message = _message_of(recording.body)
+    got = [plain.status, plain.body] if message else [plain.status, bool(_message_of(plain.body))]
+    expected = recording.body if message else True
+    compare("chat completions client", [recording.answered.status, expected], got)
     for client, (variant, names) in _SHAPES.items():
-        told_names, message = _error_of(answer(recording, client).body)
-        compare(variant, names, told_names or [])
+        got_names, got_message = _error_of(answer(recording, client).body)
+        compare(variant, names, got_names or [])
         # too long a prompt is said in the API's words
-        if words and "tokens" not in words and words not in message:
+        if message and "tokens" not in message and message not in got_message:
             raise BrokenLawError(
-                variant, f"the server's words\n  expected: {words}\n  got:      {message}"
+                variant, f"the server's words\n  expected: {message}\n  got:      {got_message}"
             )
 
 
@@ -63,14 +63,14 @@ def _error_of(body: bytes) -> tuple[list[str] | None, str]:
     return (sorted(error), str(error.get("message"))) if isinstance(error, dict) else (None, "")
 
 
-def _words(body: bytes) -> str:
+def _message_of(body: bytes) -> str:
     """The message of an error in the usual shape."""
     try:
-        said = json.loads(body)
-        words = said["error"]["message"]
+        value = json.loads(body)
+        message = value["error"]["message"]
     except (ValueError, KeyError, TypeError):
         return ""
-    return words if isinstance(words, str) else ""
+    return message if isinstance(message, str) else ""
 
 
 def error_7(recording: Recording, _: int) -> None:
@@ -79,12 +79,12 @@ def error_7(recording: Recording, _: int) -> None:
         got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
             raised = _raised(client, got)
-        words = _error_of(got.body)[1]
-        if words not in raised or got.status < 400:
+        message = _error_of(got.body)[1]
+        if message not in raised or got.status < 400:
             raise BrokenLawError(
                 variant,
                 f"the SDK's error of status {got.status}\n"
-                f"  expected: {words}\n"
+                f"  expected: {message}\n"
                 f"  got:      {raised or 'none'}",
             )
 

@@ -10,9 +10,9 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.tool_calls.calls_read import CallsRead
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS
 from converter.extras.recordings.recording import Recording
-from laws.heard import ServerWords
 from laws.joined import joined
-from laws.server_words import listen
+from laws.parsed_reply import ParsedReply
+from laws.reply_parser import parse_reply
 
 
 class Case:
@@ -22,18 +22,18 @@ class Case:
         self.recording = recording
 
     @cached_property
-    def words(self) -> ServerWords:
+    def reply(self) -> ParsedReply:
         """The server's own words; what it calls thinking is the answer where there is no other,
         the model stopped, and the request had turned thinking off.
         """
         recording = self.recording
-        said = listen(
+        reply = parse_reply(
             recording.body, recording.server_form, recording.server_dialect, recording.settings.map
         )
         if recording.awaited().expected.no_thought_due:
-            for heard in said.choices.values():
-                heard.take_for_answer()
-        return said
+            for choice in reply.choices.values():
+                choice.take_for_answer()
+        return reply
 
     @cached_property
     def _findings(self) -> Findings:
@@ -72,35 +72,35 @@ _ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
 
 def _out_of_order(case: Case) -> bool:
     orders = (
-        [_ORDER[piece.kind] for piece in heard.pieces] for heard in case.words.choices.values()
+        [_ORDER[piece.kind] for piece in choice.pieces] for choice in case.reply.choices.values()
     )
     return any(before > behind for order in orders for before, behind in pairwise(order))
 
 
-def _words_behind_a_call(case: Case) -> bool:
+def _content_behind_a_call(case: Case) -> bool:
     kinds = [
         "call" if piece.kind == "call" else "words"
-        for heard in case.words.choices.values()
-        for piece in heard.pieces
+        for choice in case.reply.choices.values()
+        for piece in choice.pieces
     ]
     return "call" in kinds and "words" in kinds[kinds.index("call") :]
 
 
 def _many_thoughts(case: Case) -> bool:
-    return any(len(set(heard.thoughts.values())) > 1 for heard in case.words.choices.values())
+    return any(len(set(choice.thoughts.values())) > 1 for choice in case.reply.choices.values())
 
 
 def _unread(case: Case) -> bool:
-    return case.words.complete and case.words.unread > 0
+    return case.reply.complete and case.reply.unread > 0
 
 
-def _wordless(case: Case) -> bool:
-    return case.recording.server_form is Form.WHOLE and not case.words.choices
+def _without_content(case: Case) -> bool:
+    return case.recording.server_form is Form.WHOLE and not case.reply.choices
 
 
 def _unfinished(case: Case) -> bool:
-    said = case.words
-    return case.recording.server_form is Form.WHOLE and bool(said.choices) and not said.complete
+    reply = case.reply
+    return case.recording.server_form is Form.WHOLE and bool(reply.choices) and not reply.complete
 
 
 def _no_text(case: Case) -> bool:
@@ -123,8 +123,8 @@ _CALL_MARKS = [
 
 
 def _forbidden_call(case: Case) -> bool:
-    heard = case.words.choices.values()
-    text = "".join(each.joined("text", "raw", "thinking") for each in heard)
+    choices = case.reply.choices.values()
+    text = "".join(each.joined("text", "raw", "thinking") for each in choices)
     forbidden = case.recording.awaited().expected.calls.forbidden
     return forbidden and any(mark in text for mark in _CALL_MARKS)
 
@@ -134,12 +134,12 @@ def _repeated_call(case: Case) -> bool:
     return read is not None and bool(case.calls_read.repeated)
 
 
-_TOLD = (["budget"], ["unanswered"])
+_IN_BYTES = (["budget"], ["unanswered"])
 """Reasons for which a thought was ended, once, that the server's bytes and the options tell."""
 
 
 def _begun_out_of_order(case: Case) -> bool:
-    return [*case.words.choices] != sorted(case.words.choices)
+    return [*case.reply.choices] != sorted(case.reply.choices)
 
 
 def _leaves_out(recording: Recording) -> bool:
@@ -148,9 +148,11 @@ def _leaves_out(recording: Recording) -> bool:
 
 LIMITS = (
     Limit(
-        (2,), "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
+        (2,),
+        "a whole body that is no completion, empty or cut off, has no words to cut",
+        _without_content,
     ),
-    Limit((3,), "a reply that broke off has no whole form", lambda case: not case.words.complete),
+    Limit((3,), "a reply that broke off has no whole form", lambda case: not case.reply.complete),
     Limit(
         (4, 5),
         "a whole reply that has no finish, by its server's word, is an error for who waits for one",
@@ -166,7 +168,9 @@ LIMITS = (
         (2, 3, 4, 5),
         "where a loop was found, a second thought ended, or the reply of a server's own endpoint, "
         "only the addon knows",
-        lambda case: bool(case.ended) and (case.ended not in _TOLD or not joined(case.recording)),
+        lambda case: (
+            bool(case.ended) and (case.ended not in _IN_BYTES or not joined(case.recording))
+        ),
     ),
     Limit(
         (9,),
@@ -218,7 +222,7 @@ LIMITS = (
     Limit(
         (5,),
         "a call ends the block before it, wherever it stands; law 4 sees to the words",
-        _words_behind_a_call,
+        _content_behind_a_call,
     ),
     Limit(
         (3, 7),

@@ -66,20 +66,20 @@ class Explanation:
         self._calls = [*filter(None, map(without_blanks, calls))]
         names = [re.escape(row.open[:-1]) for row in families if row.body.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
-        self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}
+        self._first = {match.pattern.removeprefix("\\")[:1] for match in self._marks}
         self._first |= {call[0] for call in self._calls}
 
-    def missing(self, sent: str, told: str) -> tuple[int, int] | None:
+    def missing(self, sent: str, got: str) -> tuple[int, int] | None:
         """Return None when every word arrived, else how far both could be followed."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):
             for other in reached.pop(offset, ()):
                 furthest = max(furthest, (offset, other))
-                for end, words in self._steps(sent, offset):
-                    if told.startswith(words, other):
-                        reached.setdefault(end, set()).add(other + len(words))
-        return None if furthest == (len(sent), len(told)) else furthest
+                for end, kept in self._steps(sent, offset):
+                    if got.startswith(kept, other):
+                        reached.setdefault(end, set()).add(other + len(kept))
+        return None if furthest == (len(sent), len(got)) else furthest
 
     def _steps(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
         """Keep a character, drop a mark; of a form with attributes keep the thought."""
@@ -89,7 +89,7 @@ class Explanation:
         if sent[offset] not in self._first:
             return
         yield from (
-            (found.end(), "") for mark in self._marks if (found := mark.match(sent, offset))
+            (match.end(), "") for mark in self._marks if (match := mark.match(sent, offset))
         )
         yield from ((end, "") for call in self._calls for end in self._ends_of(call, sent, offset))
         if self._forms and (form := self._forms.match(sent, offset)):
@@ -103,11 +103,11 @@ class Explanation:
         begun = sent.startswith(call[0], offset)
         seen, ahead = set[tuple[int, int]](), [(offset, 0)] if begun else []
         while ahead:
-            at, said = step = ahead.pop()
-            if said == len(call):
+            at, matched = step = ahead.pop()
+            if matched == len(call):
                 yield at
             elif at < len(sent) and step not in seen:
                 seen.add(step)
-                ahead += [(at + 1, said + 1)] if sent[at] == call[said] else []
-                found = (mark.match(sent, at) for mark in self._marks if sent[at] in self._first)
-                ahead += [(mark.end(), said) for mark in found if mark and said]
+                ahead += [(at + 1, matched + 1)] if sent[at] == call[matched] else []
+                match = (mark.match(sent, at) for mark in self._marks if sent[at] in self._first)
+                ahead += [(mark.end(), matched) for mark in match if mark and matched]

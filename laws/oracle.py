@@ -106,71 +106,71 @@ class _Reader:
                 before = ""
                 yield from self._guessed(self._unopened(self.resumes))
                 continue
-            kind, found = self._next_mark()
-            if not found:
+            kind, match = self._next_mark()
+            if not match:
                 break
-            before += self.rest[: found.start()]
+            before += self.rest[: match.start()]
             if kind in ("thought", "bare"):
                 yield Block("text", before) if kind == "thought" else thought_block(before, None)
                 before = ""
             if kind == "thought":
-                yield self._thought_block(found)
+                yield self._thought_block(match)
                 continue
-            self._pass(kind, found)
+            self._pass(kind, match)
         yield Block("text", before + self._last_text())
 
-    def _pass(self, kind: str, found: re.Match[str]) -> None:
+    def _pass(self, kind: str, match: re.Match[str]) -> None:
         """Go on behind a mark that is no thought; a tool call begins with its mark."""
-        said, parts = self.rest[: found.start()], found.groupdict()
-        self.head = kind == "stray" or (kind == "silent" and self.head and not said.strip())
+        before, parts = self.rest[: match.start()], match.groupdict()
+        self.head = kind == "stray" or (kind == "silent" and self.head and not before.strip())
         self.called = self.called and self.head
         self.bare = self.bare and kind == "silent"
         if kind == "frame":
             self.frame_end = _answer_tags(self.families, self.closer)[1]
-        again = self.ended and kind in ("stray", "silent") and not said.strip()
+        again = self.ended and kind in ("stray", "silent") and not before.strip()
         self.ended = kind == "bare" or again
         self.closer = parts["stray"] or parts["bare"] or ""
-        self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
-        self.call = found[0] if kind == "tool" else ""
+        self.rest = self.rest[match.start() if kind == "tool" else match.end() :]
+        self.call = match[0] if kind == "tool" else ""
         self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
         """Return the mark that stands first in the rest, and its kind."""
         offset = 0
-        while found := self._pattern(offset).match(self.rest, offset):
-            kind = self._kind(found)
+        while match := self._pattern(offset).match(self.rest, offset):
+            kind = self._kind(match)
             if kind == "no call":
                 shown = shows_call(self.rest, offset)
-                offset += len(found[0]) if shown else 1
+                offset += len(match[0]) if shown else 1
                 offset = self._behind_value(offset) if shown else offset
             elif kind:
-                return kind, found
-            elif found[0] in "[{" and self._begins_value(offset):
+                return kind, match
+            elif match[0] in "[{" and self._begins_value(offset):
                 offset = self._behind_value(offset)
             else:
-                offset = offset + 1 if found["thought"] else found.end()
+                offset = offset + 1 if match["thought"] else match.end()
         return "", None
 
-    def _kind(self, found: re.Match[str]) -> str:
+    def _kind(self, match: re.Match[str]) -> str:
         kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
-        kind = next((name for name in kinds if found[name]), "")
-        before = self.rest[: found.start()][-64:]
-        addressed = re.search(r"\bto=[\w.-]+\s*\Z", before) and found[0].startswith("<|channel|>")
+        kind = next((name for name in kinds if match[name]), "")
+        before = self.rest[: match.start()][-64:]
+        addressed = re.search(r"\bto=[\w.-]+\s*\Z", before) and match[0].startswith("<|channel|>")
         if kind == "thought" and addressed:
             return ""
-        called = kind != "tool" or begins_call(self.rest, 0, found.start(), not self.resumes)
+        called = kind != "tool" or begins_call(self.rest, 0, match.start(), not self.resumes)
         return kind if called else "no call"
 
     def _goes_on(self) -> bool:
         """Tell whether words stand behind a call that ended its thought."""
         offset = len(self.rest) - len(self.rest.lstrip())
-        found = self._pattern(offset).match(self.rest, offset)
-        return found is not None and self._kind(found) in ("", "no call")
+        match = self._pattern(offset).match(self.rest, offset)
+        return match is not None and self._kind(match) in ("", "no call")
 
     def _blanks(self) -> str:
         """Take the blanks that the rest begins with."""
-        said, self.rest = self.rest, self.rest.lstrip()
-        return said.removesuffix(self.rest)
+        before, self.rest = self.rest, self.rest.lstrip()
+        return before.removesuffix(self.rest)
 
     def _begins_value(self, offset: int) -> bool:
         """Tell whether a bracket begins JSON that is a call, or the answer asked for."""
@@ -206,31 +206,31 @@ class _Reader:
         self.head, self.called, self.call = True, True, ""
         return call
 
-    def _thought_block(self, found: re.Match[str], before: str = "") -> Block:
+    def _thought_block(self, match: re.Match[str], before: str = "") -> Block:
         """Take a thought with its marks. `before`: blanks that are the thought's as well."""
-        parts = found.groupdict()
+        parts = match.groupdict()
         self.bare = self.head = self.called = False
-        name = next((name for name in parts if name[:4] in _SAID and parts[name] is not None), "")
+        name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
         self.ended = False
         if not name:
-            self.rest, self.closer = self.rest[found.end() :], ""
+            self.rest, self.closer = self.rest[match.end() :], ""
             return with_attributes(before, "", parts["whole"] or "")
         number = name[4:]
         family = self.families[int(number)]
         suffix = parts.get(f"suffix{number}") or ""
         closers = [mark.replace(SUFFIX, suffix) for mark in family.closes]
-        closer = parts[f"{_SAID[name[:4]]}{number}"] or ""
+        closer = parts[f"{_GROUPS[name[:4]]}{number}"] or ""
         first = [*family.opens, *family.body.labels]
         if name.startswith("said"):
             marks = [*first, *(label.rstrip() for label in family.body.labels)]
             before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
         self.again = family.body.again
-        said = self._said(found.span(name), found.end(), closer, closers, first)
+        text = self._take_thought(match.span(name), match.end(), closer, closers, first)
         if written := parts.get("attributes"):
-            return with_attributes(before, said, written)
-        return thought_block(before + said, None)
+            return with_attributes(before, text, written)
+        return thought_block(before + text, None)
 
-    def _said(
+    def _take_thought(
         self,
         span: tuple[int, int],
         behind: int,
@@ -247,38 +247,38 @@ class _Reader:
         gone = self._drop_again(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
         while (offset := self._called_at(start, end, tools)) is not None:
-            words = self._words_behind_draft(offset, closers, tools)
-            if words is None:
-                said, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
+            behind_draft = self._behind_draft(offset, closers, tools)
+            if behind_draft is None:
+                text, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
                 self.call, self.resumes = tool_mark(self.rest, 0), closers
-                return said
-            start, found = words, _first_of(closers, self.rest, words)
-            end, behind = found.span() if found else (len(self.rest), len(self.rest))
-            closer = found[0] if found else ""
-        said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
+                return text
+            start, match = behind_draft, _first_of(closers, self.rest, behind_draft)
+            end, behind = match.span() if match else (len(self.rest), len(self.rest))
+            closer = match[0] if match else ""
+        text, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
         self.ended, self.resumes = closer != "", ()
         if closer:
-            return said
-        whole = untorn(said, self.families, [*closers, *tools], first)
-        self.torn = whole != said
+            return text
+        whole = untorn(text, self.families, [*closers, *tools], first)
+        self.torn = whole != text
         return whole
 
     def _drop_again(self, begin: int, end: int) -> int:
         """Leave out the openers that say nothing within a thought; return their length."""
-        said = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
-        self.rest = self.rest[:begin] + said + self.rest[end:]
-        return end - begin - len(said)
+        kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
+        self.rest = self.rest[:begin] + kept + self.rest[end:]
+        return end - begin - len(kept)
 
     def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the place of the first call in what began at `start`."""
-        places = (
+        offsets = (
             offset
             for offset in range(start, end + 1)
             if (mark := tool_mark(self.rest, offset)) in tools and self._ends(start, offset, mark)
         )
-        return next(places, None)
+        return next(offsets, None)
 
-    def _words_behind_draft(
+    def _behind_draft(
         self, offset: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
         """Return the offset where the thought goes on behind the call at `offset`, and behind the
@@ -293,23 +293,23 @@ class _Reader:
             if not other.families:  # the call has no end
                 return None
             goes_on = other._goes_on()
-            words = called + len(other.rest) - len(other.rest.lstrip())
+            behind = called + len(other.rest) - len(other.rest.lstrip())
             if not goes_on:
                 silent = {mark for row in self.families for mark in row.ignored}
-                closer = _first_of([it for it in closers if it not in silent], self.rest, words)
-                if closer and closer.start() == words:
-                    return words  # a call of no tool: who reads calls takes them out before
-                if words == len(self.rest) or not tool_mark(self.rest, words):
+                closer = _first_of([it for it in closers if it not in silent], self.rest, behind)
+                if closer and closer.start() == behind:
+                    return behind  # a call of no tool: who reads calls takes them out before
+                if behind == len(self.rest) or not tool_mark(self.rest, behind):
                     return None
-                offset = words
+                offset = behind
                 continue
-            closer = _first_of(closers, self.rest, words)
+            closer = _first_of(closers, self.rest, behind)
             end = closer.start() if closer else len(self.rest)
-            again = self._called_at(words, end, tools)
-            if (end if again is None else again) - words > GUESS_LIMIT or (
+            again = self._called_at(behind, end, tools)
+            if (end if again is None else again) - behind > GUESS_LIMIT or (
                 closer and again is None
             ):
-                return words
+                return behind
             if again is None:
                 return None
             offset = again
@@ -343,11 +343,11 @@ class _Reader:
         silent = {mark for row in self.families for mark in row.ignored} - set(closers)
         marks = "|".join(any_of([*silent, *closers, *openers, *tools])) or "(?!)"
         first = [*openers, *silent]
-        while (found := re.match(rf"(\s*?)({marks})", self.rest)) and found[2] in silent:
-            rest = self.rest[found.start(2) :][:_LONGEST]
+        while (match := re.match(rf"(\s*?)({marks})", self.rest)) and match[2] in silent:
+            rest = self.rest[match.start(2) :][:_LONGEST]
             if untorn(rest, self.families, [*closers, *tools], first) == "":
                 break
-            self.rest = found[1] + self.rest[found.end() :]
+            self.rest = match[1] + self.rest[match.end() :]
         blanks = len(self.rest) - len(self.rest.lstrip())
         pattern = pattern_of(self.families, self.attributes, Here(True, ""))
         for offset in range(blanks + 1):
@@ -363,9 +363,9 @@ class _Reader:
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = self.called = False
         self.again = [mark for row in self.families for mark in row.body.again] if first else []
-        said = self._said(span, behind, closer, closers, first)
-        self.unmarked = "" if closer or self.call or self.torn else said
-        return thought_block(said, None)
+        text = self._take_thought(span, behind, closer, closers, first)
+        self.unmarked = "" if closer or self.call or self.torn else text
+        return thought_block(text, None)
 
     def _last_text(self) -> str:
         """Return what is left, without the answer's closer."""
@@ -384,7 +384,7 @@ def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | N
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _LONGEST = 200
 """Characters that half a mark has at most."""
-_SAID = {"said": "closer", "word": "tail"}
+_GROUPS = {"said": "closer", "word": "tail"}
 
 
 def _answer_tags(families: Sequence[ThoughtRow], closer: str) -> tuple[str, str]:
@@ -396,14 +396,14 @@ def _last_paragraph(text: str) -> str:
     least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text
-    begun = [found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]
-    words = [found.end() for found in re.finditer(r"\s+(?=\S)", text) if found.end() >= least]
+    begun = [match.end() for match in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]
+    blanks = [match.end() for match in re.finditer(r"\s+(?=\S)", text) if match.end() >= least]
     return text[
-        next((offset for offset in reversed(begun) if offset >= least), (words or [least])[0]) :
+        next((offset for offset in reversed(begun) if offset >= least), (blanks or [least])[0]) :
     ]
 
 
 def _is_fenced(text: str) -> bool:
     """Tell whether what follows the text stands in a fenced block."""
-    found = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
-    return found[-1]["fence"] is not None
+    matches = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
+    return matches[-1]["fence"] is not None

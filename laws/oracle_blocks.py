@@ -20,10 +20,10 @@ class Block:
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
-def with_attributes(before: str, said: str, written: str) -> Block:
+def with_attributes(before: str, text: str, written: str) -> Block:
     """Return the thought that an attribute form makes, with the words around it."""
     values = {name: double or single for name, double, single in _PAIR.findall(written)}
-    return thought_block(before + values.get("thought", "") + "\n\n" + said, values)
+    return thought_block(before + values.get("thought", "") + "\n\n" + text, values)
 
 
 def thought_block(thought: str, values: dict[str, str] | None) -> Block:

@@ -19,8 +19,8 @@ NAME = r"[A-Za-z_][\w.:-]*"
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 _ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
-_WORDS = r"(?:(?!to=)[^<]){0,48}+"
-_GAP = rf"(?=\W)(?!<\|message){_WORDS}(?:<\|constrain\|>{_WORDS})?"
+_HEADER = r"(?:(?!to=)[^<]){0,48}+"
+_GAP = rf"(?=\W)(?!<\|message){_HEADER}(?:<\|constrain\|>{_HEADER})?"
 _QUOTES = "\"'`“‘«‹„「『(["
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)
 _CALL = re.compile(
@@ -135,7 +135,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
             [*(mark for row in families for mark in row.ignored), *_dropped(families, here)]
         ),
     }
-    source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
+    source = "|".join(f"(?P<{name}>{'|'.join(match) or '(?!)'})" for name, match in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
@@ -177,7 +177,7 @@ def _gap_begun(mark: str, condition: str = "") -> str:
     head, _, tail = mark.partition(GAP)
     ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
     some = "|".join(any_of(ends))
-    return rf"{re.escape(head)}{condition}(?!\w){_WORDS}(?:<\|constrain\|>{_WORDS})?(?:{some})?"
+    return rf"{re.escape(head)}{condition}(?!\w){_HEADER}(?:<\|constrain\|>{_HEADER})?(?:{some})?"
 
 
 def _lone_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
@@ -187,8 +187,8 @@ def _lone_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
 
 def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     """Return the openers of tool calls that count in a thought."""
-    places = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
-    marks = [mark for mark, tool in TOOLS.items() if not tool.alone and tool.counts in places]
+    counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
+    marks = [mark for mark, tool in TOOLS.items() if not tool.alone and tool.counts in counts]
     return marks if families else []
 
 
@@ -221,8 +221,8 @@ def in_string(text: str) -> bool:
 def _steps(text: str) -> Iterator[tuple[int, int, str]]:
     """Tell behind each character of a value how deep it is, and the quote of its string."""
     depth, quote, last = 0, "", ""
-    for found in re.finditer(r"\\.|.", text, re.DOTALL):
-        here = found[0][:1] if quote else found[0][-1:]
+    for match in re.finditer(r"\\.|.", text, re.DOTALL):
+        here = match[0][:1] if quote else match[0][-1:]
         if quote:
             quote, last = ("", here) if here == quote else (quote, last)
         elif here == '"' or (here == "'" and last in tuple("[{(,:=")):
@@ -230,7 +230,7 @@ def _steps(text: str) -> Iterator[tuple[int, int, str]]:
         else:
             depth += (here in "[{(") - (here in "]})")
             last = last if here.isspace() else here
-        yield found.end(), depth, quote
+        yield match.end(), depth, quote
 
 
 def _opens(text: str, offset: int, at: int) -> bool:
@@ -243,13 +243,13 @@ def call_end(text: str, opener: str) -> int | None:
     strings, before the mark of what comes next. None: nowhere.
     """
     tool, begin = TOOLS[opener], text.find("{", len(opener))
-    found = [
+    ends = [
         offset + len(tool.close) for offset in [text.find(tool.close, len(opener))] if offset >= 0
     ]
     for mark in tool.before if begin >= 0 else ():
-        places = [each.start() for each in re.finditer(re.escape(mark), text)]
-        found += [each for each in places if each > begin and not in_string(text[begin:each])]
-    return min(found, default=None)
+        offsets = [each.start() for each in re.finditer(re.escape(mark), text)]
+        ends += [each for each in offsets if each > begin and not in_string(text[begin:each])]
+    return min(ends, default=None)
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
@@ -257,18 +257,18 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
     for at in range(offset, len(text)):
         if _opens(text, offset, at):
             return at
-        words = text[offset : at + 1].strip()
+        written = text[offset : at + 1].strip()
         no_header = at - offset >= 383 or not re.match(r"[\w\s.\-:\[\]]", text[at])
-        if words and (not header or no_header):
+        if written and (not header or no_header):
             return at
     return None
 
 
 def shows_call(text: str, offset: int) -> bool:
     """Tell whether a call's JSON stands behind a tool mark in the middle of a sentence."""
-    words = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
+    line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
-    return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words) and re.match(r"\s*[\[{]", behind))
+    return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
 
 
 def any_of(marks: Iterable[str]) -> list[str]:
@@ -317,13 +317,13 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     mark = tool_mark(text, offset)
     if TOOLS[mark].special:
         return True
-    said, behind = text[begin:offset][-64:], text[offset + len(mark) :]
-    words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
-    if words.strip() and words[-1] in _QUOTES:
+    before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
+    line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
+    if line.strip() and line[-1] in _QUOTES:
         return False
-    if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words):
+    if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line):
         return False
-    parted = words.strip() != "" and words[-1].isspace()
+    parted = line.strip() != "" and line[-1].isspace()
     if answer and not parted:
         return True
     if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
@@ -345,7 +345,7 @@ def untorn(
         if len(text) - offset > longest:  # only blanks within a mark make its beginning longer
             count = [mark for mark in count if GAP in mark]
         if any(_begins(mark, text[offset:]) for mark in count):
-            worded = any(re.match(found, text[offset:]) for found in _worded(count, torn))
+            worded = any(re.match(match, text[offset:]) for match in _worded(count, torn))
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 

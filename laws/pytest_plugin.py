@@ -112,7 +112,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     it stays: modules that were loaded twice would not know each other's values.
     """
     ours = isinstance(node, RecordingFile | _RecordingItem)
-    if not ours or _is_ours(sys.modules.get("converter")) or _is_ours(_found(node.config)):
+    if not ours or _is_ours(sys.modules.get("converter")) or _is_ours(_theirs(node.config)):
         yield
         return
     theirs = _taken_out()
@@ -126,10 +126,10 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
         sys.modules.update(theirs)
 
 
-def _found(config: pytest.Config) -> ModuleType | None:
+def _theirs(config: pytest.Config) -> ModuleType | None:
     """Return `converter`, not loaded, as the project's tests find it."""
-    places = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
-    spec = PathFinder.find_spec("converter", places)
+    folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
+    spec = PathFinder.find_spec("converter", folders)
     return module_from_spec(spec) if spec else None
 
 
@@ -165,11 +165,11 @@ class RecordingFile(pytest.File):
         library = Library(_short(self._library_folder))
         try:
             recording = library.load(self.path.stem)
-            asked, dialects = list(laws.laws_of(recording)), list(recording.dialects)
+            applying, dialects = list(laws.laws_of(recording)), list(recording.dialects)
         except Exception as error:  # whatever is wrong with one file harms no other
             yield DamagedItem.from_parent(self, name="can be read", error=error)
             return
-        for law in asked:
+        for law in applying:
             yield LawItem.from_parent(
                 self, name=str(law), law=law, recording=recording, library=library
             )
@@ -213,9 +213,9 @@ class DamagedItem(_RecordingItem):
 
     def runtest(self) -> None:
         """Fail, in one line."""
-        words = " ".join(str(self._error).split()) or type(self._error).__name__
+        message = " ".join(str(self._error).split()) or type(self._error).__name__
         raise RecordingFailureError(
-            words if self.path.stem in words else f"{self.path.name}: {words}"
+            message if self.path.stem in message else f"{self.path.name}: {message}"
         )
 
 
@@ -241,7 +241,7 @@ class LawItem(_RecordingItem):
             pytest.skip(str(missing))
         if broken:
             raise RecordingFailureError(
-                broken[0].told(self._library.command("check", self._recording.name))
+                broken[0].message(self._library.command("check", self._recording.name))
             )
 
 
@@ -262,9 +262,11 @@ class GoldenItem(_RecordingItem):
         new = golden(self._recording, self._dialect)
         old = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         if old != new:
-            told = _difference(path.name, old, new) if old is not None else [f"{path} is not there"]
+            difference = (
+                _difference(path.name, old, new) if old is not None else [f"{path} is not there"]
+            )
             raise RecordingFailureError(
-                "\n".join([*told, self._library.command("bless", self._recording.name)])
+                "\n".join([*difference, self._library.command("bless", self._recording.name)])
             )
 
 

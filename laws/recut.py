@@ -7,89 +7,92 @@ from dataclasses import dataclass
 from typing import Any
 
 from laws import response_pieces
-from laws.server_words import frames, value_of
-from laws.text_words import is_text
+from laws.reply_parser import frames, value_of
+from laws.text_completions import is_text
 
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
-_WORDS = ("content", "reasoning_content", "reasoning")
-NATIVE_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
+_FIELDS = ("content", "reasoning_content", "reasoning")
+NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
 @dataclass(frozen=True)
-class Spoken:
+class TextFrame:
     """A frame that says some words and nothing else. `template`: the frame without them, `path`:
     where they belong.
     """
 
     template: Json
     path: tuple[str | int, ...]
-    words: str
+    text: str
 
-    def frame(self, words: str) -> bytes:
+    def frame(self, text: str) -> bytes:
         """Return the frame with other words."""
         value = copy.deepcopy(self.template)
-        place: Any = value
+        container: Any = value
         for step in self.path[:-1]:
-            place = place[step]
-        place[self.path[-1]] = words
+            container = container[step]
+        container[self.path[-1]] = text
         return frame_of(value)
 
 
-def recut_words(body: bytes, cut: Cut) -> bytes:
+def recut_text(body: bytes, cut: Cut) -> bytes:
     """Return the stream with each run of words that belong together cut anew; all other frames are
     as they were.
     """
     out: list[bytes] = []
-    run: list[Spoken] = []
+    run: list[TextFrame] = []
     for frame in frames(body):
-        said = spoken(value_of(frame) or {})
-        if run and (said is None or (said.template, said.path) != (run[0].template, run[0].path)):
+        text_frame = text_frame_of(value_of(frame) or {})
+        if run and (
+            text_frame is None
+            or (text_frame.template, text_frame.path) != (run[0].template, run[0].path)
+        ):
             out += _cut_run(run, cut)
             run = []
-        if said:
-            run.append(said)
+        if text_frame:
+            run.append(text_frame)
         else:
             out.append(frame)
     return b"".join([*out, *_cut_run(run, cut)])
 
 
-def _cut_run(run: list[Spoken], cut: Cut) -> list[bytes]:
+def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
     if not run:
         return []
-    return [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
+    return [run[0].frame(piece) for piece in cut("".join(each.text for each in run))]
 
 
-def spoken(value: Json) -> Spoken | None:
+def text_frame_of(value: Json) -> TextFrame | None:
     """Return what a frame says, if it says some words and nothing else."""
-    if value.get("type") in response_pieces.WORDS and value.get("delta"):
+    if value.get("type") in response_pieces.TEXT_DELTAS and value.get("delta"):
         template = {**value, "delta": "", "sequence_number": 0}
-        return Spoken(template, ("delta",), value["delta"])
-    delta, path = _place(value)
+        return TextFrame(template, ("delta",), value["delta"])
+    delta, path = _delta_of(value)
     name = next(
         (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""
     )
     others = {
-        key: said
-        for key, said in delta.items()
-        if key not in (name, "type", "index") and said not in (None, "")
+        key: field
+        for key, field in delta.items()
+        if key not in (name, "type", "index") and field not in (None, "")
     }
     if not name or others:
         return None
-    said_all = Spoken(copy.deepcopy(value), (*path, name), delta[name])
-    _place(said_all.template)[0][name] = ""
-    return said_all
+    text_frame = TextFrame(copy.deepcopy(value), (*path, name), delta[name])
+    _delta_of(text_frame.template)[0][name] = ""
+    return text_frame
 
 
 def _names(delta: Json) -> tuple[str, ...]:
     if "index" in delta:  # a choice of a text completion
         return ("text",)
     if "type" not in delta:
-        return _WORDS
-    return (NATIVE_WORDS[delta["type"]],) if delta["type"] in NATIVE_WORDS else ()
+        return _FIELDS
+    return (NATIVE_TEXT[delta["type"]],) if delta["type"] in NATIVE_TEXT else ()
 
 
-def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
+def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
     """Return the delta of a frame that has one and no end, and the way to it."""
     choices = value.get("choices")
     if (

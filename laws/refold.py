@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
-from laws import ollama_words, response_pieces, text_words
-from laws.recut import NATIVE_WORDS, Cut, Json, frame_of
-from laws.server_words import frames, value_of
+from laws import ollama_replies, response_pieces, text_completions
+from laws.recut import NATIVE_TEXT, Cut, Json, frame_of
+from laws.reply_parser import frames, value_of
 
 _NATIVE_PIECES = {
-    **NATIVE_WORDS,
+    **NATIVE_TEXT,
     "input_json_delta": "partial_json",
     "signature_delta": "signature",
 }
@@ -19,9 +19,9 @@ _DONE = b"data: [DONE]\n\n"
 
 def fold(body: bytes, dialect: Dialect) -> bytes:
     """Return the stream as the one body that its server would have sent."""
-    body = ollama_words.as_events(body) if dialect is OLLAMA else body
+    body = ollama_replies.as_events(body) if dialect is OLLAMA else body
     values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
-    kind = text_words.fold if any(map(text_words.is_text, values)) else _FOLDS[dialect]
+    kind = text_completions.fold if any(map(text_completions.is_text, values)) else _FOLDS[dialect]
     return json.dumps(kind(values)).encode()
 
 
@@ -30,7 +30,7 @@ def _fold_openai(values: list[Json]) -> Json:
     choices: dict[int, Json] = {}
     for value in values:
         whole |= {
-            name: said for name, said in value.items() if name != "choices" and said is not None
+            name: field for name, field in value.items() if name != "choices" and field is not None
         }
         for position, choice in enumerate(value.get("choices") or []):
             index = position if choice.get("index") is None else choice["index"]
@@ -42,7 +42,9 @@ def _fold_openai(values: list[Json]) -> Json:
             kept = choices.setdefault(index, begun)
             _add_fields(kept["message"], choice.get("delta") or {})
             kept |= {
-                name: said for name, said in choice.items() if name != "delta" and said is not None
+                name: field
+                for name, field in choice.items()
+                if name != "delta" and field is not None
             }
     return whole | {
         "object": "chat.completion",
@@ -51,17 +53,17 @@ def _fold_openai(values: list[Json]) -> Json:
 
 
 def _add_fields(message: Json, delta: Json) -> None:
-    for name, said in delta.items():
+    for name, value in delta.items():
         if name == "tool_calls":
-            _add_calls(message.setdefault(name, []), said or [])
+            _add_calls(message.setdefault(name, []), value or [])
         elif (
-            isinstance(said, str | list)
+            isinstance(value, str | list)
             and name != "role"
-            and type(message.get(name)) is type(said)
+            and type(message.get(name)) is type(value)
         ):
-            message[name] += said
-        elif said is not None:
-            message[name] = copy.deepcopy(said)
+            message[name] += value
+        elif value is not None:
+            message[name] = copy.deepcopy(value)
 
 
 def _add_calls(calls: list[Json], entries: list[Json]) -> None:
@@ -108,7 +110,7 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
     OPENAI_CHAT: _fold_openai,
     ANTHROPIC: _fold_anthropic,
     RESPONSES: response_pieces.fold,
-    OLLAMA: ollama_words.fold,
+    OLLAMA: ollama_replies.fold,
 }
 
 
@@ -120,21 +122,21 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     if dialect is ANTHROPIC:
         return b"".join(map(frame_of, _native_events(value, cut)))
     if dialect is OLLAMA:
-        return ollama_words.as_lines(b"".join(map(frame_of, ollama_words.unfold(value, cut))))
+        return ollama_replies.as_lines(b"".join(map(frame_of, ollama_replies.unfold(value, cut))))
     if dialect is RESPONSES:
         return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
-    chunks = text_words.unfold if text_words.is_text(value) else _chunks
+    chunks = text_completions.unfold if text_completions.is_text(value) else _chunks
     return b"".join([*map(frame_of, chunks(value, cut)), _DONE])
 
 
 def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
-    head = {name: said for name, said in value.items() if name not in ("choices", "usage")} | {
+    head = {name: field for name, field in value.items() if name not in ("choices", "usage")} | {
         "object": "chat.completion.chunk"
     }
     for choice in value["choices"]:
         index, outer = (
             choice["index"],
-            {name: said for name, said in choice.items() if name != "message"},
+            {name: field for name, field in choice.items() if name != "message"},
         )
         deltas = [{"role": "assistant", "content": None}, *_deltas(choice["message"], cut)]
         for delta in deltas:
@@ -146,11 +148,11 @@ def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
 
 def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
     """Thoughts first, then the answer, then calls, as servers send them."""
-    said = sorted(
+    fields = sorted(
         message.items(),
         key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),
     )
-    for name, value in said:
+    for name, value in fields:
         if name == "tool_calls":
             yield from (
                 {"tool_calls": [{**entry, "index": number}]}
@@ -179,7 +181,7 @@ def _emptied(block: Json) -> Json:
     if block["type"] not in ("text", "thinking", "tool_use"):
         return block
     empty: Json = {"text": "", "thinking": "", "signature": "", "input": {}}
-    return {name: empty.get(name, said) for name, said in block.items()}
+    return {name: empty.get(name, value) for name, value in block.items()}
 
 
 def _native_deltas(block: Json, cut: Cut) -> Iterator[Json]:

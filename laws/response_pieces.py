@@ -8,7 +8,7 @@ from typing import Any
 
 type Json = dict[str, Any]
 
-WORDS = (
+TEXT_DELTAS = (
     "response.output_text.delta",
     "response.reasoning_text.delta",
     "response.reasoning_summary_text.delta",
@@ -41,7 +41,7 @@ def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
 
 def _emptied(item: Json) -> Json:
     empty: Json = {"content": [], "summary": [], "arguments": ""}
-    return {name: copy.copy(empty.get(name, said)) for name, said in item.items()}
+    return {name: copy.copy(empty.get(name, value)) for name, value in item.items()}
 
 
 def _deltas(item: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
@@ -50,6 +50,6 @@ def _deltas(item: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
         yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
     for key in ("summary", "content"):
         event, number = _PARTS.get((str(kind), key), ("", ""))
-        for place, part in enumerate(item.get(key) or []) if event else ():
+        for index, part in enumerate(item.get(key) or []) if event else ():
             for piece in cut(part["text"]):
-                yield {"type": f"response.{event}.delta", number: place, "delta": piece}
+                yield {"type": f"response.{event}.delta", number: index, "delta": piece}

@@ -19,7 +19,7 @@ _IN_PIECES = (*_EMPTY, "custom_tool_call")
 _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 
 
-class ResponseReader:
+class StrictResponseReader:
     """Feed the stream's events; `response` is that of the last one. Raises AssertionError, saying
     why, for what no client should have to read.
     """
@@ -74,9 +74,11 @@ class ResponseReader:
 
     def _finish(self, item: Json) -> None:
         must(self._open is not None and self._open["id"] == item["id"], "another item is done")
-        said = "".join(self._pieces)
-        words = words_of(item) if item["type"] in _IN_PIECES else ""  # a server's own comes whole
-        must(said == words, f"the pieces say {said!r}, the item {words!r}")
+        pieces = "".join(self._pieces)
+        text = (
+            text_of_item(item) if item["type"] in _IN_PIECES else ""
+        )  # a server's own comes whole
+        must(pieces == text, f"the pieces say {pieces!r}, the item {text!r}")
         if item["type"] == "function_call":
             json.loads(item["arguments"])
         self._done.append(item)
@@ -85,7 +87,7 @@ class ResponseReader:
 
 def read_response(body: bytes) -> Json:
     """Return the response that a stream tells, read strictly."""
-    reader = ResponseReader()
+    reader = StrictResponseReader()
     for frame in frames_of(body):
         name, _, data = frame.partition(b"\n")
         event = json.loads(data.removeprefix(b"data: "))
@@ -94,7 +96,7 @@ def read_response(body: bytes) -> Json:
     return reader.close()
 
 
-def words_of(item: Json) -> str:
+def text_of_item(item: Json) -> str:
     """Return what the pieces of an item say."""
     parts = item.get("content") or item.get("summary") or ()
     return "".join(part["text"] for part in parts) or item.get("arguments") or item.get("input", "")
@@ -119,10 +121,10 @@ def as_message(response: Json) -> Json:
 
 def _block(item: Json) -> Json:
     if item["type"] == "function_call":
-        name, given = item["name"], json.loads(item["arguments"])
-        return {"type": "tool_use", "id": item["call_id"], "name": name, "input": given}
+        name, arguments = item["name"], json.loads(item["arguments"])
+        return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
     kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
-    return {"type": kind, kind: words_of(item)} if kind else dict(item)  # a server's own passes
+    return {"type": kind, kind: text_of_item(item)} if kind else dict(item)  # a server's own passes
 
 
 def _stop(response: Json) -> str:

@@ -48,7 +48,7 @@ class Wire:
 
     def _pieces(self) -> Iterator[bytes]:
         """Yield short pieces, as a network might deliver them."""
-        yield from (self._body[place : place + 100] for place in range(0, len(self._body), 100))
+        yield from (self._body[key : key + 100] for key in range(0, len(self._body), 100))
 
     def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
         """Answer with this from now on."""
@@ -61,10 +61,10 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
-    said = message.to_dict()
-    known = [block for block in said["content"] if _of_the_api(block)]  # type: ignore[attr-defined]
-    MESSAGE.validate_python(said | {"content": known}, strict=True)
-    return said
+    fields = message.to_dict()
+    of_the_api = [block for block in fields["content"] if _of_the_api(block)]  # type: ignore[attr-defined]
+    MESSAGE.validate_python(fields | {"content": of_the_api}, strict=True)
+    return fields
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 
 def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
     """A Messages reply's blocks: what each is, and what it says."""
-    said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
+    content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
-        (block["type"], json.dumps(block[said[block["type"]]], sort_keys=True))
+        (block["type"], json.dumps(block[content_keys[block["type"]]], sort_keys=True))
         for block in message["content"]
     ]
 
@@ -141,8 +141,8 @@ def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
         )
         list(answer if form is Form.STREAM else ())
     except anthropic.APIError as error:
-        told = error.body if isinstance(error.body, dict) else {}
-        return str(told.get("error", {}).get("message", error.body))
+        fields = error.body if isinstance(error.body, dict) else {}
+        return str(fields.get("error", {}).get("message", error.body))
     return ""
 
 
@@ -155,8 +155,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
         )
         list(answer if form is Form.STREAM else ())
     except openai.APIError as error:
-        told = error.body if isinstance(error.body, dict) else {}
-        return str(told.get("message", error.body))
+        fields = error.body if isinstance(error.body, dict) else {}
+        return str(fields.get("message", error.body))
     return ""
 
 

@@ -121,8 +121,8 @@ class StrictReader:
         block, delta = self._blocks[-1], event["delta"]
         if block["type"] not in EMPTY:
             block |= {
-                name: block[name] + said
-                for name, said in delta.items()
+                name: block[name] + value
+                for name, value in delta.items()
                 if name != "type" and isinstance(block.get(name), str)
             }
             return
@@ -220,9 +220,9 @@ def _read(written: str) -> dict[str, Any]:
     return dict(value)
 
 
-def must(holds: bool, words: str) -> None:
+def must(holds: bool, message: str) -> None:
     """Raise AssertionError with the words, unless it holds. A law's message is read by people who
     do not know this file, so it says why wherever it runs, unlike `assert`.
     """
     if not holds:
-        raise AssertionError(words)
+        raise AssertionError(message)

@@ -136,9 +136,9 @@ def seeded_random(recording: Recording, law: int) -> random.Random:
 
 def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
     """Return it in up to so many pieces, none of them empty."""
-    places: list[int] = (
+    offsets: list[int] = (
         sorted(drawing.sample(range(1, len(whole)), min(most - 1, len(whole) - 1))) if whole else []
     )
     return [
-        whole[begin:end] for begin, end in zip([0, *places], [*places, len(whole)], strict=True)
+        whole[begin:end] for begin, end in zip([0, *offsets], [*offsets, len(whole)], strict=True)
     ]

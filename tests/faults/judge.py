@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from laws.response_view import ResponseReader, words_of
+from laws.response_view import StrictResponseReader, text_of_item
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
 
 SECONDS = 9  # less than a server hangs
@@ -247,7 +247,7 @@ def _words_of(error: Any) -> str:
 
 def responses_stream(heard: Heard) -> Verdict:
     """Read a response to its last event, which says whether it failed."""
-    reader = ResponseReader()
+    reader = StrictResponseReader()
     for name, data in frames_of(heard.body):
         event = _object(data)
         if name != event.get("type"):
@@ -268,7 +268,7 @@ def responses_stream(heard: Heard) -> Verdict:
 def _items_of(response: dict[str, Any]) -> tuple[str, str]:
     said = {"reasoning": "", "message": ""}
     for item in response["output"]:
-        said[item["type"]] += words_of(item)
+        said[item["type"]] += text_of_item(item)
     return said["reasoning"], said["message"]
 
 

@@ -14,7 +14,7 @@ from converter.core.dialects.table import (
 )
 from converter.core.reply.rewriter import Rewriter
 from converter.extras.recordings.recording import Recording
-from laws.ollama_words import as_message
+from laws.ollama_replies import as_message
 from laws.response_view import read_response
 from laws.strict_reader import read_strictly
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import DONE, delta, finish
 from tests.support.recordings_of import recording
 from tests.support.strategies import cut, law
@@ -57,7 +57,7 @@ def _view(choices: Sequence[Sequence[str]], form: Form) -> object:
     given = recording(b"".join([*frames, DONE]), tools=OFFERED)
     rewriter = given.rewriter(OPENAI_CHAT, form)
     out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
-    heard = listen(out, form, OPENAI_CHAT)
+    heard = parse_reply(out, form, OPENAI_CHAT)
     if heard.error:
         return "an error"
     found = [heard.choices[index] for index in sorted(heard.choices)]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import DONE, chat_whole, delta, finish
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
@@ -211,7 +211,7 @@ def _run(body: bytes, client: Dialect, form: Form, count: int = 1) -> Ran | None
     given_reply = recording(body, label, tools=OFFERED, n=count)
     rewriter = given_reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
-    heard = listen(out, form, client)
+    heard = parse_reply(out, form, client)
     if heard.error or rewriter.failure:
         return None
     runs: Ran = {}
@@ -289,7 +289,7 @@ def test_a_call_that_a_limit_cuts_is_none(data: st.DataObject, choice: Choice, n
     body = _stream([cut_off], [0] * most, "length")
     given_reply = recording(body, tools=OFFERED)
     rewriter = given_reply.rewriter(client, Form.STREAM)
-    heard = listen(b"".join([*rewriter.feed(body), *rewriter.close()]), Form.STREAM, client)
+    heard = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), Form.STREAM, client)
     words = heard.choice()
     assert heard.error or words.finish not in ("tool_calls", "tool_use", "completed")
     for call in words.calls.values():

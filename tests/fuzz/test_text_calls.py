@@ -14,7 +14,7 @@ from converter.core.model.events import ToolCall, joined
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS as FORM_ROWS
 from converter.core.reading.tool_calls.head import Expectations
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.call_engine import call_engine
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
@@ -108,7 +108,7 @@ def _told(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, st
     given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
     rewriter = given_reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
-    heard = listen(out, form, client)
+    heard = parse_reply(out, form, client)
     words = heard.choice()
     thought, text = ("".join(words.joined(kind).split()) for kind in ("thinking", "text"))
     if heard.error or rewriter.failure:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
-from laws.heard import CALLED, WHOLE, Heard, ServerWords
-from laws.server_words import listen
+from laws.parsed_reply import CALLED, WHOLE, ParsedChoice, ParsedReply
+from laws.reply_parser import parse_reply
 from tests.support.read_back import AS_TEXT, rewrite
 from tests.support.rows import rows_of
 from tests.support.strategies import Choice, Reply, law, replies
@@ -40,25 +40,25 @@ def test_a_client_runs_what_the_model_said_or_nothing(
     body = reply.stream() if sent is Form.STREAM else reply.whole()
     for form in Form:
         out = b"".join(rewrite([body], client, sent, form, AS_TEXT))
-        heard = listen(out, form, client)
+        heard = parse_reply(out, form, client)
         for index, choice in enumerate(reply.choices[: len(heard.choices) or 1]):
             assert _ran(heard, index) in _may_run(choice, heard)
 
 
-def _ran(heard: ServerWords, index: int) -> list[tuple[str, object]]:
+def _ran(heard: ParsedReply, index: int) -> list[tuple[str, object]]:
     """What a client would run: nothing of an error, nor of a reply that a limit cut off."""
-    words = heard.choices.get(index, Heard())
+    words = heard.choices.get(index, ParsedChoice())
     if heard.error or words.finish not in WHOLE:
         return []
     return list(_objects(words))
 
 
-def _objects(words: Heard) -> Iterator[tuple[str, object]]:
+def _objects(words: ParsedChoice) -> Iterator[tuple[str, object]]:
     for call in words.calls.values():
         yield call["name"], json.loads(call["arguments"] or "{}")
 
 
-def _may_run(choice: Choice, heard: ServerWords) -> list[list[tuple[str, object]]]:
+def _may_run(choice: Choice, heard: ParsedReply) -> list[list[tuple[str, object]]]:
     """All calls as they were meant, where each has a meaning; else nothing, and an error."""
     written = [(call.name, "".join(call.arguments)) for call in choice.calls]
     over = choice.finish in CALLED
@@ -82,7 +82,7 @@ def test_calls_are_counted_from_0_and_no_id_comes_twice(
     reply = replace(reply, choices=choices)
     body = reply.stream() if form is Form.STREAM else reply.whole()
     out = b"".join(rewrite([body], client, form, None, AS_TEXT))
-    heard = listen(out, form, client).choices
+    heard = parse_reply(out, form, client).choices
     ids = [call["id"] for choice in heard.values() for call in choice.calls.values()]
     assert len(ids) == len(set(ids))
     if client is OPENAI_CHAT:

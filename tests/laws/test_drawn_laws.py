@@ -18,8 +18,8 @@ from converter.core.reading.families import FAMILIES
 from converter.core.reading.thought_row import ThoughtRow
 from laws import oracle
 from laws.expected import repeated, unmarked
-from laws.heard import Piece
 from laws.oracle_blocks import Block
+from laws.parsed_reply import Piece
 from laws.strict_reader import frames_of
 from tests.support import read_back
 from tests.support.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite

@@ -70,7 +70,7 @@ def test_so_do_drawn_ones(thought: list[str], answer: list[str], native: bool) -
     field = "reasoning_content" if native else ""
     both = ended([*thought, "and so on"], answer, budget=budget, field=field)
     assert joined(both)
-    for each in laws.OF_WORDS:
+    for each in laws.OF_CONTENT:
         assert laws.check_one(each, both, 1) == []
 
 
@@ -95,7 +95,7 @@ def test_a_reply_behind_a_thought_alone_keeps_all_laws(name: str) -> None:
     given = alone(*ALONE[name])
     both = joined(given)
     assert both
-    assert (both.made, both.added) == MADE[name]
+    assert (both.written, both.added) == MADE[name]
     assert [law.number for law in laws.laws_of(given)] == [*range(1, 10)]
     assert broken(given) == []
 

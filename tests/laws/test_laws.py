@@ -89,7 +89,7 @@ GOOD: dict[str, Callable[[], Recording]] = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_recording_breaks_no_law(name: str) -> None:
-    assert [broken.told("") for broken in check(GOOD[name](), share_of(DRAWN))] == []
+    assert [broken.message("") for broken in check(GOOD[name](), share_of(DRAWN))] == []
 
 
 def test_a_recording_of_no_reply_has_no_laws_and_one_of_no_endpoint_is_an_error() -> None:

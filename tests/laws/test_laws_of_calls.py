@@ -35,14 +35,14 @@ def reply(*frames: bytes) -> Recording:
 def test_calls_of_any_form_break_no_law(name: str) -> None:
     words = f"<think>Hm.</think>\n\n{WRITTEN[name].write(TWO)}\n"
     given = streamed(*in_pieces(words), tools=OFFERED)
-    assert [broken.told("") for broken in check(given, share_of(2))] == []
+    assert [broken.message("") for broken in check(given, share_of(2))] == []
 
 
 @pytest.mark.parametrize("name", every_so_many(ONE_OF_EACH_KIND))
 def test_calls_that_the_limit_cut_off_break_no_law(name: str) -> None:
     words = WRITTEN[name].write(TWO)
     given = reply(*text(*in_pieces(words[: len(words) * 2 // 3])), finish("length"))
-    assert [broken.told("") for broken in check(given, share_of(2))] == []
+    assert [broken.message("") for broken in check(given, share_of(2))] == []
 
 
 IN_THOUGHTS = {
@@ -59,4 +59,4 @@ IN_THOUGHTS = {
 @pytest.mark.parametrize("name", every_so_many(list(IN_THOUGHTS)))
 def test_calls_in_thoughts_break_no_law(name: str) -> None:
     given = reply(*IN_THOUGHTS[name], *END)
-    assert [broken.told("") for broken in check(given, share_of(DRAWN))] == []
+    assert [broken.message("") for broken in check(given, share_of(DRAWN))] == []

@@ -32,12 +32,12 @@ from converter.core.wire.cut_json import complete_part, is_open
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
 from laws import sdk_reading
-from laws.expected import anthropic_blocks, openai_words, parts
-from laws.heard import Heard, ServerWords
+from laws.expected import anthropic_blocks, openai_texts, parts
 from laws.limits import Case, limit_of
+from laws.parsed_reply import ParsedChoice, ParsedReply
+from laws.reply_parser import parse_reply
 from laws.response_view import as_message
 from laws.sdk_reading import Wire
-from laws.server_words import listen
 from laws.variants import IN_FIELDS
 from tests.support.native_streams import begin, end, frames, piece, start, stop
 from tests.support.strategies import every_so_many
@@ -89,12 +89,12 @@ class Sent:
     def reading(self, form: Form) -> Reading:
         return reading_of(self.settings, self.expected, Form.WHOLE in (self.form, form))
 
-    def words(self) -> ServerWords:
-        words = listen(self.body, self.form, self.server, self.settings.map)
+    def reply(self) -> ParsedReply:
+        reply = parse_reply(self.body, self.form, self.server, self.settings.map)
         if self.expected.no_thought_due:
-            for heard in words.choices.values():
+            for heard in reply.choices.values():
                 heard.take_for_answer()
-        return words
+        return reply
 
     def rewritten(self, client: Dialect, form: Form) -> bytes:
         through = rewriter_of(
@@ -127,8 +127,8 @@ def _sent(recording: Recording) -> Iterator[Sent]:
         return
     if recording.awaited().as_text:  # no dialect of a client has such a reply
         return
-    words = Case(recording).words
-    if not words.complete or words.unread or recording.ended or len(words.choices) > 1:
+    reply = Case(recording).reply
+    if not reply.complete or reply.unread or recording.ended or len(reply.choices) > 1:
         return
     own = Sent(
         recording.name,
@@ -153,7 +153,7 @@ def plain(text: str) -> str:
     return "".join(text.split())
 
 
-def calls_of(heard: Heard) -> tuple[tuple[str, str], ...]:
+def calls_of(heard: ParsedChoice) -> tuple[tuple[str, str], ...]:
     return tuple((call["name"], _json(call["arguments"] or "{}")) for call in heard.calls.values())
 
 
@@ -165,18 +165,18 @@ def _json(arguments: str) -> str:
 
 def meant(sent: Sent, client: Dialect, form: Form) -> Said:
     """What the server's own words say to a client of this dialect, by the oracle."""
-    words, limit = sent.words(), sent.expected.limit
-    heard = words.choice()
+    reply, limit = sent.reply(), sent.expected.limit
+    heard = reply.choice()
     found = parts(heard, sent.reading(form))
     if client in IN_FIELDS:
-        thinking, text = openai_words(found)
+        thinking, text = openai_texts(found)
     else:
         blocks = anthropic_blocks(found)
         thinking, text = (
             "".join(w for k, w in blocks if k == kind) for kind in ("thinking", "text")
         )
     finish = FINISHES.get(str(heard.finish), str(heard.finish))
-    if anthropic_blocks(found)[-1:] == [("thinking", thinking)] and words.reaches(limit):
+    if anthropic_blocks(found)[-1:] == [("thinking", thinking)] and reply.reaches(limit):
         finish = "length"
     called = heard.calls and finish == "stop"
     calls = calls_of(heard)
@@ -201,17 +201,19 @@ def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Setting
     )
 
 
-def _message(wire: Wire, body: bytes, form: Form, _: Settings) -> Heard:
+def _message(wire: Wire, body: bytes, form: Form, _: Settings) -> ParsedChoice:
     if form is Form.STREAM:
         sdk_reading.anthropic_events(wire, body)
         message = sdk_reading.anthropic_accumulated(wire, body)
     else:
         message = sdk_reading.anthropic_whole(wire, body)
-    return listen(json.dumps(message).encode(), Form.WHOLE, ANTHROPIC).choice()
+    return parse_reply(json.dumps(message).encode(), Form.WHOLE, ANTHROPIC).choice()
 
 
-def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> Heard:
-    heard = listen(sdk_reading.openai_bodies(wire, body, form), form, OPENAI_CHAT, settings.map)
+def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> ParsedChoice:
+    heard = parse_reply(
+        sdk_reading.openai_bodies(wire, body, form), form, OPENAI_CHAT, settings.map
+    )
     if form is Form.STREAM and heard.choice().finish not in REFUSED:
         message = sdk_reading.openai_accumulated(wire, body)["choices"][0]["message"]
         assert (message.get("content") or "") == heard.choice().joined("text")
@@ -219,14 +221,14 @@ def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> Hear
     return heard.choice()
 
 
-def _response(wire: Wire, body: bytes, form: Form, _: Settings) -> Heard:
+def _response(wire: Wire, body: bytes, form: Form, _: Settings) -> ParsedChoice:
     response = sdk_reading.responses_read(wire, body, form)[-1]
-    return listen(json.dumps(as_message(response)).encode(), Form.WHOLE, ANTHROPIC).choice()
+    return parse_reply(json.dumps(as_message(response)).encode(), Form.WHOLE, ANTHROPIC).choice()
 
 
-def _ollama(_: Wire, body: bytes, form: Form, __: Settings) -> Heard:
+def _ollama(_: Wire, body: bytes, form: Form, __: Settings) -> ParsedChoice:
     lines = [json.dumps(reply).encode() for reply in sdk_reading.ollama_read(body, form)]
-    return listen(b"\n".join(lines), form, OLLAMA).choice()
+    return parse_reply(b"\n".join(lines), form, OLLAMA).choice()
 
 
 _READERS = {

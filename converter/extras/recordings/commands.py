@@ -140,7 +140,7 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
     names = _names(library, chosen.names)
     failing = 0
     for name in names:
-        faults = library.check(name, laws.told)
+        faults = library.check(name, laws.messages)
         failing += bool(faults)
         for fault in faults:
             print(visible(fault), flush=True)

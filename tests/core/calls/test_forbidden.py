@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.dialects.table import Dialect, Form
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.turns import in_turns
@@ -47,7 +47,7 @@ def test_the_json_of_a_call_is_shown(kind: str, form: Form, client: Dialect) -> 
         label = JSON if body.startswith(b"{") else STREAM
         given = recording(body, label, tools=TOOLS, tool_choice="none")
         rewriter = given.rewriter(client, form)
-        heard = listen(b"".join([*rewriter.feed(body), *rewriter.close()]), form, client)
+        heard = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), form, client)
         words = heard.choice()
         assert not heard.error
         assert not words.calls

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from converter.core.dialects.table import Dialect, Form
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.turns import in_turns
@@ -372,7 +372,7 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
     given = recording(body, label, **{"tools": TOOLS, **kind.asked})
     rewriter = given.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
-    heard = listen(out, form, client)
+    heard = parse_reply(out, form, client)
     if heard.error or rewriter.failure:
         return Kind(kind.said, fails=True)
     words = heard.choice()

@@ -16,8 +16,8 @@ from converter.core.dialects.table import (
     Dialect,
     Form,
 )
-from laws.heard import ServerWords
-from laws.server_words import listen
+from laws.parsed_reply import ParsedReply
+from laws.reply_parser import parse_reply
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.turns import in_turns
@@ -55,11 +55,11 @@ def whole(entries: Sequence[Json], finish: str = "tool_calls") -> bytes:
     return chat_whole({"role": "assistant", "content": None, "tool_calls": [*entries]}, finish)
 
 
-def reply_of(body: bytes, client: Dialect, form: Form) -> ServerWords:
+def reply_of(body: bytes, client: Dialect, form: Form) -> ParsedReply:
     """The words of a reply as a client gets it."""
     given = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
     rewriter = given.rewriter(client, form)
-    heard = listen(b"".join([*rewriter.feed(given.body), *rewriter.close()]), form, client)
+    heard = parse_reply(b"".join([*rewriter.feed(given.body), *rewriter.close()]), form, client)
     heard.error = heard.error or bool(rewriter.failure)
     return heard
 

@@ -12,7 +12,7 @@ from converter.core.calls.typed_values import ArgumentValues, TypedValues, wants
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import Event, Finish, Text, ToolCall, joined
 from converter.core.wire.bounds import HELD_LIMIT
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
@@ -312,7 +312,7 @@ def test_every_client_gets_the_values_in_their_types(
     given_reply = recording(body, label, tools=OFFERED, options={"values": values})
     rewriter = given_reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
-    (call,) = listen(out, form, client).choice().calls.values()
+    (call,) = parse_reply(out, form, client).choice().calls.values()
     assert json.loads(call["arguments"]) == (MEANT if values == "schema" else GIVEN)
     told = "4 values of calls put in the schema's type: 'count', 'exact', 'strings', 'numbers'"
     assert (told in rewriter.findings.hints) is (values == "schema")

@@ -13,7 +13,7 @@ from converter.core.dialects.table import (
 from converter.core.dialects.words_apart import WordsApart
 from converter.core.model.events import Event, Text, Thinking, ToolCall
 from laws.client_view import read_message
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from laws.variants import Variant
 from tests.support.frames import END, ROLE, delta, text
 from tests.support.recordings_of import of_whole, recording
@@ -57,7 +57,7 @@ def test_words_around_a_call_are_paragraphs_in_one_field(
     kind: str, client: Dialect, form: Form, size: int
 ) -> None:
     words, expected = SAID[kind]
-    heard = listen(_out(words, client, form, size), form, client).choice()
+    heard = parse_reply(_out(words, client, form, size), form, client).choice()
     assert heard.joined("text") == "\n\n".join(expected)
 
 
@@ -115,4 +115,4 @@ def test_a_servers_own_frames_stay_as_they_came() -> None:
     body = b"".join([ROLE, *text("So."), delta(tool_calls=[call]), *text("Then."), *END])
     rewriter = recording(body, tools=[LOOK]).rewriter(OPENAI_CHAT, Form.STREAM)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
-    assert listen(out, Form.STREAM, OPENAI_CHAT).choice().joined("text") == "So.Then."
+    assert parse_reply(out, Form.STREAM, OPENAI_CHAT).choice().joined("text") == "So.Then."

@@ -227,7 +227,7 @@ def completion(said: Said) -> dict[str, str]:
     return {name: value for name, value in words.items() if value}
 
 
-def openai_words(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
+def openai_texts(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
     return (
         completion_of(b"".join(rewrite([body], OPENAI_CHAT, form, settings=settings)), form)
         .choices[0]
@@ -259,11 +259,11 @@ def test_every_family_is_read_wherever_it_is_cut_by_every_client(
 ) -> None:
     settings, said = settings_for(family), REPLIES[family.name][reply]
     whole = frames.whole(reply)
-    assert openai_words(whole, Form.WHOLE, settings) == completion(said)
+    assert openai_texts(whole, Form.WHOLE, settings) == completion(said)
     for form in Form:
         assert anthropic_words(whole, Form.WHOLE, form, settings) == message(said)
     for body in cuts(reply):
-        assert openai_words(body, Form.STREAM, settings) == completion(said)
+        assert openai_texts(body, Form.STREAM, settings) == completion(said)
         assert anthropic_words(body, Form.STREAM, Form.STREAM, settings) == message(said)
     assert anthropic_words(body, Form.STREAM, Form.WHOLE, settings) == message(said)
 

@@ -31,7 +31,7 @@ from converter.core.reading.field_answer import LONGEST, FieldAnswer
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.reply_notes import NO_ANSWER
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support import frames
 
 STOP, CUT, CALL = Finish("stop"), Finish("length"), ToolCall(0, "1", "f", "{}")
@@ -155,7 +155,7 @@ def test_each_client_gets_an_answer(client: Dialect, form: Form, told_off: bool)
     streamed = b"".join([head, *words, *frames.END])
     body = frames.whole("", reasoning_content="12 times 7 is 84.")
     out = through.whole(streamed if form is Form.STREAM else body)
-    said = listen(b"".join(out), form, client).choice(0)
+    said = parse_reply(b"".join(out), form, client).choice(0)
     pieces = [(piece.kind, piece.text) for piece in said.pieces if piece.text]
     assert "".join(text for _, text in pieces) == "12 times 7 is 84."
     assert {kind for kind, _ in pieces} == {"text" if told_off else "thinking"}
@@ -169,7 +169,7 @@ def test_a_thought_is_shown_as_the_answer_where_the_user_wants_it() -> None:
     body = frames.whole("", reasoning_content="It is Oslo.")
     for client in (ANTHROPIC, OPENAI_CHAT):
         through = rewriter_of(settings.read(), client, Form.WHOLE, expected=expected)
-        said = listen(b"".join(through.whole(body)), Form.WHOLE, client).choice(0)
+        said = parse_reply(b"".join(through.whole(body)), Form.WHOLE, client).choice(0)
         assert (said.joined("thinking"), said.joined("text")) == ("It is Oslo.", "It is Oslo.")
         assert NO_ANSWER not in through.notes
 

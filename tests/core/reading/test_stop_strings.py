@@ -12,7 +12,7 @@ from converter.core.model.events import Event, Finish, Text, Thinking, ToolCall
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected
 from converter.core.reading.stop_strings import StopStrings
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import DONE, ROLE, USAGE, chat_whole, delta, finish
 
 STRINGS = ("Q:", "\n\n")
@@ -77,7 +77,7 @@ def test_a_reply_ends_there_and_its_server_is_left(client: Dialect, form: Form) 
     more = [finish("length"), USAGE, DONE]
     whole = chat_whole({"content": "Four. Q: no", "reasoning_content": "Q: two?"}, "length")
     out = b"".join(through.whole(b"".join([*stream, *more]) if form is Form.STREAM else whole))
-    heard = listen(out, form, client).choice(0)
+    heard = parse_reply(out, form, client).choice(0)
     assert (heard.joined("thinking"), heard.joined("text")) == ("Q: two?", "Four. ")
     assert (through.summary.finish, through.failure) == ("stop", "")
     assert through.continuation.stopped == (form is Form.STREAM)

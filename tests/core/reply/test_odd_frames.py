@@ -6,7 +6,7 @@ import pytest
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.core.reply.reply_end import CUT_SHORT
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import DONE, ROLE, data, finish, text
 from tests.support.recordings_of import recording
 
@@ -19,7 +19,7 @@ def heard(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
     given = recording(b"".join(steps))
     rewriter = given.rewriter(client, form)
     out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
-    words = listen(out, form, client)
+    words = parse_reply(out, form, client)
     said = words.choices[0].joined("text") if words.choices else ""
     return said, rewriter.failure
 

@@ -9,7 +9,7 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.core.reading.reading import Expected
 from converter.core.reply.rewriter import Rewriter
-from laws.server_words import listen
+from laws.reply_parser import parse_reply
 from tests.support.frames import DONE, ROLE, chat_whole, data, delta, finish
 from tests.support.frames_of import call
 
@@ -101,5 +101,5 @@ def test_an_error_behind_such_a_finish_has_the_servers_words() -> None:
 
 def test_the_only_choice_is_the_first_that_comes() -> None:
     out, through = passed(RESPONSES, delta(1, content="a"), finish("stop", 1), counts(1), DONE)
-    assert listen(out, Form.STREAM, RESPONSES).choice(0).joined("text") == "a"
+    assert parse_reply(out, Form.STREAM, RESPONSES).choice(0).joined("text") == "a"
     assert through.failure == ""

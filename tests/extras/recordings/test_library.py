@@ -118,9 +118,9 @@ def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None
     library.keep(replace(exchange(), name="other"))
     path = library.path("hello")
     path.write_bytes(path.read_bytes()[:99])
-    (wrong,) = library.check("hello", laws.told)
+    (wrong,) = library.check("hello", laws.messages)
     assert wrong.startswith(f"hello: {path}: expected a flow file")
-    assert library.check("other", laws.told) == []
+    assert library.check("other", laws.messages) == []
 
 
 def test_a_recording_that_nobody_redacted_is_told_of(library: Library) -> None:

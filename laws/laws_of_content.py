@@ -1,4 +1,4 @@
-"""The laws 4 to 6: what a client reads is what the server said."""
+"""The laws 4 to 6: a client reads the content that the server sent."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,28 +18,28 @@ from laws.expected import (
     calls_in_thoughts,
     is_whole,
     markup_in_thoughts,
-    openai_words,
+    openai_texts,
     parts,
     reading_for,
     repeated,
     stopped_at,
 )
 from laws.failures import BrokenLawError, compare
-from laws.heard import CALLED, Heard, ServerWords
 from laws.limits import Case
 from laws.marks import Explanation, count, literal_marks, without_blanks
+from laws.parsed_reply import CALLED, ParsedChoice, ParsedReply
 from laws.variants import IN_BLOCKS, IN_FIELDS, Variant, body_of, variants
 
 type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
 """Finishes of a reply that its limit cut off."""
 _STOP_STRINGS = ("stop_reason", "matched_stop")
-"""Fields of a choice in which servers tell the string of the request's that it stopped at."""
+"""Fields of a choice in which servers report the stop string that ended the reply."""
 
 
 def law_4(recording: Recording, _: int) -> None:
-    """Nothing is lost: words but for the marks, calls, ends, counts, and for its own dialect every
-    other field.
+    """Check that nothing is lost: text but for marks, calls, finishes, counts, and for a client of
+    the server's own dialect every other field.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -49,81 +49,81 @@ def law_4(recording: Recording, _: int) -> None:
             _check_completion(case, variant)
 
 
-def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
+def _explain(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
-    calls = [words for words, _ in calls_in_text(heard, reading)]
-    calls += filter(None, markup_in_thoughts(heard, reading))
+    calls = [words for words, _ in calls_in_text(choice, reading)]
+    calls += filter(None, markup_in_thoughts(choice, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
-    again = [repeated(heard.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
+    again = [repeated(choice.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
     calls += filter(None, again)
     explanation = Explanation(families_of(reading), settings.attributes, calls)
-    sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
-    if place := explanation.missing(sent, told_words):
-        compare(f"{variant}, the words", [sent[place[0] :]], [told_words[place[1] :]])
+    sent, received = without_blanks(choice.joined("text", "raw", "thinking")), without_blanks(got)
+    if offsets := explanation.missing(sent, received):
+        compare(f"{variant}, the words", [sent[offsets[0] :]], [received[offsets[1] :]])
 
 
 def _check_message(case: Case, variant: Variant) -> None:
-    message, heard = message_of(case.recording, variant), case.words.choice()
+    message, choice = message_of(case.recording, variant), case.reply.choice()
     if case.recording.awaited().request.shown and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
-            _explain(case, variant, heard, "".join(texts))
-        elif message["words"]:  # a whole reply does not tell the order
-            _explain(case, variant, heard, message["words"])
-    if message.get("error") or not case.words.complete:
+            _explain(case, variant, choice, "".join(texts))
+        elif message["words"]:  # a whole reply does not show the order
+            _explain(case, variant, choice, message["words"])
+    if message.get("error") or not case.reply.complete:
         return
     called = _check_calls(case, variant, message)
     limit = case.recording.awaited().expected.limit
     in_thought = "thinking" in (message["content"] or [{}])[-1]
-    cut = heard.finish in _CUT or (in_thought and case.words.reaches(limit))
+    cut = choice.finish in _CUT or (in_thought and case.reply.reaches(limit))
     compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
         _check_stop(case, variant, message, called)
-    output = case.words.output
+    output = case.reply.output
     if type(output) is int and message["usage"]:
         compare(f"{variant}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
 
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
-    """Compare the calls of a message; return whether there are any."""
-    heard = case.words.choice()
+    """Compare the calls of a message; return True if there are any."""
+    choice = case.reply.choice()
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
-    told = [{"name": name, "arguments": json.dumps(given)} for name, given in got]
-    sent = _in_types(case, [*heard.calls.values()], told)
+    received = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in got]
+    sent = _in_types(case, [*choice.calls.values()], received)
     calls = [(call["name"], _object(call["arguments"])) for call in sent]
-    read = _read_calls(case, variant, heard)
+    read = _read_calls(case, variant, choice)
     _check_read(variant, read, got)
     expected = calls + (got if read else [])
-    if all(name and isinstance(given, dict) for name, given in expected):
+    if all(name and isinstance(arguments, dict) for name, arguments in expected):
         compare(f"{variant}, the calls", expected, got)
-    if case.recording.server_dialect is OPENAI_CHAT and heard.finish not in _CUT:
-        wants, ready = message["stop_reason"] == "tool_use", got and not _stops(case, heard)
+    if case.recording.server_dialect is OPENAI_CHAT and choice.finish not in _CUT:
+        wants, ready = message["stop_reason"] == "tool_use", got and not _stops(case, choice)
         compare(f"{variant}, whether the client is to call a tool", [bool(ready)], [wants])
     return bool(expected)
 
 
-def _stops(case: Case, heard: Heard) -> tuple[str, ...]:
-    return stopped_at(heard, reading_for(case.recording, whole=True))
+def _stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
+    return stopped_at(choice, reading_for(case.recording, whole=True))
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Compare the string of the request's at which the reply stopped."""
-    heard = case.words.choice()
-    of_call = _stops(case, heard)
-    if not of_call and (called or heard.finish in CALLED):
+    """Compare the stop string that ended the reply."""
+    choice = case.reply.choice()
+    of_call = _stops(case, choice)
+    if not of_call and (called or choice.finish in CALLED):
         return
-    told_stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ())]
-    stops = [said for said in told_stops if said and isinstance(said, str)]
+    fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
+    stops = [field for field in fields if field and isinstance(field, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
-    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops  # it has no place for one
+    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops  # no field for a stop string
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
 def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls; the values that got the types of the schema as the client `got`
-    them, if the words are the same and the schema takes no string there.
+    """Return the server's calls, with the client's values where these have the same text, and the
+    types of a schema that takes no string there.
     """
     if not case.calls_read.typed or len(sent) != len(got):
         return [*sent]
@@ -133,19 +133,19 @@ def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Jso
 
 
 def _in_type(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    said = Call(0, 0, call["name"], as_object(_object(call["arguments"])))
-    given = _object(other["arguments"])
-    if not (isinstance(given, dict) and same(said, other["name"], given)):
+    sent = Call(0, 0, call["name"], as_object(_object(call["arguments"])))
+    received = _object(other["arguments"])
+    if not (isinstance(received, dict) and same(sent, other["name"], received)):
         return call
     members = as_object(schema.get("properties"))
-    wrong = [name for name in given if given[name] != said.arguments[name]]
+    wrong = [name for name in received if received[name] != sent.arguments[name]]
     if any(_takes_strings(members.get(name)) for name in wrong):
         return call
     return {**call, "arguments": other["arguments"]}
 
 
 def _takes_strings(schema: object) -> bool:
-    """Tell whether a string may stand where a schema is; a schema that it only names takes none."""
+    """Return True if a schema takes a string; a reference (`$ref`) takes none."""
     if not isinstance(schema, dict):
         return True
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
@@ -154,15 +154,15 @@ def _takes_strings(schema: object) -> bool:
     return "string" in schema.get("type", "string")  # a name, or a list of them
 
 
-def _read_calls(case: Case, variant: Variant, heard: Heard) -> list[Call]:
+def _read_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
-    in_text = [call for _, call in calls_in_text(heard, reading)]
-    return in_text or calls_in_thoughts(heard, reading)
+    in_text = [call for _, call in calls_in_text(choice, reading)]
+    return in_text or calls_in_thoughts(choice, reading)
 
 
 def _check_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
-    """Calls that were read from text: the oracle's, in order."""
-    matching = [same(call, *told_call) for call, told_call in zip(read, got, strict=False)]
+    """Check that the calls that were read from text are the oracle's, in order."""
+    matching = [same(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
             f"{variant}, the calls in the text", [(c.name, c.arguments) for c in read], list(got)
@@ -177,34 +177,36 @@ def _object(written: str) -> object:
 
 
 def _check_completion(case: Case, variant: Variant) -> None:
-    sent, got = case.words, completion_of(case.recording, variant)
+    sent, got = case.reply, completion_of(case.recording, variant)
     if sent.choices or variant.form is Form.STREAM:  # a body without a choice: an error answers it
-        heads = (list(words.heads.items()) for words in (sent, got))
+        heads = (list(reply.heads.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
-    told = got if sent.usage else replace(got, usage={})  # the addon's estimate
-    compare(f"{variant}, counts and marks of the stream", _marks_of(sent), _marks_of(told))
-    for index, heard in sent.choices.items():
-        told_choice = got.choice(index)
-        read = _read_calls(case, variant, heard)
-        told_calls = list(told_choice.calls.values())
-        got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
+    got_reply = got if sent.usage else replace(got, usage={})  # the addon's estimate
+    compare(f"{variant}, counts and marks of the stream", _marks_of(sent), _marks_of(got_reply))
+    for index, sent_choice in sent.choices.items():
+        got_choice = got.choice(index)
+        read = _read_calls(case, variant, sent_choice)
+        got_choice_calls = list(got_choice.calls.values())
+        got_calls = [(call["name"], _object(call["arguments"])) for call in got_choice_calls]
         _check_read(variant, read, got_calls if read else [])
-        sent_calls = _in_types(case, [*heard.calls.values()], told_calls)
-        compare(f"{variant}, the calls", sent_calls, [] if read else told_calls)
-        called = (read or heard.calls) and heard.finish == "stop"
-        finish = "tool_calls" if called else heard.finish
-        finish = "stop" if _stops(case, heard) else finish
-        compare(f"{variant}, the finish", [finish], [told_choice.finish])
+        sent_calls = _in_types(case, [*sent_choice.calls.values()], got_choice_calls)
+        compare(f"{variant}, the calls", sent_calls, [] if read else got_choice_calls)
+        called = (read or sent_choice.calls) and sent_choice.finish == "stop"
+        finish = "tool_calls" if called else sent_choice.finish
+        finish = "stop" if _stops(case, sent_choice) else finish
+        compare(f"{variant}, the finish", [finish], [got_choice.finish])
         compare(
             f"{variant}, fields beside the words",
-            list(heard.others.items()),
-            list(told_choice.others.items()),
+            list(sent_choice.others.items()),
+            list(got_choice.others.items()),
         )
         reading = reading_for(case.recording, is_whole(case.recording, variant.form))
-        lost = heard.thoughts_lost_in(told_choice, markup_in_thoughts(heard, reading)[-1:])
+        lost = sent_choice.thoughts_lost_in(
+            got_choice, markup_in_thoughts(sent_choice, reading)[-1:]
+        )
         compare(f"{variant}, the server's own names of thinking", [], lost)
         if variant.form is Form.STREAM:
-            _explain(case, variant, heard, told_choice.joined("text", "raw", "thinking"))
+            _explain(case, variant, sent_choice, got_choice.joined("text", "raw", "thinking"))
     if untouched(case) and (out := body_of(case.recording, variant)) != case.recording.body:
         raise BrokenLawError(
             str(variant),
@@ -212,36 +214,36 @@ def _check_completion(case: Case, variant: Variant) -> None:
         )
 
 
-def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
+def _marks_of(reply: ParsedReply) -> list[tuple[object, ...]]:
     marks = ("usage", "comments", "done", "complete")
-    return [(name, getattr(words, name)) for name in marks]
+    return [(name, getattr(reply, name)) for name in marks]
 
 
 def untouched(case: Case) -> bool:
-    """Tell whether its own client gets the very bytes: nothing may begin a mark, and thinking has
-    the names wanted.
+    """Return True if its own client gets the server's bytes unchanged: no text may begin a mark,
+    and thinking is in the requested fields.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
-    if awaited.as_text or not case.words.complete or expected.calls.read or expected.no_thought_due:
+    if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
         return False  # an error follows, or blanks wait for what follows them, as behind a thought
-    if any(_stops(case, heard) for heard in case.words.choices.values()):
+    if any(_stops(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
     begins = {
         mark[0] for mark in literal_marks(families_of(reading_for(case.recording, whole=True)))
     }
-    heard = list(case.words.choices.values())
-    named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in heard)
-    waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in heard)
-    waits = waits or any(each.first("thinking").isspace() for each in heard)
-    return named and not waits and not any(begins & set(each.joined("text")) for each in heard)
+    choices = list(case.reply.choices.values())
+    named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in choices)
+    waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in choices)
+    waits = waits or any(each.first("thinking").isspace() for each in choices)
+    return named and not waits and not any(begins & set(each.joined("text")) for each in choices)
 
 
 def law_5(recording: Recording, _: int) -> None:
-    """The oracle, which reads the server's whole text at once, finds the same thinking and the same
-    text.
+    """Check that the oracle, which reads the server's whole text at once, gives the same thinking
+    and the same text.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -249,11 +251,14 @@ def law_5(recording: Recording, _: int) -> None:
         if variant.client in IN_BLOCKS:
             _check_blocks(case, variant, reading)
             continue
-        said, name = completion_of(recording, variant), recording.settings.fields[0]
-        for index, heard in case.words.choices.items():
-            thinking, content = openai_words(parts(heard, reading))
-            choice = said.choice(index)
-            got = (choice.thoughts.get(name, "").strip("\r\n"), choice.joined("text", "raw"))
+        reply, name = completion_of(recording, variant), recording.settings.fields[0]
+        for index, sent_choice in case.reply.choices.items():
+            thinking, content = openai_texts(parts(sent_choice, reading))
+            got_choice = reply.choice(index)
+            got = (
+                got_choice.thoughts.get(name, "").strip("\r\n"),
+                got_choice.joined("text", "raw"),
+            )
             names = ("thinking", "text")
             where = f"{variant}, choice {index}, against the oracle"
             expected = list(zip(names, (thinking, content), strict=True))
@@ -265,30 +270,30 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
     if "content" not in message:
         return
     shown = case.recording.awaited().request.shown
-    told_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
-    got = [(block["type"], block[block["type"]]) for block in told_blocks]
+    shown_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
+    got = [(block["type"], block[block["type"]]) for block in shown_blocks]
     if not shown:  # an omitted thought is a block without words
-        got = [(kind, words) for kind, words in got if (kind, words) != ("thinking", "")]
-    found = parts(case.words.choice(), reading)
-    expected = anthropic_blocks(found, shown)
-    if variant.client in IN_FIELDS:  # blanks around a thought are nobody's words there
-        both = zip(("thinking", "text"), openai_words(found), strict=True)
+        got = [(kind, text) for kind, text in got if (kind, text) != ("thinking", "")]
+    read = parts(case.reply.choice(), reading)
+    expected = anthropic_blocks(read, shown)
+    if variant.client in IN_FIELDS:  # blanks around a thought count for nothing there
+        both = zip(("thinking", "text"), openai_texts(read), strict=True)
         expected = [block for block in both if block[1].strip() and (shown or block[0] == "text")]
         expected, got = ([(kind, text.strip()) for kind, text in each] for each in (expected, got))
     compare(f"{variant}, against the oracle", expected, got)
 
 
 def law_6(recording: Recording, _: int) -> None:
-    """No mark is told that the oracle reads as one; what stands in code or behind the server's own
-    thinking is text.
+    """Check that a client gets no mark that the oracle reads as one; a mark in code or behind a
+    reasoning field is text.
     """
     case = Case(recording)
     for variant in variants(recording):
         reading = reading_for(recording, is_whole(recording, variant.form))
-        for choice, texts in _told_texts(recording, variant):
-            found = parts(case.words.choice(choice), reading)
-            blocks: Sequence[str] = [said for _, said in anthropic_blocks(found)]
-            blocks = openai_words(found) if variant.client in IN_FIELDS else blocks
+        for choice, texts in _sent_texts(recording, variant):
+            read = parts(case.reply.choice(choice), reading)
+            blocks: Sequence[str] = [text for _, text in anthropic_blocks(read)]
+            blocks = openai_texts(read) if variant.client in IN_FIELDS else blocks
             for mark in literal_marks(families_of(reading)):
                 _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 
@@ -297,15 +302,15 @@ def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[s
     left, right = count(mark, texts), count(mark, allowed)
     if left > right:
         event = next(event for event, text in enumerate(texts) if count(mark, [text]))
-        words = f"event {event}: {mark!r} is told {left} times where {right} are text"
-        raise BrokenLawError(where, f"{words}\n  got: {texts[event][:200]!r}")
+        message = f"event {event}: {mark!r} is sent {left} times where {right} are text"
+        raise BrokenLawError(where, f"{message}\n  got: {texts[event][:200]!r}")
 
 
-def _told_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
+def _sent_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
     if variant.client in IN_BLOCKS:
         blocks = message_of(recording, variant).get("content", ())
         yield 0, [str(block.get(block["type"], "")) for block in blocks]
         return
-    for index, heard in completion_of(recording, variant).choices.items():
+    for index, choice in completion_of(recording, variant).choices.items():
         name = recording.settings.fields[0]
-        yield index, [heard.thoughts.get(name, ""), heard.joined("text", "raw")]
+        yield index, [choice.thoughts.get(name, ""), choice.joined("text", "raw")]

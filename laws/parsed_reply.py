@@ -26,7 +26,7 @@ class Piece:
 
 
 @dataclass
-class Heard:
+class ParsedChoice:
     """One choice. `thoughts`: all the thinking under each name it came by; `others`: the values of
     fields that are no words.
     """
@@ -51,11 +51,11 @@ class Heard:
         last = "".join([call["arguments"] for call in self.calls.values()][-1:])
         return bool(last.strip()) and is_open(last) and self.finish in WHOLE
 
-    def add_thought(self, name: str, words: str, block: int = 0) -> None:
+    def add_thought(self, name: str, text: str, block: int = 0) -> None:
         """Add thinking; what a second name says is taken for the same once more."""
-        self.thoughts[name] = self.thoughts.get(name, "") + words
+        self.thoughts[name] = self.thoughts.get(name, "") + text
         if name == next(iter(self.thoughts)):
-            self.pieces.append(Piece("thinking", words, block))
+            self.pieces.append(Piece("thinking", text, block))
 
     def take_for_answer(self) -> None:
         """Make text of thinking where there is nothing else and the model stopped by itself."""
@@ -63,14 +63,14 @@ class Heard:
             self.pieces = [replace(piece, kind="text") for piece in self.pieces]
             self.thoughts = {}
 
-    def thoughts_lost_in(self, other: "Heard", markup: Sequence[str] = ()) -> list[str]:
+    def thoughts_lost_in(self, other: "ParsedChoice", markup: Sequence[str] = ()) -> list[str]:
         """Return the names of thinking whose words the other does not have under them. `markup`:
         a call's, which ends the thought and is none of its words.
         """
         return [
             name
-            for name, words in self.thoughts.items()
-            if words.removesuffix("".join(markup)) not in other.thoughts.get(name, "")
+            for name, text in self.thoughts.items()
+            if text.removesuffix("".join(markup)) not in other.thoughts.get(name, "")
         ]
 
     def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:
@@ -85,12 +85,12 @@ class Heard:
 
 
 @dataclass
-class ServerWords:
+class ParsedReply:
     """A reply. `done`: the server said that it is complete; `error`: it said that it failed;
     `unread`: frames that nobody reads.
     """
 
-    choices: dict[int, Heard] = field(default_factory=dict)
+    choices: dict[int, ParsedChoice] = field(default_factory=dict)
     heads: dict[str, list[object]] = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
     done: bool = False
@@ -98,10 +98,10 @@ class ServerWords:
     unread: int = 0
     comments: int = 0
 
-    def choice(self, index: int | None = None) -> Heard:
+    def choice(self, index: int | None = None) -> ParsedChoice:
         """Return one choice; the one that came first, if none is named."""
         first = next(iter(self.choices), 0)
-        return self.choices.setdefault(first if index is None else index, Heard())
+        return self.choices.setdefault(first if index is None else index, ParsedChoice())
 
     @property
     def output(self) -> int | None:

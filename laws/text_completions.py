@@ -20,13 +20,13 @@ def is_text(value: Json) -> bool:
 
 def as_chat(value: Json, form: Form) -> Json:
     """Return a frame or a body as one of a chat completion that says the same."""
-    place = "delta" if form is Form.STREAM else "message"
-    choices = [_with(choice, **{place: {"content": choice["text"]}}) for choice in value["choices"]]
+    key = "delta" if form is Form.STREAM else "message"
+    choices = [_with(choice, **{key: {"content": choice["text"]}}) for choice in value["choices"]]
     return {**value, "object": _CHAT[form], "choices": choices}
 
 
-def _with(choice: Json, **said: Any) -> Json:
-    return {**{name: value for name, value in choice.items() if name != "text"}, **said}
+def _with(choice: Json, **fields: Any) -> Json:
+    return {**{name: value for name, value in choice.items() if name != "text"}, **fields}
 
 
 def fold(values: Sequence[Json]) -> Json:
@@ -34,7 +34,7 @@ def fold(values: Sequence[Json]) -> Json:
     whole: Json = {}
     choices: dict[int, Json] = {}
     for value in values:
-        whole |= {name: said for name, said in value.items() if name != "choices"}
+        whole |= {name: field for name, field in value.items() if name != "choices"}
         for choice in value["choices"]:
             kept = choices.setdefault(choice["index"], {"text": ""})
             kept |= {**choice, "text": kept["text"] + choice["text"]}
@@ -44,7 +44,7 @@ def fold(values: Sequence[Json]) -> Json:
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
     """Yield the frames of a stream that says the same."""
     counts = ("usage", "timings")
-    head = {name: said for name, said in value.items() if name not in ("choices", *counts)}
+    head = {name: field for name, field in value.items() if name not in ("choices", *counts)}
     for choice in value["choices"]:
         for piece in cut(choice["text"]):
             frame = {"text": piece, "index": choice["index"], "finish_reason": None}

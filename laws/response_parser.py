@@ -1,0 +1,76 @@
+"""A server's words in a reply of the Responses API, read in the plainest way."""
+
+from converter.core.dialects.reasoning_fields import thinking_in
+from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
+
+_THOUGHTS = {
+    "response.reasoning_text.delta": "content",
+    "response.reasoning_summary_text.delta": "summary",
+}
+_TEXTS = ("response.output_text.delta", "response.refusal.delta")
+_FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_LAST = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ResponseParser:
+    """Feed the events of a stream, or one whole response."""
+
+    def __init__(self) -> None:
+        self.reply = ParsedReply()
+        self._items: dict[object, int] = {}
+        self._with_deltas: set[int] = set()
+
+    def feed(self, event: Json) -> None:
+        """Read one event. Raises one of the errors of a wrong shape."""
+        choice, kind = self.reply.choice(), event.get("type")
+        if event.get("object") == "response":
+            for number, item in enumerate(event["output"]):
+                self._item(choice, number, item)
+            self._end(choice, event)
+        elif kind in _LAST:
+            self._end(choice, event["response"])
+        elif "delta" in event:
+            self._delta(choice, self._number(event, event.get("item_id")), event)
+        elif kind == "response.output_item.added" and event["item"]["type"] == "function_call":
+            self._item(choice, self._number(event, event["item"].get("id")), event["item"])
+        elif kind == "response.output_item.done":
+            number = self._number(event, event["item"].get("id"))
+            if number not in self._with_deltas:
+                self._item(choice, number, event["item"])
+        else:
+            self.reply.error = self.reply.error or bool(event.get("error"))
+
+    def _number(self, event: Json, name: object) -> int:
+        """Return a number for an item: of the server's, or for its name."""
+        number = self._items.setdefault(event.get("output_index", name), len(self._items))
+        return int(event.get("output_index", number))
+
+    def _delta(self, choice: ParsedChoice, number: int, event: Json) -> None:
+        self._with_deltas.add(number)
+        if event["type"] in _TEXTS:
+            choice.pieces.append(Piece("text", event["delta"]))
+        elif name := _THOUGHTS.get(event["type"]):
+            choice.add_thought(name, event["delta"], number)
+        elif event["type"] == "response.function_call_arguments.delta":
+            choice.add_call(number, "", "", event["delta"])
+
+    def _item(self, choice: ParsedChoice, number: int, item: Json) -> None:
+        match item.get("type"):
+            case "message":
+                choice.pieces += [Piece("text", thinking_in([part])) for part in item["content"]]
+            case "reasoning":
+                for name in _THOUGHTS.values():
+                    if text := thinking_in(item.get(name) or []):
+                        choice.add_thought(name, text, number)
+            case "function_call":
+                self._with_deltas.add(number)
+                choice.add_call(number, item["call_id"], item["name"], item.get("arguments"))
+
+    def _end(self, choice: ParsedChoice, response: Json) -> None:
+        reason = (response.get("incomplete_details") or {}).get("reason")
+        ended = "tool_calls" if choice.calls else "stop"
+        ended = "length" if response.get("status") == "incomplete" else ended
+        choice.finish = _FINISHES.get(str(reason), ended)
+        self.reply.usage |= response.get("usage") or {}
+        self.reply.done = True
+        self.reply.error = self.reply.error or bool(response.get("error"))
