@@ -1,6 +1,6 @@
-"""Tool calls in text once more, as slow and obvious regular expressions over the whole text.
+"""The oracle of tool calls in text: slow and obvious regular expressions over the whole text.
 
-It shares no line with the parser; the ways of writing are rows in `call_oracle_forms`.
+The oracle shares no line with the parser; `call_oracle_forms` has a row for each form.
 """
 
 import json
@@ -17,7 +17,7 @@ from laws.call_oracle_readers import NOTHING, Members, NamedArguments, Row
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
-"""Closers that are said twice or alone behind a call, and those of thoughts."""
+"""Closers that stand twice or alone behind a call, and closers of thoughts."""
 
 
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
@@ -26,17 +26,17 @@ SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWH
 
 @dataclass(frozen=True)
 class Call:
-    """One call, its place with the blanks around it. `arguments`: strings, in forms of tags."""
+    """One call, and its span with the blanks around the call."""
 
     begin: int
     end: int
     name: str
-    arguments: Mapping[str, object]
+    arguments: Mapping[str, object]  # strings, in forms of tags
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
-    """Return the calls of these tools that stand in the text, outside of code. `whole`: it may be
-    all of a reply, and is one call then without any mark.
+    """Return the calls of these tools in the text, outside of code. `whole`: the text may be all of
+    a reply, in which a call needs no mark.
     """
     alone = _alone(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
@@ -56,7 +56,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _meant(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return the arguments by the tool's schema; None where they are none."""
+    """Return the arguments by the tool's schema; None where they do not fit it."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
@@ -78,7 +78,7 @@ def _alone(text: str, tools: Mapping[str, Schema]) -> list[Call]:
 
 
 def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
-    """Return where calls stand, and what they say."""
+    """Yield the spans of calls, with the names and arguments in each."""
     offset = 0
     while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
@@ -95,7 +95,7 @@ def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]
 
 
 def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArguments]] | None:
-    """Return what the first row makes of the call that begins there."""
+    """Return the end, the names and the arguments of a call, by the first row that can read it."""
     for row in rows:
         if (match := row.find(text, begin)) and (read := row.calls(text, match)):
             return read
@@ -103,14 +103,14 @@ def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArgum
 
 
 def same(call: Call, name: str, arguments: object) -> bool:
-    """Tell whether it is the call that a client got; typed values are compared by their words."""
+    """Return True if a client's call is `call`; a typed value may stand for its text."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
     return _alike(call.arguments, arguments)
 
 
 def _alike(written: object, value: object) -> bool:
-    """Compare values; what a form of tags says has no type, so that its words are compared."""
+    """Compare values. A value in a form of tags has no type, so that its text is compared."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):

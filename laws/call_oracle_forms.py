@@ -1,5 +1,5 @@
-"""The rows of the table of forms, for the slow reading: where a call begins, as a pattern made of
-the row's marks, and a reader for each kind of body. The marks are the parser's. Its patterns of
+"""The rows of the table of forms, for the oracle of calls: a pattern of a call's beginning, made of
+the row's marks, and a reader for each kind of body. The marks are the parser's. The patterns of
 headers are not: here a header is a name among special tokens, whatever the form.
 """
 
@@ -42,7 +42,7 @@ _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 
 @singledispatch
 def _read(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    """Yield what a body begins with, and its reader."""
+    """Yield the pattern of a body's beginning, and the body's reader."""
     raise NotImplementedError(body, form)
 
 
@@ -117,13 +117,13 @@ def _either(marks: Sequence[str]) -> str:
 
 
 def _last(form: CallRow) -> str:
-    """Return the mark that stands behind the call, if its form has any."""
+    """Return the mark behind a call; empty for a form that has none."""
     return form.close or form.section[1]
 
 
 def _before(form: CallRow) -> str:
-    """Return the pattern of the marks before a body. In a section, and where a body's beginning
-    counts alone, the call's own opener may be left out.
+    """Return the pattern of the marks before a body. The call's own opener may be missing in a
+    section, and where a body's beginning counts alone.
     """
     if form.whole:
         return rf"\A\s*{_either(form.opens) if form.opens else ''}"
@@ -143,4 +143,4 @@ def _rows(form: CallRow) -> Iterator[Row]:
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))
 WHOLE = tuple(row for form in FORMS if form.whole for row in _rows(form))
-"""The ways that count only as the whole reply."""
+"""Forms that count only as the whole reply."""

@@ -1,5 +1,5 @@
-"""Readers of calls for the slow reading: from where a call begins, with regular expressions and
-Python's own readers of JSON and of Python.
+"""Readers of calls for the oracle: they read from a call's beginning, with regular expressions and
+Python's own parsers of JSON and of Python.
 """
 
 import ast
@@ -12,28 +12,28 @@ from converter.core.reading.families import CLOSERS
 
 type NamedArguments = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | None]
-"""The text and where the call begins -> where it ends, and its name and arguments."""
+"""The text and the match of a call's beginning -> the call's end, and its names and arguments."""
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
-"""A thought's closer in a call is none of its words."""
+"""Blanks in a call; the closer of a thought counts as one."""
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
-"""Raised by Python's own readers."""
+"""Raised by Python's own parsers."""
 _DECODER = json.JSONDecoder(strict=False)
 NOTHING: Mapping[str, object] = {}
-"""The arguments of a name alone, which is a call where the tool needs none."""
+"""The arguments of a name alone, which is a call where the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
 _AROUND = ("id", "type", "tool_call_id", "index")
 
 
 class Members(dict[str, object]):
-    """The members of a call's object; which of them are arguments the tool's schema tells."""
+    """The members of a call's object; the tool's schema decides which of them are arguments."""
 
     behind: Sequence["Members"] = ()
-    """Those of the objects without a name that stand behind it."""
+    """The members of objects without a name that follow the call's object."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments; None where a member has no meaning."""
+        """Return the arguments; None where a member is neither an argument nor known."""
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
         for key, value in self._all_items():
@@ -55,7 +55,7 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Return its members and those behind it, which mean nothing behind other arguments."""
+        """Yield the call's members, and those behind the call unless it has other arguments."""
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
@@ -67,19 +67,19 @@ class Members(dict[str, object]):
 
 @dataclass(frozen=True)
 class Row:
-    """One way of writing. `form`: the form's name; `ends`: what may stand behind a call."""
+    """One way to write a call."""
 
-    form: str
-    begin: str
+    form: str  # the form's name
+    begin: str  # the pattern of a call's beginning
     read: Reader
-    ends: Sequence[str] = ()
+    ends: Sequence[str] = ()  # patterns of the marks that may stand behind a call
 
     def find(self, text: str, offset: int) -> re.Match[str] | None:
-        """Return where the next call of this kind begins."""
+        """Return the match of the next call's beginning."""
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-        """Return where the call that begins there ends, with its marks, and what it says."""
+        """Return the end of a call, with its marks, and its names and arguments."""
         try:
             read = self.read(text, match)
         except _UNREADABLE:
@@ -92,7 +92,7 @@ class Row:
 
 
 def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
-    """Return what an object, or a list of objects, says of calls."""
+    """Yield the names and arguments in an object, or in a list of objects."""
     for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             continue
@@ -114,8 +114,8 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
 
 
 def objects(close: str = "", by_key: bool = False) -> Reader:
-    """Read objects and lists of them, one after another. `close`: what stands behind the last, if
-    its brackets were forgotten.
+    """Return a reader of objects and lists of objects, one after another. `close`: the mark behind
+    the last object, whose brackets may be missing.
     """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
@@ -151,7 +151,7 @@ def _unfinished(written: str) -> object:
 
 
 def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read the arguments behind a header that has the name; a closing mark stands for none."""
+    """Read the arguments behind a header that has the name; a closing mark means no arguments."""
     name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # as Kimi has it
     if text.startswith(("<", "`"), match.end()):
         return match.end(), [(name, NOTHING)]
@@ -160,7 +160,7 @@ def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] 
 
 
 def tags(parameter: str, end: str, padded: bool = True) -> Reader:
-    """Read parameters one by one, up to the call's end; Llama 3.1 has an object in their place."""
+    """Return a reader of parameters, up to the call's end; Llama 3.1 writes an object instead."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         arguments, offset = dict[str, object](), match.end()
@@ -177,7 +177,7 @@ def tags(parameter: str, end: str, padded: bool = True) -> Reader:
 
 
 def elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read MiniMax-M3's elements: of a list each is an item."""
+    """Read MiniMax-M3's elements; each value of a list is an element `item`."""
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
@@ -196,7 +196,7 @@ def _element(xml: str) -> dict[str, object]:
 
 
 def python(close: str) -> Reader:
-    """Read calls in Python's words, or the objects that some write in their place."""
+    """Return a reader of calls in Python's syntax, or of the objects that some models write."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -210,7 +210,7 @@ def python(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return where the longest Python ends that begins there."""
+    """Return the end of the longest valid Python from `begin` on."""
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())
@@ -226,7 +226,7 @@ def _python_call(node: ast.Call) -> NamedArguments:
 
 
 def gemma(quote: str, close: str) -> Reader:
-    """Read Gemma's object, made JSON: its strings have a mark of their own, its keys none."""
+    """Return a reader of Gemma's object: strings have a mark of their own, keys have none."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end())
@@ -240,7 +240,7 @@ def gemma(quote: str, close: str) -> Reader:
 
 
 def gemma_calls(quote: str) -> Reader:
-    """Read calls of Gemma's that stand one behind another, and no mark around them."""
+    """Return a reader of Gemma's calls that follow one another without a mark around them."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()
@@ -256,7 +256,7 @@ def gemma_calls(quote: str) -> Reader:
 
 
 def one_by_one(begin: str) -> Reader:
-    """Read headers with objects behind them, one call behind another."""
+    """Return a reader of headers with objects behind them, one call after another."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
         offset, named = match.end(), list[NamedArguments]()

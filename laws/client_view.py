@@ -1,5 +1,5 @@
 """A client's view of a reply, as events to compare: runs of thinking and text in order, calls, the
-end, the counts.
+finish, the counts.
 """
 
 import json
@@ -22,14 +22,14 @@ _KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
-    """Return the message of a client that reads blocks, read strictly. An error stands under
-    `error`, beside the blocks before it.
+    """Return the message of a client that reads blocks, read strictly. The key `error` has an
+    error, beside the blocks before it.
     """
     return read_message(body_of(recording, variant), variant)
 
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
-    """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
+    """Read a body as `message_of` does. Raises BrokenLawError where the stream is not in order."""
     if variant.client is OLLAMA:
         return _ollama_message(body, variant)
     if variant.form is Form.WHOLE:
@@ -52,16 +52,14 @@ def _ollama_message(body: bytes, variant: Variant) -> dict[str, Any]:
 
 
 def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
-    """Return what a chat completions client has at the end; the words of a server, read back as
-    such.
-    """
+    """Return the reply of a chat completions client, parsed as a server's reply is."""
     return parse_reply(
         body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map
     )
 
 
 def view_of(recording: Recording, variant: Variant) -> View:
-    """Return what this client was told."""
+    """Return the view of this client."""
     if variant.client in IN_BLOCKS:
         return list(view_of_message(message_of(recording, variant)))
     return list(view_of_completion(completion_of(recording, variant)))
@@ -81,8 +79,8 @@ def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 
 def view_of_completion(reply: ParsedReply, ordered: bool = True) -> Iterator[tuple[object, ...]]:
-    """Return what each choice says. `ordered`: how thinking and text follow each other counts,
-    which a whole body does not tell.
+    """Yield the events of each choice. `ordered`: with the order of thinking and text, which a
+    whole body does not show.
     """
     for index, choice in sorted(reply.choices.items()):
         runs = groupby(

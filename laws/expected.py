@@ -1,5 +1,5 @@
-"""The reading that a client should get, by the server's own words and the oracle: the blocks of a
-reply, as each dialect has them.
+"""The expected content of a client's reply, by the server's bytes and the oracle: thinking, text
+and calls, as each dialect has them.
 """
 
 import re
@@ -35,30 +35,30 @@ JOINT = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a reply: text or thinking, or the place of a call that was read from the text.
-    `native`: the server itself sent it as thinking.
-    """
+    """A stretch of a reply: text, thinking, or a call that was read from the text."""
 
     kind: str
     text: str
-    native: bool = False
+    native: bool = False  # sent by the server in a reasoning field
 
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
-    """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
+    """Return the addon's way to read a recording. `whole`: the server sends or the client gets one
+    body.
+    """
     expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
 
 
 def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
-    """Return the strings of the request's that may have cut off the choice's last call; none where
-    it was not cut off by one.
+    """Return the request's stop strings that may have cut off the choice's last call; none where
+    the call is complete.
     """
     return reading.expected.stops if choice.cut_call else ()
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return what one choice says, less the tool calls in its text."""
+    """Return the parts of one choice, without the tool calls in its text."""
     tools = reading.expected.calls.read
     read = _parts(choice, reading)
     if tools is None or choice.calls:
@@ -72,7 +72,7 @@ def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 
 
 def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
-    """Return the tool calls in the text of one choice, and their words."""
+    """Return the tool calls in the text of one choice, each behind its text."""
     tools = reading.expected.calls.read
     if tools is None or choice.calls:
         return []
@@ -99,8 +99,8 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return for each part of a choice the calls that end a thought and go out: these are no
-    thinking. In a field of the server's own, only the last thought can wait for them.
+    """Return for each part of a choice the text of the calls at the end of a thought, which are
+    emitted as calls. Of thoughts in a reasoning field, only the last one can end in calls.
     """
     read, tools = _parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -141,9 +141,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return thinking and text. Tags are looked for until the server sends thinking of its own
-    (rule 9).
-    """
+    """Return thinking and text. Tags count until the server sends a reasoning field (rule 9)."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _read(text, choice.finish, reading)
@@ -164,8 +162,8 @@ def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 def repeated(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], unsaid: Sequence[str] = ()
 ) -> str:
-    """Return the thought with which content begins, if the field has told it. `unsaid`: the closers
-    of one whose opener went before.
+    """Return the thought with which content begins, if the reasoning field has the same thought.
+    `unsaid`: the closers of a thought whose opener stands before the content.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -183,7 +181,7 @@ def repeated(
 
 
 def _unsaid(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers of a thought that is open behind the text, and has said nothing."""
+    """Return the closers of a thought that is open and empty at the end of the text."""
     last = _read(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -193,7 +191,7 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
 
 
 def _unmarked(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
-    """Take from the content the marks that a server left of a thought in its field."""
+    """Drop the marks that a server left in the content of a thought in its reasoning field."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native
@@ -203,7 +201,7 @@ def _unmarked(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part
 
 
 def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
-    """Take closers and an answer's opener from the head of a content, and the answer's closer from
+    """Drop closers and an answer's opener from the head of a content, and the answer's closer from
     its end.
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
@@ -217,7 +215,7 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
 
 
 def _without(read: Iterable[Part], length: int) -> list[Part]:
-    """Take so many characters of the content away."""
+    """Drop so many characters from the beginning of the content."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -227,7 +225,7 @@ def _without(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _trimmed(read: Sequence[Part]) -> list[Part]:
-    """Take the blanks away that stand before and behind thinking."""
+    """Drop the blanks before and behind thinking."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
@@ -253,8 +251,8 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
 
 
 def _start(text: str, reading: Reading) -> str:
-    """Return where the text begins, which a grammar decides as well: JSON is no thought, and any
-    other answer one only if a closer tells so within some length.
+    """Return the initial state of the text. A grammar decides as well: JSON is no thought, and any
+    other answer is one only if a closer follows within some length.
     """
     start, grammar = _STARTS[reading.mode], reading.expected.grammar
     if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
@@ -315,5 +313,5 @@ def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str
 
 
 def is_whole(recording: Recording, form: Form) -> bool:
-    """Tell whether all of the text is in hand before any must go out."""
+    """Return True if all of the text is there before any of it must be sent."""
     return Form.WHOLE in (recording.server_form, form)

@@ -1,4 +1,4 @@
-"""A law that does not hold: of which recording, where, and the first event that differs."""
+"""A broken law: the recording, the variant, and the first event that differs."""
 
 import json
 import re
@@ -13,8 +13,11 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 class BrokenLawError(AssertionError):
-    """Raised by a law where it does not hold. `variant`: the client and the cuts; `difference`:
-    what differs first.
+    """Raised by a law that does not hold.
+
+    Attributes:
+        variant: The client and the cuts.
+        difference: The first difference.
     """
 
     def __init__(self, variant: str, difference: str) -> None:
@@ -33,7 +36,7 @@ class Broken:
     difference: str
 
     def message(self, command: str) -> str:
-        """Return all of it; `command`, what shows or accepts it, is the last line."""
+        """Return the message for a person, with the command to run next as its last line."""
         return f"{self.recording} breaks {self.law}\n{self.variant}: {self.difference}\n{command}"
 
 
@@ -107,7 +110,7 @@ def _part_text(part: object) -> str:
 
 
 def _around(text: str, offset: int) -> str:
-    """Return what stands around the place where they part, in one line."""
+    """Return the text around the first difference, in one line."""
     begin, end = max(0, offset - _AROUND), offset + _AROUND
     cut = ("..." if begin else "") + text[begin:end] + ("..." if end < len(text) else "")
     return cut.replace("\r", "\\r").replace("\n", "\\n")

@@ -1,9 +1,10 @@
-"""Replies whose thought was ended, or had no answer: the laws of words over two replies that the
-client gets as one.
+"""The laws of content over two replies that the client gets as one, because a thought was ended or
+had no answer.
 
-The server's bytes are those of two replies. The laws are asked of the one reply of a server that
-ends its thought there by itself, and the client's message has to be the same. This file reads the
-server's bytes and the options, never the addon's own work.
+The server's bytes are two replies. A third, single reply is built as a server would have sent that
+ends its thought there by itself. The laws apply to the single reply, and the client's message for
+the two replies has to be the same. This file reads the server's bytes and the options, never the
+addon's own output.
 """
 
 import copy
@@ -35,34 +36,31 @@ _PIECES = 6
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Two replies. `kept`: the first up to the end of its thought; `more`: the words or the finish
-    behind it, which nobody gets; `closing`: the words that end the thought; `second`: the other
-    one. `made`: frames of words in the first; `added`: tokens of the thought's end.
-    """
+    """Two replies that the client gets as one."""
 
-    kept: bytes
-    more: bytes
-    closing: bytes
-    second: bytes
-    head: Json
-    written: int
-    added: int
+    kept: bytes  # the first reply, up to the end of its thought
+    more: bytes  # the text or the finish behind the thought, which is not sent on
+    closing: bytes  # a frame with the text that ends the thought
+    second: bytes  # the other reply
+    head: Json  # the fields of a frame beside its choices and counts
+    written: int  # tokens that the server wrote in the first reply
+    added: int  # tokens of the thought's end
 
     def one(self, recording: Recording) -> Recording:
-        """Return the reply of a server that ends its thought there by itself."""
+        """Build the reply of a server that ends its thought there by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
         rest = b"".join(self._of_one()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the words of both replies cut anew."""
+        """Return the recording with the text of both replies cut anew."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
     def _of_one(self) -> Iterator[bytes]:
-        """Yield the frames of the second reply as ones of the first: its head goes, its count is
-        that of both.
+        """Yield the frames of the second reply as frames of the first: without their head, and with
+        the counts of both replies.
         """
         for frame in frames(self.second):
             value = value_of(frame)
@@ -92,7 +90,7 @@ class Joined:
 
 
 def joined(recording: Recording) -> Joined | None:
-    """Return the two replies; `None` for a recording that holds another thing."""
+    """Return the two replies; `None` for a recording of one reply, or of another dialect."""
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
         return None
@@ -105,7 +103,7 @@ def joined(recording: Recording) -> Joined | None:
 
 
 def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
-    """Ask a law of words of two joined replies. Raises BrokenLawError."""
+    """Check a law of content, of two joined replies as well. Raises BrokenLawError."""
     both = joined(recording) if _ends_alike(recording) else None
     if both is None:
         holds(recording, drawn)
@@ -126,22 +124,22 @@ def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
 
 
 def _ends_alike(recording: Recording) -> bool:
-    """Tell whether a thought may be ended, and its end can be told from the server's bytes."""
+    """Return True if a thought may be ended at a place that the server's bytes show."""
     limits = recording.awaited().limits
     return limits.budget is not None or limits.answers
 
 
 def last_of(recording: Recording, came: bytes) -> bytes:
-    """Return the bytes, as far as they `came`, of the reply whose end is the client's: of the
-    second, where the first one's finish is nobody's.
+    """Return the received bytes of the reply whose finish the client gets: of the second reply,
+    where the finish of the first one is not sent on.
     """
     first = _two(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
 
 
 def is_between(recording: Recording, came: bytes) -> bool:
-    """Tell whether the bytes end behind the finish of a thought alone, before what goes on: then
-    the thought is all of a reply that is whole.
+    """Return True if the bytes end behind the finish of a thought alone, before the second reply:
+    then the thought is all of a complete reply.
     """
     first, second = _two(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)
@@ -159,7 +157,7 @@ def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
 
 
 def _uncounted(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Leave out the count, because tokens that a server has not counted are told by its frames."""
+    """Drop the counts, because the addon estimates them by frames where a server counts nothing."""
     return [event for event in view if event[0] != "usage"]
 
 
@@ -209,24 +207,24 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:
-    """Return the tokens of frames with words: one for each, unless they hold more."""
+    """Return the tokens of frames with text: one for each frame, or more by their length."""
     size = sum(len(each.text.encode()) for each in spoken)
     return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
 
 
 def _added(sentence: str, marks: int) -> int:
-    """Return the tokens of a thought's end: its sentence, and the marks that nobody has written."""
+    """Return the tokens of a thought's end: its sentence, and the marks that the addon added."""
     return len(f"{JOINT}{sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
 
 
 def _paid(thoughts: Sequence[str], budget: int) -> str:
-    """Return what of the last thought the budget pays for."""
+    """Return the beginning of the last thought that is within the budget."""
     left = budget - sum(len(thought.encode()) for thought in thoughts[:-1])
     return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")
 
 
 def _cut_at(body: bytes, length: int) -> tuple[bytes, bytes]:
-    """Cut a stream behind so many letters of its words; those behind are one frame."""
+    """Cut a stream behind so many characters of its text; the text behind is one frame."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
         text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))

@@ -31,12 +31,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law. `holds` raises where it does not hold; it takes a recording and how many cuts to
-    draw.
-    """
+    """One law."""
 
     number: int
     title: str
+    # takes a recording and the number of cuts to draw; raises BrokenLawError
     holds: Callable[[Recording, int], None]
 
     def __str__(self) -> str:
@@ -56,7 +55,7 @@ LAWS = (
 )
 """Of a reply."""
 OF_CONTENT = LAWS[1:5]
-"""Those that two joined replies keep as one."""
+"""Laws that two joined replies keep as one reply."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
     Law(7, "the SDKs read it", error_7),
@@ -66,7 +65,7 @@ ERROR_LAWS = (
 
 
 def laws_of(recording: Recording) -> Iterator[Law]:
-    """Return the laws that are asked of a recording; `limits.LIMITS` says which are not, and why.
+    """Yield the laws that apply to a recording; `limits.LIMITS` has the reasons for the others.
 
     Raises ValueError for a recording that this version cannot read.
     """
@@ -80,8 +79,8 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
 
 def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return where this law does not hold: the first place, or nothing. Raises NotInstalledError
-    when it cannot be asked.
+    """Return the first fault by this law, in a list, or an empty list. Raises NotInstalledError
+    where an SDK is missing.
     """
     try:
         if law in OF_CONTENT:
@@ -92,7 +91,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
         return [Broken(recording.name, str(law), error.variant, error.difference)]
     except NotInstalledError:
         raise
-    except Exception as error:  # what a reader of ours stumbles over is no message either
+    except Exception as error:  # a client could not read such a reply either
         frame = traceback.extract_tb(error.__traceback__)[-1]
         description = f"{type(error).__name__}: {error}\n  in {frame.name}: {frame.line}"
         return [Broken(recording.name, str(law), "while reading what the client gets", description)]
@@ -113,5 +112,5 @@ def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
 
 
 def messages(recording: Recording, command: str) -> list[str]:
-    """Return the words about each law that does not hold; `command` is the last line of each."""
+    """Return a message for each law that does not hold, with `command` as its last line."""
     return [broken.message(command) for broken in check(recording)]

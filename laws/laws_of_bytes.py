@@ -1,5 +1,5 @@
-"""The laws 1, 8 and 9, of the bytes that go out: no cut of the server's bytes changes them, and no
-bytes of the server break them.
+"""The laws 1, 8 and 9, of the bytes that a client gets: no cut of the server's bytes changes the
+client's, and no bytes of the server break them.
 """
 
 import random
@@ -25,10 +25,9 @@ from laws.variants import (
 _PIECES = 12
 """Pieces that a drawn cut makes of a reply."""
 _ENDINGS = 24
-"""Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them.
-"""
+"""Ends of frames at which a reply is cut off, beside the drawn offsets."""
 _LAST = 3
-"""Frames that end a stream: the finish, the counts, the word that it is done."""
+"""Frames that end a stream: the finish, the counts, `[DONE]`."""
 _GARBAGE = (
     b"data: ",
     b"\n\n",
@@ -61,8 +60,8 @@ def law_1(recording: Recording, drawn: int) -> None:
 
 
 def law_8(recording: Recording, drawn: int) -> None:
-    """Cut off, changed and with more behind it, a reply raises nothing; a client of blocks reads
-    a message or an error.
+    """Check that a reply that is cut off, changed or extended raises nothing; a client of blocks
+    reads a message or an error.
     """
     drawing = seeded_random(recording, 8)
     for name, body in spoiled(recording.body, drawn, drawing):
@@ -73,7 +72,7 @@ def law_8(recording: Recording, drawn: int) -> None:
 
 
 def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Return a reply spoiled in so many ways, each with what was done to it."""
+    """Yield `drawn` times three spoiled bodies, each behind the description of its fault."""
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {offset}", body[:offset]
@@ -96,8 +95,8 @@ def _check_message(out: bytes, variant: Variant, name: str) -> None:
 
 
 def law_9(recording: Recording, drawn: int) -> None:
-    """Every stream of blocks or items is in order; one that broke off before its finish ends in an
-    error, and no other does.
+    """Check that every stream of blocks or items is in order, and ends in an error if and only if
+    the server's stream broke off before its finish.
     """
     of_blocks = [each for each in variants(recording) if each.client in IN_BLOCKS]
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
@@ -108,8 +107,8 @@ def law_9(recording: Recording, drawn: int) -> None:
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
-    """Yield places to let it die: at ends of frames, in the middle of them, anywhere; the last ones
-    also just before their blank line.
+    """Return offsets at which to cut off a stream: ends of frames, drawn offsets, and for the last
+    frames the offsets before their blank lines.
     """
     offset, ends = 0, []
     for frame in frames(recording.body):

@@ -1,4 +1,4 @@
-"""Law 7: the official SDKs read a client's bytes, and see the message that a plain reader sees."""
+"""Law 7: the official SDKs read a client's bytes, and get the message that a plain reader gets."""
 
 import json
 import warnings
@@ -27,11 +27,11 @@ _REFUSED = ("length", "content_filter")
 
 
 class NotInstalledError(Exception):
-    """Law 7 cannot be asked: an SDK is missing."""
+    """Law 7 cannot be checked: an SDK is missing."""
 
 
 def law_7(recording: Recording, _: int) -> None:
-    """Raises NotInstalledError where the SDKs are not."""
+    """Check each variant with its SDK. Raises NotInstalledError where an SDK is missing."""
     with warnings.catch_warnings(action="ignore"):  # the SDKs' own, where warnings are errors
         sdk = readers()
         wire = sdk.Wire()
@@ -42,7 +42,7 @@ def law_7(recording: Recording, _: int) -> None:
 def readers() -> Any:
     """Return the module that reads with the SDKs. Raises NotInstalledError where one is missing."""
     try:
-        # Here, for the SDKs are only there where tests run.
+        # here, because the SDKs are only installed where tests run
         from laws import sdk_reading  # noqa: PLC0415
     except ImportError as error:
         raise NotInstalledError(
@@ -77,7 +77,7 @@ def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
 
 
 def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
-    """An error in a stream, or in place of a message with the status that the addon gives it."""
+    """Check that the SDK raises an error with the same message."""
     message, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
     raised = sdk.anthropic_error(wire, body, variant.form, status)
     if message not in raised:
@@ -88,7 +88,7 @@ def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """Return the known kinds of block; the SDK drops deltas of kinds that it does not know."""
+    """Return the blocks of the API's kinds; the SDK drops deltas of other kinds."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], block[content_keys[block["type"]]])
@@ -105,8 +105,8 @@ def _head(message: Message) -> list[tuple[object, ...]]:
 
 
 def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Of a chat completion cut short, or that says an error, a client gets what the server sent:
-    nothing to judge.
+    """Check a chat completion; one that was cut off or has an error is the server's own bytes, and
+    is not judged.
     """
     body = body_of(case.recording, variant)
     if case.recording.ended or not case.reply.complete or case.reply.unread:
@@ -159,7 +159,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
-        return  # it is raised, whatever came before it
+        return  # the SDK raises it, whatever came before
     with _raising_nothing(variant, "ollama"):
         replies = sdk.ollama_read(body, variant.form)
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)

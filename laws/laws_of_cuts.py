@@ -1,4 +1,4 @@
-"""The laws 2 and 3: the same message however the words are cut, streamed and whole."""
+"""The laws 2 and 3: the same message however the text is cut, and streamed as whole."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +24,7 @@ _PIECES = 6
 
 
 def law_2(recording: Recording, drawn: int) -> None:
-    """The words cut into characters, joined, and in drawn cuts: the same message."""
+    """Check that text cut into characters, joined, or cut as drawn gives the same message."""
     streamed = as_stream(recording)
     drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {
@@ -43,7 +43,7 @@ def law_2(recording: Recording, drawn: int) -> None:
 
 
 def as_stream(recording: Recording) -> Recording:
-    """Return the recording as a stream; a whole reply is taken apart."""
+    """Return the recording as a stream; a whole reply is unfolded."""
     if recording.server_form is Form.STREAM:
         return recording
     body = unfold(recording.body, recording.server_dialect, lambda text: [text] if text else [])
@@ -51,9 +51,9 @@ def as_stream(recording: Recording) -> Recording:
 
 
 def law_3(recording: Recording, _: int) -> None:
-    """Streamed equals whole: the stream folded into a body, the body taken apart into a stream.
+    """Check that the stream folded into a body, or the body unfolded into a stream, gives the same.
 
-    Only a whole reply can tell by itself where it began, so that is settled first for the streams.
+    Only a whole reply shows its own initial state, so that the streams get it as an option.
     """
     streamed = as_stream(recording)
     whole = (
@@ -98,7 +98,7 @@ def _check_same(
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    """Check that a chat completions client gets the same in the other form than its server's."""
+    """Check that a chat completions client gets the same in both forms."""
     forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
     pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
     views = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]

@@ -1,5 +1,5 @@
-"""The laws of a server's error answer: its words arrive, the SDKs raise it, and no content of the
-answer raises an error of ours.
+"""The laws of a server's error answer: its message arrives, the SDKs raise the error, and whatever
+the answer holds, the addon raises nothing.
 """
 
 import json
@@ -18,11 +18,11 @@ _SHAPES = {
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
     OLLAMA: ("Ollama client", []),
 }
-"""What the errors hold that are written in a dialect's words."""
+"""The name of each client of another dialect, and the keys of its errors."""
 
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
-    """Return what this client gets for the error. Raises BrokenLawError when the addon raises."""
+    """Return this client's answer for the error. Raises BrokenLawError when the addon raises."""
     awaited = recording.awaited(client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
@@ -35,8 +35,8 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """A chat completions client gets the bytes, if they are an error; others the status' error in
-    their dialect, with the server's words.
+    """Check that a chat completions client gets the server's bytes, and other clients an error of
+    their dialect with the server's message.
     """
     plain = answer(recording, OPENAI_CHAT)
     message = _message_of(recording.body)
@@ -46,7 +46,7 @@ def error_4(recording: Recording, _: int) -> None:
     for client, (variant, names) in _SHAPES.items():
         got_names, got_message = _error_of(answer(recording, client).body)
         compare(variant, names, got_names or [])
-        # too long a prompt is said in the API's words
+        # for a prompt that is too long, the message is the API's
         if message and "tokens" not in message and message not in got_message:
             raise BrokenLawError(
                 variant, f"the server's words\n  expected: {message}\n  got:      {got_message}"
@@ -54,8 +54,8 @@ def error_4(recording: Recording, _: int) -> None:
 
 
 def _error_of(body: bytes) -> tuple[list[str] | None, str]:
-    """Return the names of what an error holds, and its words; none of a body that is no error.
-    Ollama's are words alone.
+    """Return the keys of an error, and its message; `None` for a body that is no error. Ollama's
+    errors are a message alone.
     """
     error = json.loads(body.decode(errors="replace")).get("error")
     if isinstance(error, str):
@@ -64,7 +64,7 @@ def _error_of(body: bytes) -> tuple[list[str] | None, str]:
 
 
 def _message_of(body: bytes) -> str:
-    """The message of an error in the usual shape."""
+    """Return the message of an error in the usual shape."""
     try:
         value = json.loads(body)
         message = value["error"]["message"]
@@ -74,7 +74,7 @@ def _message_of(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """The SDKs raise the error of this status."""
+    """Check that the SDKs raise the error of this status."""
     for client, (variant, _keys) in _SHAPES.items():
         got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
@@ -99,7 +99,7 @@ def _raised(client: Dialect, got: Answer) -> str:
 
 
 def error_8(recording: Recording, drawn: int) -> None:
-    """Give clients of other dialects an error for any body, and raise nothing."""
+    """Check that clients of other dialects get an error for any body, and nothing is raised."""
     for name, body in spoiled(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():

@@ -16,14 +16,14 @@ from laws.reply_parser import parse_reply
 
 
 class Case:
-    """A recording and what its server said."""
+    """A recording, its server's reply, and the addon's findings."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
     @cached_property
     def reply(self) -> ParsedReply:
-        """The server's own words; what it calls thinking is the answer where there is no other,
+        """The server's reply, parsed. Thinking counts as the answer where there is no other answer,
         the model stopped, and the request had turned thinking off.
         """
         recording = self.recording
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def stopped(self) -> bool:
-        """Tell whether the addon has cut an answer at a stop string."""
+        """True if the addon has cut an answer at a stop string."""
         return self._findings.stopped
 
     @property
@@ -60,7 +60,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Laws that are not asked where `holds` tells so of a case."""
+    """Laws that do not apply to a case for which `holds` returns True."""
 
     laws: tuple[int, ...]
     why: str
@@ -135,7 +135,7 @@ def _repeated_call(case: Case) -> bool:
 
 
 _IN_BYTES = (["budget"], ["unanswered"])
-"""Reasons for which a thought was ended, once, that the server's bytes and the options tell."""
+"""Reasons for which a thought was ended, once, that the server's bytes and the options show."""
 
 
 def _begun_out_of_order(case: Case) -> bool:
@@ -240,5 +240,5 @@ LIMITS = (
 
 
 def limit_of(law: int, case: Case) -> Limit | None:
-    """Return why a law is not asked of a recording, None when it is."""
+    """Return the limit that exempts a case from a law; `None` where the law applies."""
     return next((limit for limit in LIMITS if law in limit.laws and limit.holds(case)), None)

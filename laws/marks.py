@@ -1,6 +1,4 @@
-"""Marks in a text: where the server's words may lose some on the way to a client, and how many are
-left.
-"""
+"""Marks in a text: the ones that a client may lack, and the ones that are left."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,18 +15,18 @@ _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")
 
 
 def without_blanks(text: str) -> str:
-    """Return the text without blanks: at the ends of thoughts they go, and law 5 sees to them."""
+    """Return the text without blanks: the ends of thoughts lose them, and law 5 judges them."""
     return _BLANKS.sub("", text)
 
 
 def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
-    """Return every mark of these families, a suffix as the word for it."""
+    """Return every mark of these families, with the placeholder of a suffix in it."""
     rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return what else may be missing: labels of thoughts, halves of marks that are no prose."""
+    """Return texts that a client may lack as well: labels, and beginnings of marks."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -41,12 +39,12 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
 
 
 def pattern(mark: str) -> re.Pattern[str]:
-    """Return what finds a mark in a text without blanks."""
+    """Return the pattern of a mark in a text without blanks."""
     return _compiled(without_blanks(mark))
 
 
 def count(mark: str, texts: Iterable[str]) -> int:
-    """Return how often a mark stands in texts."""
+    """Return the number of times that a mark stands in texts."""
     return sum(len(_compiled(mark).findall(text)) for text in texts)
 
 
@@ -55,8 +53,8 @@ def _compiled(mark: str) -> re.Pattern[str]:
 
 
 class Explanation:
-    """Tells whether what a client was told is what the server wrote but for marks and the words of
-    tool calls; all without blanks.
+    """Compares the text that a client received with the text that the server sent, which may have
+    marks and the text of tool calls besides; all without blanks.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class Explanation:
         self._first |= {call[0] for call in self._calls}
 
     def missing(self, sent: str, got: str) -> tuple[int, int] | None:
-        """Return None when every word arrived, else how far both could be followed."""
+        """Return None if all text arrived, else the offsets up to which both texts agree."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
         for offset in range(len(sent) + 1):

@@ -1,5 +1,5 @@
-"""The words of Ollama's API: read plainly from a server's lines, and as the message that a client
-has at the end.
+"""Replies of Ollama's API: parsed plainly, as the message that a client has at the end, folded and
+unfolded.
 """
 
 import json
@@ -14,7 +14,7 @@ _COUNTS = ("prompt_eval_count", "eval_count")
 
 
 class OllamaParser:
-    """Lines in, as values; `words` is what they say."""
+    """Reads the lines of a reply, as values; `reply` has the result."""
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
@@ -53,8 +53,9 @@ def as_lines(stream: bytes) -> bytes:
 
 
 def as_message(body: bytes, form: Form) -> Json:
-    """Return a reply in the words of a message; all thoughts are one block, and so is all text.
-    `words`: what lines say, in their order.
+    """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
+    text. The key `words` has the thinking and text of a stream in their order, which a whole reply
+    does not show.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()

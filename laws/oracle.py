@@ -1,8 +1,8 @@
-"""The reading rules once more, as one slow and obvious regular expression over the whole text.
+"""The oracle: the reading rules as one slow and obvious regular expression over the whole text.
 
-It shares no line with the parser. At each offset the expression finds a piece of code, a thought, a
-mark that is no text, or one character of text. Behind a mark the rest is read like a text of its
-own; "code begins anew" means this.
+The oracle shares no line with the parser. At each offset the expression matches a piece of code, a
+thought, a mark that is no text, or one character of text. The rest behind a mark is read like a
+text of its own, so that code may begin anew there.
 """
 
 import re
@@ -30,7 +30,7 @@ from laws.oracle_marks import (
 )
 
 _REMEMBERED = 64
-"""Readings to remember: the laws ask of one text for each client, in up to four ways."""
+"""Readings to cache: the laws read one text for each client, with up to four sets of options."""
 
 
 def read(
@@ -43,9 +43,9 @@ def read(
     *,
     stopped: bool = False,
 ) -> list[Block]:
-    """The message that `text` is. `start`: "text", "closed" (text, thinking is off), "thinking",
-    "guessed" (to be "thinking") or "undecided", as a whole reply is. `wants_json`: the answer is to
-    be JSON; `stopped`: the reply ended by itself.
+    """Return the blocks of a reply's text. `start`: "text", "closed" (text, thinking is off),
+    "thinking", "guessed" (to be "thinking") or "undecided", as for a whole reply. `wants_json`: the
+    answer is to be JSON; `stopped`: the model ended the reply by itself.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -66,34 +66,28 @@ def _read(
 
 @dataclass
 class _Reader:
-    """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
-    nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
-    reply began; `call`: the opener of the tool call that the rest begins with; `ended`:
-    a thought's closer stands just before, blanks and special tokens aside; `resumes`: what closes
-    the thought that a call ended, if it goes on behind it; `unmarked`: all that a thought said
-    which has neither closer nor call; `again`: the openers that say nothing in the thought.
-    """
+    """Reads a text from mark to mark."""
 
     families: tuple[ThoughtRow, ...]
-    attributes: bool
-    offered: bool
+    attributes: bool  # attribute forms of openers count
+    offered: bool  # the request offers tools
     wants_json: bool
     stopped: bool
-    rest: str
-    head: bool = True
-    closer: str = ""
-    bare: bool = False
-    frame_end: str = ""
-    call: str = ""
-    ended: bool = False
-    called: bool = False
-    resumes: Sequence[str] = ()
-    unmarked: str = ""
-    torn: bool = False
-    again: Sequence[str] = ()
+    rest: str  # the text that is not read yet
+    head: bool = True  # the answer is empty so far
+    closer: str = ""  # the closer of the thought just before
+    bare: bool = False  # a closer may show that the reply began in a thought
+    frame_end: str = ""  # the closer of the answer's tags
+    call: str = ""  # the opener of the tool call with which the rest begins
+    ended: bool = False  # a thought's closer stands just before, blanks and special tokens aside
+    called: bool = False  # a call stands just before, blanks aside
+    resumes: Sequence[str] = ()  # closers of the thought that a call ended, if it goes on
+    unmarked: str = ""  # a thought that has neither closer nor call
+    torn: bool = False  # the thought ended in the beginning of a mark
+    again: Sequence[str] = ()  # openers that count for nothing in the thought
 
     def blocks(self, start: str) -> Iterator[Block]:
-        """The blocks as they are found; neighbours may be of one kind."""
+        """Yield the blocks in order; neighbours may be of one kind."""
         self.bare, self.head = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
             yield from self._guessed(self._beginning(), start == "guessed")
@@ -120,7 +114,7 @@ class _Reader:
         yield Block("text", before + self._last_text())
 
     def _pass(self, kind: str, match: re.Match[str]) -> None:
-        """Go on behind a mark that is no thought; a tool call begins with its mark."""
+        """Continue behind a mark that is no thought, or at the mark of a tool call."""
         before, parts = self.rest[: match.start()], match.groupdict()
         self.head = kind == "stray" or (kind == "silent" and self.head and not before.strip())
         self.called = self.called and self.head
@@ -135,7 +129,7 @@ class _Reader:
         self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """Return the mark that stands first in the rest, and its kind."""
+        """Return the kind and the match of the first mark in the rest."""
         offset = 0
         while match := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(match)
@@ -162,24 +156,24 @@ class _Reader:
         return kind if called else "no call"
 
     def _goes_on(self) -> bool:
-        """Tell whether words stand behind a call that ended its thought."""
+        """Return True if text stands behind a call that ended its thought."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
 
     def _blanks(self) -> str:
-        """Take the blanks that the rest begins with."""
+        """Take the blanks from the beginning of the rest, and return them."""
         before, self.rest = self.rest, self.rest.lstrip()
         return before.removesuffix(self.rest)
 
     def _begins_value(self, offset: int) -> bool:
-        """Tell whether a bracket begins JSON that is a call, or the answer asked for."""
+        """Return True if a bracket begins JSON that is a call, or a requested answer."""
         head = not self.rest[:offset].strip()
         offered = self.offered and bool(self.families)
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
     def _behind_value(self, offset: int) -> int:
-        """Return where a value ends; nothing counts any more where it has no end."""
+        """Return the end of a value. Where a value has no end, no mark counts any more."""
         end = value_end(self.rest, offset)
         if end is None:
             self.families = ()
@@ -194,7 +188,7 @@ class _Reader:
         return pattern_of(self.families, self.attributes, here)
 
     def _call(self) -> str:
-        """Take a tool call: up to its end, or all."""
+        """Take a tool call up to its end, else all of the rest, and return it."""
         closed = TOOLS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
@@ -207,7 +201,7 @@ class _Reader:
         return call
 
     def _thought_block(self, match: re.Match[str], before: str = "") -> Block:
-        """Take a thought with its marks. `before`: blanks that are the thought's as well."""
+        """Take a thought with its marks; return its block. `before`: blanks that belong to it."""
         parts = match.groupdict()
         self.bare = self.head = self.called = False
         name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
@@ -238,7 +232,9 @@ class _Reader:
         closers: Sequence[str],
         first: Sequence[str],
     ) -> str:
-        """Take what a thought says, and its closer, unless a tool call ends it before."""
+        """Take a thought's text, and its closer unless a tool call ends the thought before; return
+        the text.
+        """
         begin, end = span
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
@@ -264,13 +260,13 @@ class _Reader:
         return whole
 
     def _drop_again(self, begin: int, end: int) -> int:
-        """Leave out the openers that say nothing within a thought; return their length."""
+        """Drop the openers that count for nothing within a thought; return their length."""
         kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
         self.rest = self.rest[:begin] + kept + self.rest[end:]
         return end - begin - len(kept)
 
     def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
-        """Return the place of the first call in what began at `start`."""
+        """Return the offset of the first call in the text from `start` on."""
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -319,7 +315,7 @@ class _Reader:
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
-        """Take a thought; one that was only guessed, and not closed, has an answer."""
+        """Yield a thought; where it was only guessed, and not closed, its end is an answer."""
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
@@ -334,8 +330,8 @@ class _Reader:
         )
 
     def _beginning(self) -> Block:
-        """Take the first thought of a reply that starts inside one: an opener at its very start is
-        only said again.
+        """Take the first thought of a reply that begins in one; return its block. An opener at the
+        very start is a repetition.
         """
         closers = [mark for row in self.families for mark in row.closes]
         openers = [mark for row in self.families for mark in row.opens]
@@ -357,7 +353,7 @@ class _Reader:
         return self._unopened(closers, first)
 
     def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Take a thought that no opener begins."""
+        """Take a thought without an opener, and return its block."""
         ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -368,7 +364,7 @@ class _Reader:
         return thought_block(text, None)
 
     def _last_text(self) -> str:
-        """Return what is left, without the answer's closer."""
+        """Return the rest, without the answer's closer."""
         text = self.rest
         if self.frame_end:
             blanks = text[len(text.rstrip()) :]
@@ -377,13 +373,13 @@ class _Reader:
 
 
 def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
-    """Return the first of these marks in a text from `offset` on."""
+    """Return the match of the first of these marks from `offset` on."""
     return re.compile("|".join(any_of(marks)) or "(?!)").search(text, offset)
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _LONGEST = 200
-"""Characters that half a mark has at most."""
+"""Characters of the longest beginning of a mark."""
 _GROUPS = {"said": "closer", "word": "tail"}
 
 
@@ -392,7 +388,7 @@ def _answer_tags(families: Sequence[ThoughtRow], closer: str) -> tuple[str, str]
 
 
 def _last_paragraph(text: str) -> str:
-    """Return what is the answer if a reply that was guessed to begin inside a thought stops."""
+    """Return the answer at the end of a reply that was wrongly guessed to begin in a thought."""
     least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text
@@ -404,6 +400,6 @@ def _last_paragraph(text: str) -> str:
 
 
 def _is_fenced(text: str) -> bool:
-    """Tell whether what follows the text stands in a fenced block."""
+    """Return True if the end of the text is within a fenced block."""
     matches = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
     return matches[-1]["fence"] is not None

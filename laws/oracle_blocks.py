@@ -1,4 +1,4 @@
-"""The blocks that the oracle finds: parts of a message."""
+"""The oracle's blocks: parts of a message."""
 
 import math
 import re
@@ -9,25 +9,25 @@ from laws.oracle_marks import NAME
 
 @dataclass(frozen=True)
 class Block:
-    """One part of a message. The last two are only known of attribute forms."""
+    """One part of a message."""
 
     kind: str
     text: str
-    thought_type: str | None = None
-    confidence: float | None = None
+    thought_type: str | None = None  # of attribute forms alone
+    confidence: float | None = None  # of attribute forms alone
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:
-    """Return the thought that an attribute form makes, with the words around it."""
+    """Return the block of an attribute form: its attribute `thought` between the other text."""
     values = {name: double or single for name, double, single in _PAIR.findall(written)}
     return thought_block(before + values.get("thought", "") + "\n\n" + text, values)
 
 
 def thought_block(thought: str, values: dict[str, str] | None) -> Block:
-    """Return a thought; `values`: its attributes, if it has any."""
+    """Return the block of a thought. `values`: its attributes, if the opener has any."""
     text = thought.strip("\r\n")
     if values is None:
         return Block("thinking", text)

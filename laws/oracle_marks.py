@@ -1,4 +1,4 @@
-"""The expression by which the oracle finds the marks of a text, written out for each place."""
+"""The regular expression by which the oracle finds the marks of a text, for each state."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
 
-# what may stand before a fence: blanks, and the marks of quotations and lists
+# before a fence may stand blanks, and the marks of quotations and lists
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 NAME = r"[A-Za-z_][\w.:-]*"
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
@@ -50,27 +50,25 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class Tool:
-    """The word of the table of forms on a mark before calls. `close`: the mark behind, `before`:
-    those that end them as well; `alone`: the mark is the beginning of a call's body.
-    """
+    """The properties of a mark before calls, from the table of forms."""
 
     counts: Counts
-    close: str
-    before: tuple[str, ...] = ()
-    alone: bool = False
+    close: str  # the mark behind the calls
+    before: tuple[str, ...] = ()  # marks that end the calls as well
+    alone: bool = False  # the mark is the beginning of a call's body
 
     @property
     def special(self) -> bool:
-        """Tell whether it is a special token, which no prose says."""
+        """True if the mark is a special token, which stands in no prose."""
         return self.counts is Counts.EVERYWHERE
 
 
 _IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_TOOLS)
-"""Marks that end a thought; those of the last only where the request offers tools."""
+"""Counts of marks that end a thought; the last one only where the request offers tools."""
 
 
 def _tools(form: CallRow) -> Iterator[tuple[str, Tool]]:
-    """Yield the marks of a form between which nothing is a tag."""
+    """Yield the marks of a form that enclose calls, in which nothing is a tag."""
     section, behind = form.section
     if section:
         yield section, Tool(form.counts, behind, form.before)
@@ -91,24 +89,20 @@ TOOLS = {
 
 @dataclass(frozen=True)
 class Here:
-    """The facts that count at a place. `head`: only blanks before; `closer`: what ended the thought
-    before those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
-    nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside; `inside`: it
-    ended a thought.
-    """
+    """The state of the reader at an offset."""
 
-    head: bool
-    closer: str
-    bare: bool = False
-    stray: bool = False
-    offered: bool = False
-    called: bool = False
-    inside: bool = False
+    head: bool  # only blanks stand before
+    closer: str  # the closer of the thought before these blanks
+    bare: bool = False  # a closer may show that the text before was a thought
+    stray: bool = False  # a closer here closes nothing, and is dropped
+    offered: bool = False  # the request offers tools, so that tool calls count
+    called: bool = False  # a call stands before, blanks aside
+    inside: bool = False  # this call ended a thought
 
 
 @cache
 def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -> re.Pattern[str]:
-    """Return the expression for a place: code, thought, a mark that is no text, or a character."""
+    """Return the expression of a state: code, a thought, a mark, or a character of text."""
     rows = [
         (number, row)
         for number, row in enumerate(families)
@@ -140,13 +134,13 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
 
 
 def _dropped(families: Sequence[ThoughtRow], here: Here) -> list[str]:
-    """Closers that are no text though they close nothing."""
+    """Return the closers that are no text though they close nothing."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if here.bare or here.stray else [mark for row in rows for mark in row.closes]
 
 
 def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
-    """Every mark that may begin at the end of a reply."""
+    """Return every mark that may begin at the end of a reply."""
     marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
     marks += _lone_closers(families, here) if here.bare or here.stray else []
     marks += CLOSERS_OF_CALLS if here.inside else ()
@@ -154,20 +148,20 @@ def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
 
 
 def _torn(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """An end of a reply that is no text: the beginning of a mark that is never prose."""
+    """Return the pattern of a reply's end that is the beginning of a mark, and never prose."""
     parts = _cut(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
 def _cut(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Beginnings of marks without a gap."""
+    """Return the beginnings of marks, as far as their gaps."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
 def _worded(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """An end of a reply that may be an answer whose header lacks its last token."""
+    """Return patterns of a reply's end that may be an answer whose header lacks its last token."""
     others = rf"(?!(?:{'|'.join(_cut(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
@@ -200,11 +194,10 @@ def _text_tools(families: Sequence[ThoughtRow], here: Here) -> list[str]:
 
 
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
-    """Return the offset behind the JSON value, or the list of Python calls, from `offset` on.
+    """Return the end of the JSON value, or of the list of Python calls, from `offset` on.
 
-    Blanks may come before the value, and a tool's name if there may be a `header`. `None`: the
-    value has no end, or begins later than the text ends. Text that is no value ends where that
-    shows.
+    Blanks may come before the value, and a tool's name if there may be a `header`. Return `None` if
+    the value has no end, or no beginning yet; for other text, the offset that shows this.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _opens(text, offset, begin):
@@ -213,13 +206,13 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
 
 
 def in_string(text: str) -> bool:
-    """Tell whether the end of a text that begins with a value stands in a string of it."""
+    """Return True if a text that begins with a value ends within a string of this value."""
     steps = list(_steps(text))
     return all(depth for _, depth, _ in steps) and bool(steps[-1][2])
 
 
 def _steps(text: str) -> Iterator[tuple[int, int, str]]:
-    """Tell behind each character of a value how deep it is, and the quote of its string."""
+    """Yield behind each character of a value its offset, its depth, and the quote of its string."""
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
         here = match[0][:1] if quote else match[0][-1:]
@@ -234,13 +227,13 @@ def _steps(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _opens(text: str, offset: int, at: int) -> bool:
-    """Tell whether a bracket there begins a value."""
+    """Return True if the character is a bracket that begins a value."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
 def call_end(text: str, opener: str) -> int | None:
-    """Return where the call that a text begins with ends: behind its closing mark or, outside of
-    strings, before the mark of what comes next. None: nowhere.
+    """Return the end of the call with which a text begins: behind its closing mark or, outside of
+    strings, before a mark that ends calls as well. Return `None` if the call has no end.
     """
     tool, begin = TOOLS[opener], text.find("{", len(opener))
     ends = [
@@ -253,7 +246,7 @@ def call_end(text: str, opener: str) -> int | None:
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
-    """Return where a value begins, or where it shows that none does."""
+    """Return the offset of a value's beginning, or the offset that shows that no value begins."""
     for at in range(offset, len(text)):
         if _opens(text, offset, at):
             return at
@@ -265,7 +258,7 @@ def _value_begin(text: str, offset: int, header: bool) -> int | None:
 
 
 def shows_call(text: str, offset: int) -> bool:
-    """Tell whether a call's JSON stands behind a tool mark in the middle of a sentence."""
+    """Return True if a call's JSON stands behind a tool mark in the middle of a sentence."""
     line = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
     behind = text[offset + len(tool_mark(text, offset)) :]
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", line) and re.match(r"\s*[\[{]", behind))
@@ -281,9 +274,10 @@ def _literal(mark: str, suffix: str) -> str:
 
 
 def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
-    """An opener, all up to the first of its own closers, and that closer, if there is one.
+    """Return the pattern of a thought: an opener, all text up to the first of its own closers, and
+    that closer, which may be missing.
 
-    The opener may be said again at once, and a label may follow it.
+    The opener may be repeated at once, and a label may follow it.
     """
     closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -302,18 +296,18 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
 
 
 def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
-    """An opener where no longer mark of its family stands."""
+    """Return the pattern of an opener that is not the beginning of a longer mark of its family."""
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 
 
 def tool_mark(text: str, offset: int) -> str:
-    """Return the tool mark that stands there, or nothing."""
+    """Return the tool mark at `offset`; empty where none stands."""
     return max((mark for mark in TOOLS if text.startswith(mark, offset)), key=len, default="")
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
-    """Tell whether the tool mark at `offset` begins a call, in what began at `begin`."""
+    """Return True if the tool mark at `offset` begins a call, in the text from `begin` on."""
     mark = tool_mark(text, offset)
     if TOOLS[mark].special:
         return True
@@ -351,6 +345,6 @@ def untorn(
 
 
 def _begins(mark: str, text: str) -> bool:
-    """Tell whether a text is the beginning of a mark, and not all of it."""
+    """Return True if a text is the beginning of a mark, and not all of the mark."""
     gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

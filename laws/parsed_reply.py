@@ -1,4 +1,4 @@
-"""A server's words as values: pieces, choices, and all of a reply."""
+"""A parsed reply: its choices, and the pieces of each."""
 
 import json
 from collections.abc import Sequence
@@ -16,29 +16,27 @@ WHOLE = (*STOPPED, *CALLED)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a choice, in order. `kind`: text, thinking, raw (text in which nobody looks for
-    tags) or call.
-    """
+    """A piece of a choice, in order."""
 
-    kind: str
+    kind: str  # text, thinking, call, or raw: text in which nobody looks for tags
     text: str = ""
     block: int = 0
 
 
 @dataclass
 class ParsedChoice:
-    """One choice. `thoughts`: all the thinking under each name it came by; `others`: the values of
-    fields that are no words.
-    """
+    """One choice of a reply."""
 
     pieces: list[Piece] = field(default_factory=list)
+    # all the thinking of each reasoning field, by the field's name
     thoughts: dict[str, str] = field(default_factory=dict)
     calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    # the values of all fields that hold neither text nor thinking nor calls
     others: dict[str, list[object]] = field(default_factory=dict)
     finish: str | None = None
 
     def joined(self, *kinds: str) -> str:
-        """Return all that pieces of these kinds say."""
+        """Return the text of all pieces of these kinds."""
         return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
 
     def first(self, kind: str) -> str:
@@ -47,25 +45,25 @@ class ParsedChoice:
 
     @property
     def cut_call(self) -> bool:
-        """Tell whether the last call lacks its end, though no limit cut the reply off."""
+        """True if the last call lacks its end, though no limit cut the reply off."""
         last = "".join([call["arguments"] for call in self.calls.values()][-1:])
         return bool(last.strip()) and is_open(last) and self.finish in WHOLE
 
     def add_thought(self, name: str, text: str, block: int = 0) -> None:
-        """Add thinking; what a second name says is taken for the same once more."""
+        """Add thinking. A second reasoning field repeats the first, so it adds no piece."""
         self.thoughts[name] = self.thoughts.get(name, "") + text
         if name == next(iter(self.thoughts)):
             self.pieces.append(Piece("thinking", text, block))
 
     def take_for_answer(self) -> None:
-        """Make text of thinking where there is nothing else and the model stopped by itself."""
+        """Turn thinking into text if it is all of a reply that the model ended by itself."""
         if self.finish == "stop" and not self.calls and not self.joined("text", "raw").strip():
             self.pieces = [replace(piece, kind="text") for piece in self.pieces]
             self.thoughts = {}
 
     def thoughts_lost_in(self, other: "ParsedChoice", markup: Sequence[str] = ()) -> list[str]:
-        """Return the names of thinking whose words the other does not have under them. `markup`:
-        a call's, which ends the thought and is none of its words.
+        """Return the names of the reasoning fields whose thinking is not in `other`. `markup`: the
+        text of a call that ends the thought, and is no part of it.
         """
         return [
             name
@@ -86,20 +84,19 @@ class ParsedChoice:
 
 @dataclass
 class ParsedReply:
-    """A reply. `done`: the server said that it is complete; `error`: it said that it failed;
-    `unread`: frames that nobody reads.
-    """
+    """A reply as its server sent it, or as a client received it."""
 
     choices: dict[int, ParsedChoice] = field(default_factory=dict)
+    # the values of all fields beside choices, usage and error, by the field's name
     heads: dict[str, list[object]] = field(default_factory=dict)
     usage: Json = field(default_factory=dict)
-    done: bool = False
-    error: bool = False
-    unread: int = 0
+    done: bool = False  # the server reported that the reply is complete
+    error: bool = False  # the server reported that the reply failed
+    unread: int = 0  # frames that are not of the dialect's shape
     comments: int = 0
 
     def choice(self, index: int | None = None) -> ParsedChoice:
-        """Return one choice; the one that came first, if none is named."""
+        """Return the choice of this index; the choice that came first without an index."""
         first = next(iter(self.choices), 0)
         return self.choices.setdefault(first if index is None else index, ParsedChoice())
 
@@ -116,7 +113,7 @@ class ParsedReply:
 
     @property
     def complete(self) -> bool:
-        """Tell whether nothing is missing: the end was said, or a finish, and no error."""
+        """True if the reply has its end or a finish, and no error."""
         return (
             not self.error
             and bool(self.choices)

@@ -34,7 +34,7 @@ _OURS: dict[str, ModuleType] = {}
 
 
 class RecordingFailureError(Exception):
-    """A recording is not as it should be; the message is all that there is to say."""
+    """A recording that is not as it should be; pytest shows the message alone."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _covered(folder: Path, config: pytest.Config) -> bool:
-    """Tell whether what is collected anyway holds the folder."""
+    """Return True if pytest collects the folder, or a file in it, anyway."""
     args = [
         (config.invocation_params.dir / argument.partition("::")[0]).resolve()
         for argument in config.args

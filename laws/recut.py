@@ -1,4 +1,4 @@
-"""The same reply in other pieces: a stream whose words are cut anew."""
+"""The same reply in other pieces: a stream whose text is cut anew."""
 
 import copy
 import json
@@ -18,16 +18,14 @@ NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}
 
 @dataclass(frozen=True)
 class TextFrame:
-    """A frame that says some words and nothing else. `template`: the frame without them, `path`:
-    where they belong.
-    """
+    """A frame that holds some text or thinking, and nothing else."""
 
-    template: Json
-    path: tuple[str | int, ...]
+    template: Json  # the frame without its text
+    path: tuple[str | int, ...]  # the keys that lead to the text
     text: str
 
     def frame(self, text: str) -> bytes:
-        """Return the frame with other words."""
+        """Return the frame with another text."""
         value = copy.deepcopy(self.template)
         container: Any = value
         for step in self.path[:-1]:
@@ -37,8 +35,8 @@ class TextFrame:
 
 
 def recut_text(body: bytes, cut: Cut) -> bytes:
-    """Return the stream with each run of words that belong together cut anew; all other frames are
-    as they were.
+    """Return the stream with the text of each run of like frames cut anew; all other frames stay
+    as they are.
     """
     out: list[bytes] = []
     run: list[TextFrame] = []
@@ -64,7 +62,7 @@ def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
 
 
 def text_frame_of(value: Json) -> TextFrame | None:
-    """Return what a frame says, if it says some words and nothing else."""
+    """Return a frame of text; `None` for a frame that holds anything else."""
     if value.get("type") in response_pieces.TEXT_DELTAS and value.get("delta"):
         template = {**value, "delta": "", "sequence_number": 0}
         return TextFrame(template, ("delta",), value["delta"])
@@ -93,7 +91,9 @@ def _names(delta: Json) -> tuple[str, ...]:
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
-    """Return the delta of a frame that has one and no end, and the way to it."""
+    """Return the delta of a frame without a finish, and the keys that lead to the delta; an empty
+    delta for any other frame.
+    """
     choices = value.get("choices")
     if (
         isinstance(choices, list)
@@ -111,7 +111,7 @@ def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
 
 
 def frame_of(value: Json) -> bytes:
-    """Return the frame that says this, as its server writes it."""
+    """Return the bytes of a frame, as a server writes it."""
     named = "type" in value and "choices" not in value
     head = b"event: " + value["type"].encode() + b"\n" if named else b""
     return head + b"data: " + json.dumps(value, ensure_ascii=True).encode() + b"\n\n"

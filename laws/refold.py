@@ -115,8 +115,8 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the body as the stream that its server would have sent, its words in the pieces that
-    `cut` makes.
+    """Return the body as the stream that its server would have sent, with the text in the pieces
+    that `cut` makes.
     """
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
@@ -147,7 +147,7 @@ def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
-    """Thoughts first, then the answer, then calls, as servers send them."""
+    """Yield the deltas of a message, as servers send them: thoughts, the answer, calls."""
     fields = sorted(
         message.items(),
         key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),

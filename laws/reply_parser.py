@@ -1,7 +1,6 @@
-"""A server's words, read from its bytes in the plainest way: the laws compare them with what a
-client gets.
+"""A plain parser of replies: the laws compare the server's bytes with the client's by it.
 
-It shares nothing with the decoders but the names under which servers send thinking.
+The parser shares nothing with the addon's decoders but the names of the reasoning fields.
 """
 
 import json
@@ -52,7 +51,7 @@ def value_of(frame: bytes) -> Json | None:
 def parse_reply(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ParsedReply:
-    """Return what the server said. `mapped`: the user's own rows of fields."""
+    """Parse a reply of any dialect. `mapped`: the user's own rows of reasoning fields."""
     body = as_events(body) if dialect is OLLAMA and form is Form.STREAM else body
     reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
@@ -87,7 +86,7 @@ class _OpenAI:
     def feed(self, body: Json) -> None:
         if is_text(body):
             body = as_chat(body, self._form)
-            for choice in body["choices"]:  # a text is nobody's, and a chat's reply the assistant's
+            for choice in body["choices"]:  # a text has no role, a chat's reply the assistant's
                 self.reply.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage

@@ -1,4 +1,4 @@
-"""A server's words in a reply of the Responses API, read in the plainest way."""
+"""A plain parser of replies of the Responses API."""
 
 from converter.core.dialects.reasoning_fields import thinking_in
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
@@ -13,7 +13,7 @@ _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
 class ResponseParser:
-    """Feed the events of a stream, or one whole response."""
+    """Reads the events of a stream, or one whole response; `reply` has the result."""
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
@@ -21,7 +21,7 @@ class ResponseParser:
         self._with_deltas: set[int] = set()
 
     def feed(self, event: Json) -> None:
-        """Read one event. Raises one of the errors of a wrong shape."""
+        """Read one event. Raises one of `reply_parser`'s errors of a wrong shape."""
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
             for number, item in enumerate(event["output"]):
@@ -41,7 +41,7 @@ class ResponseParser:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _number(self, event: Json, name: object) -> int:
-        """Return a number for an item: of the server's, or for its name."""
+        """Return the index of an item: the server's, else the next one for the item's id."""
         number = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", number))
 

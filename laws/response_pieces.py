@@ -13,13 +13,15 @@ TEXT_DELTAS = (
     "response.reasoning_text.delta",
     "response.reasoning_summary_text.delta",
 )
-"""Types of events that say some words and nothing else."""
+"""Types of events that hold some text or thinking, and nothing else."""
 _PARTS = {
     ("message", "content"): ("output_text", "content_index"),
     ("reasoning", "content"): ("reasoning_text", "content_index"),
     ("reasoning", "summary"): ("reasoning_summary_text", "summary_index"),
 }
-"""Item type and key of its parts -> the event that says a part's words, and the part's number."""
+"""Item type and key of its parts -> the event with a delta of a part, and the key of the part's
+index.
+"""
 
 
 def fold(events: Sequence[Json]) -> Json:
@@ -28,7 +30,7 @@ def fold(events: Sequence[Json]) -> Json:
 
 
 def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield the events of a stream, its words in the pieces that `cut` makes."""
+    """Yield the events of a stream, with the text in the pieces that `cut` makes."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):

@@ -1,8 +1,8 @@
-"""A reader of Responses streams that forgives nothing, and a response as one message.
+"""A strict reader of Responses streams, and a response as one message.
 
-It is as strict as all clients together. A delta belongs to the item opened last (Codex), each item
-and index is there before it is filled (Python SDK), the finished items are those of the last event,
-and a finished call has readable arguments.
+The reader is as strict as all clients together. A delta belongs to the item opened last (Codex),
+each item and index is there before it is filled (Python SDK), the finished items are those of the
+last event, and a finished call has readable arguments.
 """
 
 import json
@@ -20,8 +20,8 @@ _STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 
 
 class StrictResponseReader:
-    """Feed the stream's events; `response` is that of the last one. Raises AssertionError, saying
-    why, for what no client should have to read.
+    """Reads a stream's events; `response` is the response of the last event. Raises AssertionError
+    with the reason for an event that some client could not read.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class StrictResponseReader:
 
 
 def read_response(body: bytes) -> Json:
-    """Return the response that a stream tells, read strictly."""
+    """Read a stream strictly; return its response."""
     reader = StrictResponseReader()
     for frame in frames_of(body):
         name, _, data = frame.partition(b"\n")
@@ -97,13 +97,13 @@ def read_response(body: bytes) -> Json:
 
 
 def text_of_item(item: Json) -> str:
-    """Return what the pieces of an item say."""
+    """Return an item's text, arguments or input."""
     parts = item.get("content") or item.get("summary") or ()
     return "".join(part["text"] for part in parts) or item.get("arguments") or item.get("input", "")
 
 
 def as_message(response: Json) -> Json:
-    """Return a response in the words of a message, by which both are judged alike."""
+    """Return a response as a message of the Messages API, so that one judge serves both."""
     message = {
         "type": "message",
         "id": response.get("id"),
@@ -124,7 +124,7 @@ def _block(item: Json) -> Json:
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
     kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
-    return {"type": kind, kind: text_of_item(item)} if kind else dict(item)  # a server's own passes
+    return {"type": kind, kind: text_of_item(item)} if kind else dict(item)  # a kind of a server's
 
 
 def _stop(response: Json) -> str:

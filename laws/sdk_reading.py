@@ -1,6 +1,4 @@
-"""The official SDKs as readers: they get the bytes as if from a server, and their messages are
-compared.
-"""
+"""The official SDKs as readers of a client's bytes, which a mock transport delivers."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ _QUESTION: list[Any] = [{"role": "user", "content": "hi"}]
 
 
 class Wire:
-    """A server that answers with the bytes it was given last."""
+    """The SDKs' clients, in front of a server that answers with the bytes of the last `serve`."""
 
     def __init__(self) -> None:
         self._body = b""
@@ -48,16 +46,16 @@ class Wire:
 
     def _pieces(self) -> Iterator[bytes]:
         """Yield short pieces, as a network might deliver them."""
-        yield from (self._body[key : key + 100] for key in range(0, len(self._body), 100))
+        yield from (self._body[begin : begin + 100] for begin in range(0, len(self._body), 100))
 
     def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
-        """Answer with this from now on."""
+        """Answer with these bytes from now on."""
         self._body, self._form, self._status = body, form, status
         return self
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return what `create` returns."""
+    """Return the completion of `create`."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -68,7 +66,7 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return what `stream` has put together at the end."""
+    """Return the message of `stream` at its end."""
     wire.serve(body, Form.STREAM)
     with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
         return stream.get_final_message().to_dict()
@@ -89,14 +87,14 @@ def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def _of_the_api(part: dict[str, Any]) -> bool:
-    """Tell a block or a delta of the API from one that the user named (`think_map`), for which the
-    SDK has no type.
+    """Return True for a block or a delta of the API, False for one that the user named
+    (`think_map`), for which the SDK has no type.
     """
     return TAKEN.fullmatch(str(part.get("type", "text")).removesuffix("_delta")) is not None
 
 
 def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return what `create` returns."""
+    """Return the completion of `create`."""
     wire.serve(body, Form.WHOLE)
     return wire.openai.chat.completions.create(model="small", messages=_QUESTION).to_dict()
 
@@ -113,9 +111,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return what `stream` has put together at the end; reading on to the end, where the SDK stops
-    at a cut reply.
-    """
+    """Return the completion of `stream` at its end, also of a reply that was cut."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:
@@ -124,7 +120,7 @@ def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """A Messages reply's blocks: what each is, and what it says."""
+    """Return the kind and the content of each block of a message."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], json.dumps(block[content_keys[block["type"]]], sort_keys=True))
@@ -161,8 +157,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """Return the response of `create`, and the one that the SDK puts together of a stream; every
-    event must be of its types. It puts nothing together of a response that is not complete.
+    """Return the response of `create`, or of a stream the last event's response and the SDK's own
+    sum of a completed response. Every event must be of the SDK's types.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:
@@ -218,7 +214,7 @@ def ollama_error(body: bytes, status: int) -> str:
 
 
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
-    """Return what the SDK made of a body, written as a server would."""
+    """Return the SDK's view of a body, written as a server would write it."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""

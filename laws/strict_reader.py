@@ -1,8 +1,8 @@
-"""A reader of Messages streams that forgives nothing: what may come next is one table, all else is
-an error.
+"""A strict reader of Messages streams: a table has the events that may follow each event, and any
+other event is an error.
 
-As strict as Claude Code, which aborts its turn on a delta of the wrong type or for an index that is
-not open.
+The reader is as strict as Claude Code, which aborts its turn on a delta of the wrong type or for an
+index that is not open.
 """
 
 import json
@@ -28,8 +28,8 @@ EMPTY: dict[str, dict[str, object]] = {
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
 }
-"""The kinds of block that every client reads. Others are a server's or a user's own: of them only
-the order is judged.
+"""The kinds of block that every client reads. Of other kinds, a server's or a user's own, only the
+order is judged.
 """
 NEXT = {
     "": {"message_start"},
@@ -51,10 +51,9 @@ _HEAD: dict[str, object] = {
 
 
 class StrictReader:
-    """Feed the stream's values; `message` is what they say, `error` the error that ended them
-    instead.
+    """Reads a stream's events; `message` is their message, `error` an error that ended the stream.
 
-    Raises AssertionError, saying why, for what no client should have to read.
+    Raises AssertionError with the reason for an event that some client could not read.
     """
 
     def __init__(self) -> None:
@@ -173,11 +172,9 @@ class StrictReader:
 
 
 def read_strictly(body: bytes) -> StrictReader:
-    """Read a whole stream: each frame one `event:` and one `data:` line, a comment, or nothing at
-    all.
+    """Read a whole stream, whose frames are an `event:` and a `data:` line, comments, or empty.
 
-    Raises AssertionError, with the number of the frame and the frame, at the first that is not as
-    it should be.
+    Raises AssertionError with the number and the text of the first wrong frame.
     """
     reader = StrictReader()
     for number, frame in enumerate(frames_of(body)):
@@ -195,7 +192,9 @@ def read_strictly(body: bytes) -> StrictReader:
 
 
 def frames_of(body: bytes) -> list[bytes]:
-    """Return the frames without the blank lines that end them, which all must have."""
+    """Return the frames without the blank lines that end them. Raises AssertionError where the last
+    frame has none.
+    """
     frames = re.split(rb"\r?\n\r?\n", body)
     must(frames.pop() == b"", "the last frame has no end")
     return frames
@@ -211,7 +210,7 @@ def _event(frame: bytes) -> dict[str, Any]:
 
 
 def _read(written: str) -> dict[str, Any]:
-    """Return a call's input; of one that was cut off what is complete."""
+    """Return a call's input; of a call that was cut off, the complete members."""
     try:
         value = json.loads(complete_part(written) if is_open(written) else written)
     except ValueError:
@@ -221,8 +220,8 @@ def _read(written: str) -> dict[str, Any]:
 
 
 def must(holds: bool, message: str) -> None:
-    """Raise AssertionError with the words, unless it holds. A law's message is read by people who
-    do not know this file, so it says why wherever it runs, unlike `assert`.
+    """Raise AssertionError with the message, unless `holds`. Unlike `assert`, the message does not
+    depend on how Python runs: people read it who do not know this file.
     """
     if not holds:
         raise AssertionError(message)

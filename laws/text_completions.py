@@ -1,6 +1,4 @@
-"""The words of a text completion, which a server writes behind a prompt: read plainly as those of a
-chat completion, folded, and taken apart.
-"""
+"""Replies of the text completions API: as chat completions, folded and unfolded."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -14,12 +12,12 @@ _CHAT = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
 
 
 def is_text(value: Json) -> bool:
-    """Tell whether a frame or a body is one of a text completion."""
+    """Return True if a frame or a body is one of a text completion."""
     return value.get("object") == TEXT_COMPLETION
 
 
 def as_chat(value: Json, form: Form) -> Json:
-    """Return a frame or a body as one of a chat completion that says the same."""
+    """Return a frame or a body as one of a chat completion with the same text."""
     key = "delta" if form is Form.STREAM else "message"
     choices = [_with(choice, **{key: {"content": choice["text"]}}) for choice in value["choices"]]
     return {**value, "object": _CHAT[form], "choices": choices}
@@ -42,7 +40,7 @@ def fold(values: Sequence[Json]) -> Json:
 
 
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
-    """Yield the frames of a stream that says the same."""
+    """Yield the frames of a stream with the same text."""
     counts = ("usage", "timings")
     head = {name: field for name, field in value.items() if name not in ("choices", *counts)}
     for choice in value["choices"]:

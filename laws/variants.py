@@ -68,7 +68,7 @@ class _AsRecorded:
         self._replies: dict[Variant, list[bytes]] = {}
 
     def reply(self, recording: Recording, variant: Variant) -> list[bytes]:
-        """Return what the client gets of the server's bytes as they came."""
+        """Return the pieces that a client gets for the server's chunks as recorded."""
         if recording is not self._recording:
             self._recording, self._replies = recording, {}
         if variant not in self._replies:
@@ -83,8 +83,8 @@ _AS_RECORDED = _AsRecorded()
 def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> Sequence[bytes]:
-    """Return what the client gets when the server's bytes come in these pieces, or as they came.
-    Raises BrokenLawError, also for a fault that the rewriter survived.
+    """Return the pieces that a client gets for the server's bytes in these chunks, else in the
+    recorded ones. Raises BrokenLawError, also for a fault that the rewriter survived.
     """
     if pieces is None:
         return _AS_RECORDED.reply(recording, variant)
