@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from converter.core.reading.tool_calls.bodies import (
-    Elements,
     Gemma,
     Header,
     Json,
-    Pairs,
+    Keyed,
     Python,
-    Tags,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
@@ -64,19 +62,26 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Tags, _form: CallRow) -> Iterator[tuple[str, Reader]]:
-    tag_end, close = re.escape(body.tag_end), _either(body.ends)
+def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
+    if body.nested:
+        yield rf"{_either(body.heads)}{_ATTRIBUTE.format('name')}>", elements
+    else:
+        yield _in_turn(body, form) if body.bare else _in_tags(body)
+
+
+def _in_tags(body: Keyed) -> tuple[str, Reader]:
+    tag_end, close = re.escape(body.key_end), _either(body.ends)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
-    parameter = f"{_either(body.parameters)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
+    parameter = f"{_either(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
     ended = f"(?:{_either(body.end)})?" if body.open_ended else _either(body.end)
-    behind = rf"(?=\s*(?:{_either(body.parameters)}|{_either(body.end)}|\{{))"
+    behind = rf"(?=\s*(?:{_either(body.keys)}|{_either(body.end)}|\{{))"
     begin = f"{_either(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
-    yield begin + (behind if body.open_ended else ""), tags(parameter, ended, body.padded)
+    return begin + (behind if body.open_ended else ""), tags(parameter, ended, body.padded)
 
 
-@_read.register
-def _(body: Pairs, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    key, key_end, value, value_end = map(re.escape, (*body.key, *body.value))
+def _in_turn(body: Keyed, form: CallRow) -> tuple[str, Reader]:
+    marks = (body.keys[0], body.key_end, body.value, body.ends[0])
+    key, key_end, value, value_end = map(re.escape, marks)
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
     opened, close = _either(form.opens), _either(form.closes)
     # a value without its mark ends with its call
@@ -86,7 +91,7 @@ def _(body: Pairs, form: CallRow) -> Iterator[tuple[str, Reader]]:
     parameter = rf"{key}(?P<key>.*?){key_end}{kind}\s*{value}(?P<value>.*?){ended}"
     between = rf"(?:{re.escape(body.separator)}\s*)?" if body.separator else ""
     begin = rf"\s*{_NAME}\s*{between}(?={key}|{close}|\{{)"
-    yield begin, tags(parameter, close, padded=False)
+    return begin, tags(parameter, close, padded=False)
 
 
 @_read.register
@@ -105,11 +110,6 @@ def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
         return
     yield rf"\s*{heads}{_NAME}(?=\{{)", gemma(body.quote, form.close)
     yield rf"\s*{heads}(?=[\w.-]+\()", python(form.close)
-
-
-@_read.register
-def _(body: Elements, _form: CallRow) -> Iterator[tuple[str, Reader]]:
-    yield rf"{_either(body.heads)}{_ATTRIBUTE.format('name')}>", elements
 
 
 def _either(marks: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.rows import GAP, SUFFIX, Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
-from converter.core.reading.tool_calls.bodies import Tags
+from converter.core.reading.tool_calls.bodies import Keyed
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
@@ -74,9 +74,10 @@ def _tools(form: CallRow) -> Iterator[tuple[str, Tool]]:
         yield section, Tool(form.counts, behind, form.before)
     for opener in form.opens:
         yield opener + form.tool, Tool(form.counts, form.close, form.before)
-    if form.alone and isinstance(form.body, Tags) and not form.body.open_ended:
-        for head in form.body.heads:
-            yield head, Tool(form.counts, form.body.end[0], alone=True)
+    body = form.body
+    if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
+        for head in body.heads:
+            yield head, Tool(form.counts, body.end[0], alone=True)
 
 
 TOOLS = {

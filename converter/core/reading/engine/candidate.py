@@ -17,13 +17,11 @@ from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
 from converter.core.reading.mark_search import Mark, MarkSearch, beginnings
 from converter.core.reading.tool_calls.bodies import (
-    Elements,
     Gemma,
     Header,
     Json,
-    Pairs,
+    Keyed,
     Python,
-    Tags,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.extent import Extent, Marks, Point
@@ -66,7 +64,7 @@ def find_start(
     starts = [
         Start(row, place, opened, head_of(row, text[place:], tools, last))
         for row, place, opened in _bodies(mark.begins, text, rows)
-        if not (isinstance(row.body, Pairs) and text[len(mark.begins) : place].strip("\n") == " ")
+        if not (_is_bare(row) and text[len(mark.begins) : place].strip("\n") == " ")
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     if waits and any(_may_open(start, text) for start in starts):
@@ -79,6 +77,10 @@ def find_start(
     if best.head is Head.UNNAMED and tools is None:
         return replace(best, head=Head.UNOFFERED)
     return best
+
+
+def _is_bare(row: CallRow) -> bool:
+    return isinstance(row.body, Keyed) and row.body.bare
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
@@ -113,16 +115,10 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
     body, section = row.body, row.section
     closers = tuple(filter(None, (*row.closes, section[1])))
     openers = tuple(filter(None, (*row.opens, section[0])))
-    if isinstance(body, Tags):
-        nexts = (*body.parameters, *body.ends)
-        openers = (*openers, *body.heads)
-        return Marks(closers, tuple(body.end), nexts, openers, row.before)
-    if isinstance(body, Elements):
-        ends = (f"{body.mark}</{body.tag}>",)
-        openers = (*openers, *body.heads)
-        return Marks(closers, ends, (f"{body.mark}<",), openers, row.before)
-    if isinstance(body, Pairs):
-        return Marks(closers, (), (body.key[0],), openers, row.before, pairs=True)
+    if isinstance(body, Keyed):
+        nexts = body.keys if body.bare else (*body.keys, *body.ends)
+        openers = (*openers, *filter(None, body.heads))
+        return Marks(closers, (*body.end,), (*nexts,), openers, row.before, pairs=body.bare)
     tail = (body.tail,) if isinstance(body, Header) and body.tail else ()
     return Marks(
         closers,
@@ -238,10 +234,10 @@ class Candidate:
     def in_value(self, point: Point) -> bool:
         """Tell whether a value between marks is open at a point."""
         body = self.start and self.start.row.body
-        if not isinstance(body, Tags):
+        if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
         text = self.text[self.body : point.at]
-        return sum(map(text.count, body.parameters)) > sum(map(text.count, body.ends))
+        return sum(map(text.count, body.keys)) > sum(map(text.count, body.ends))
 
     def feed(self, text: str, last: bool) -> Point | None:
         """Take the next text; return the next point where it may end, from the mark on."""

@@ -14,7 +14,7 @@ from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
-from converter.core.reading.tool_calls.bodies import Tags
+from converter.core.reading.tool_calls.bodies import Keyed
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 
@@ -64,7 +64,7 @@ def _of_forms() -> Iterator[CallMark]:
         for mark, close in form.pairs:
             yield CallMark(mark, _known(mark), form.counts, close, form.before)
         body = form.body
-        if form.alone and isinstance(body, Tags) and not body.open_ended:
+        if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
             for head in body.heads:
                 yield CallMark(head, head, form.counts, body.end[0], alone=True)
 

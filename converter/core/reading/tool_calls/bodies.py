@@ -52,65 +52,51 @@ class Header:
     user: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tags:
-    """A call's tag with a tag for each parameter. `heads`: beginnings of a call, up to its name;
-    `end`: close it, though nothing need where it is `open_ended`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyed:
+    """Keys and values between marks: a tag for each parameter, keys and values in turn, or elements
+    named by their keys, which stand in each other as their values do.
 
-    `parameters`: beginnings of a parameter, up to its name; `ends`: close its value. `tag_end`: the
-    end of both beginnings. `padded`: a value has a line end at both its ends. `cdata`: a value may
-    stand in a CDATA section.
+    A call begins by a tag with its name, or by the bare name, and its parameters follow.
+
+    Attributes:
+        heads: beginnings of a call's tag, up to its name; an empty one for the bare name.
+        end: marks that close a call; none need where it is `open_ended`.
+        separator: it may follow the bare name.
+        keys: beginnings of a key's mark, up to the words in it.
+        key_end: the mark behind these words, and behind the name in a head.
+        kind: marks around a type that may stand between key and value.
+        value: the mark before a value, which may lack it.
+        ends: marks that close a value; of `nested` ones up to the key, which they repeat.
+        padded: a value has a line end at both its ends.
+        cdata: a value may stand in a CDATA section.
+        reads_unknown: a value that the schema does not know is read as JSON, where it is.
     """
 
-    heads: Sequence[str]
-    end: Sequence[str]
-    parameters: Sequence[str]
+    heads: Sequence[str] = ("",)
+    end: Sequence[str] = ()
+    separator: str = ""
+    keys: Sequence[str]
+    key_end: str = ">"
+    kind: tuple[str, str] = ("", "")
+    value: str = ""
     ends: Sequence[str]
-    tag_end: str = ">"
-    padded: bool = True
+    nested: bool = False
     open_ended: bool = False
+    padded: bool = False
     cdata: bool = False
+    reads_unknown: bool = False
+
+    @property
+    def bare(self) -> bool:
+        """True if a call begins by its bare name."""
+        return "" in self.heads
 
     @property
     def stem(self) -> str:
-        """The beginning of a parameter's mark, as a value may open one itself."""
-        return re.split("[= ]", self.parameters[0])[0].removesuffix(">")
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """The bare name, then keys and values in turn; `separator` may follow the name.
-
-    `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value. A
-    value may have no opening mark. `reads_unknown`: a value that the schema does not know is read
-    as JSON, where it is.
-    """
-
-    key: tuple[str, str]
-    value: tuple[str, str]
-    kind: tuple[str, str] = ("", "")
-    separator: str = ""
-    heads: Sequence[str] = ("",)
-    reads_unknown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """Calls whose parameters are elements named by their keys, nested as their values are.
-
-    MiniMax-M3 writes so, with a mark of its own before every tag: `#<city>Oslo#</city>`, `#` being
-    the mark; a list is a row of `item` elements.
-
-    `mark`: what stands before every tag; `tag`: the call's, its attribute being the name.
-    """
-
-    mark: str
-    tag: str = "invoke"
-
-    @property
-    def heads(self) -> Sequence[str]:
-        """The marks that a call begins with, the second where the model leaves `<` out."""
-        return (f"{self.mark}<{self.tag} name=", f"{self.mark}{self.tag} name=")
+        """The beginning of a key's mark, as a value may open one itself."""
+        begun = "[<]" if self.nested else "[= ]"
+        return re.split(begun, self.keys[0][::-1], maxsplit=1)[-1][::-1].removesuffix(">")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The forms in which models write tool calls into their text: one row a form.
 
 A row has its name, how its body is read, the marks before a call, the mark behind it, and the marks
-around all calls of a reply. Bodies are of seven kinds: `Json`, `Header` (a name before JSON),
-`Tags`, `Pairs`, `Elements`, `Python`, `Gemma`.
+around all calls of a reply. Bodies are of five kinds: `Json`, `Header` (a name before JSON),
+`Keyed`, `Python`, `Gemma`.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
 and the templates on the models' own pages. vLLM's parsers tell of Step-Audio 2, HyperCLOVA X, RWKV
@@ -17,13 +17,11 @@ from functools import partial
 
 from converter.core.reading.rows import Counts, tag
 from converter.core.reading.tool_calls.bodies import (
-    Elements,
     Gemma,
     Header,
     Json,
-    Pairs,
+    Keyed,
     Python,
-    Tags,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 
@@ -33,35 +31,48 @@ def _section(name: str) -> tuple[str, str]:
     return f"<{name}>", f"</{name}>"
 
 
-def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:
+def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
     """Return the form that Claude's had first, `<invoke name="f"><parameter name="city">Oslo</...`,
     with a prefix to its tags. `before`: marks that may stand before a call.
     """
     head = f"<{prefix}invoke name="
-    return Tags(
+    return Keyed(
         heads=(before + head, head) if before else (head,),
         end=(f"</{prefix}invoke>",),
-        parameters=(f"<{prefix}parameter name=",),
+        keys=(f"<{prefix}parameter name=",),
         ends=(f"</{prefix}parameter>",),
         padded=padded,
     )
 
 
+def _pairs(
+    key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
+) -> Keyed:
+    """Return the form of a bare name, and keys and values in turn, each in a tag of its name."""
+    (key_mark,), (key_end,) = tag(key)
+    (value_mark,), ends = tag(value)
+    return Keyed(
+        separator=separator,
+        keys=(key_mark,),
+        key_end=key_end,
+        kind=_section(kind) if kind else ("", ""),
+        value=value_mark,
+        ends=ends,
+        reads_unknown=reads_unknown,
+    )
+
+
 JSON = Json()
 STRICT = Json(strict=True)
-FUNCTION = Tags(
+FUNCTION = Keyed(
     heads=("<function=",),
     end=("</function>",),
-    parameters=("<parameter=", "<parameter name="),
+    keys=("<parameter=", "<parameter name="),
     ends=("</parameter>",),
+    padded=True,
 )
 INVOKE = _invoke("", padded=True)
-PAIRS = Pairs(
-    ("<arg_key>", "</arg_key>"),
-    ("<arg_value>", "</arg_value>"),
-    separator="<tool_sep>",
-    reads_unknown=True,
-)
+PAIRS = _pairs("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
 """The bars of DeepSeek's marks; some decoders, and histories, write others than the model's."""
 _MINIMAX = "]<]minimax[>["
@@ -126,11 +137,7 @@ FORMS = (
     ),
     _special(
         "hunyuan",
-        Pairs(
-            ("<arg_key:opensource>", "</arg_key:opensource>"),
-            ("<arg_value:opensource>", "</arg_value:opensource>"),
-            separator="<tool_sep:opensource>",
-        ),
+        _pairs("arg_key:opensource", "arg_value:opensource", separator="<tool_sep:opensource>"),
         ("<tool_call:opensource>",),
         ("</tool_call:opensource>", "<end_of_tool_call:opensource>", _HUNYUAN_END),
         section=_section("tool_calls:opensource"),
@@ -154,7 +161,13 @@ FORMS = (
     ),
     _special(
         "minimax-m3",
-        Elements(_MINIMAX),
+        Keyed(
+            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),  # `<` is left out
+            end=(f"{_MINIMAX}</invoke>",),
+            keys=(f"{_MINIMAX}<",),
+            ends=(f"{_MINIMAX}</",),
+            nested=True,
+        ),
         section=(f"{_MINIMAX}<tool_call>", f"{_MINIMAX}</tool_call>"),
         alone=True,
         models="MiniMax-M3",
@@ -179,13 +192,12 @@ FORMS = (
     ),
     _special(
         "kimi-k3",
-        Tags(
+        Keyed(
             heads=("<|open|>call ",),
             end=("<|close|>call<|sep|>",),
-            parameters=("<|open|>argument ",),
+            keys=("<|open|>argument ",),
+            key_end="<|sep|>",
             ends=("<|close|>argument<|sep|>",),
-            tag_end="<|sep|>",
-            padded=False,
         ),
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
@@ -297,11 +309,7 @@ FORMS = (
     ),
     _special(
         "ifm-args",
-        Pairs(
-            ("<ifm|arg_key>", "</ifm|arg_key>"),
-            ("<ifm|arg_value>", "</ifm|arg_value>"),
-            ("<ifm|arg_type>", "</ifm|arg_type>"),
-        ),
+        _pairs("ifm|arg_key", "ifm|arg_value", "ifm|arg_type"),
         *tag("ifm|tool_call"),
         section=_section("ifm|tool_calls"),
         models="K2-Horizon",
@@ -323,12 +331,11 @@ FORMS = (
     ),
     _answering(
         "minicpm",
-        Tags(
+        Keyed(
             heads=("<function name=",),
             end=("</function>",),
-            parameters=("<param name=", "<parameter name="),
+            keys=("<param name=", "<parameter name="),
             ends=("</param>", "</parameter>"),
-            padded=False,
             cdata=True,
         ),
         alone=True,
@@ -336,11 +343,12 @@ FORMS = (
     ),
     _answering(
         "bullet",
-        Tags(
+        Keyed(
             heads=("● <function=",),
             end=("</function>",),
-            parameters=("<parameter=",),
+            keys=("<parameter=",),
             ends=("</parameter>",),
+            padded=True,
             open_ended=True,
         ),
         alone=True,
@@ -353,10 +361,7 @@ FORMS = (
     _tagged("longcat", JSON, *tag("longcat_tool_call"), models="LongCat"),
     _tagged(
         "longcat-tags",
-        Pairs(
-            ("<longcat_arg_key>", "</longcat_arg_key>"),
-            ("<longcat_arg_value>", "</longcat_arg_value>"),
-        ),
+        _pairs("longcat_arg_key", "longcat_arg_value"),
         *tag("longcat_tool_call"),
         models="LongCat-Flash behind gateways",
     ),
@@ -393,7 +398,9 @@ FORMS = (
     ),
     _special(
         "solar",
-        Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>")),
+        Keyed(
+            keys=("<|tool_arg:start|>",), key_end="<|tool_arg:value|>", ends=("<|tool_arg:end|>",)
+        ),
         ("<|tool_call:start|>",),
         ("<|tool_call:end|>",),
         models="Solar Open 2",

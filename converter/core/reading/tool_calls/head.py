@@ -20,13 +20,11 @@ from converter.core.reading.tool_calls.bodies import (
     HEADER,
     NAME_KEYS,
     OTHER_KEYS,
-    Elements,
     Gemma,
     Header,
     Json,
-    Pairs,
+    Keyed,
     Python,
-    Tags,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 
@@ -87,8 +85,8 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
     head = _HEADS[type(row.body)](row, text, tools)
-    if head is Head.WAITING and last and isinstance(row.body, Tags) and row.body.open_ended:
-        return _of_tags(row, text + row.body.end[0], tools)  # nothing need follow the name
+    if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
+        return _of_keyed(row, text + row.body.end[0], tools)  # nothing need follow the name
     return head
 
 
@@ -163,36 +161,35 @@ def _begins(marks: Sequence[str], text: str, place: int) -> Head:
     return Head.WAITING if text[place:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
-def _of_tags(row: CallRow, text: str, tools: Tools | None) -> Head:
+def _of_keyed(row: CallRow, text: str, tools: Tools | None) -> Head:
     body = row.body
-    assert isinstance(body, Tags)
+    assert isinstance(body, Keyed)
+    nexts = tuple(filter(None, (*body.keys, *body.end, "{", *row.ends)))
+    if body.bare:
+        return _of_bare_name(body, text, tools, (*nexts, *body.ends, body.separator))
     written = _TAG.match(text, 0, 2 * NAME_LIMIT)
     tag = written[0] if written else ""
     end = len(tag)
-    if not text.startswith(body.tag_end, end):
-        begun = body.tag_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
+    if not text.startswith(body.key_end, end):
+        begun = body.key_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
         return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
     found = HEADER.fullmatch(tag)
-    nexts = (*body.parameters, *body.end, "{", *row.ends)
-    goes_on = _begins(nexts, text, end + len(body.tag_end))
+    goes_on = _begins(nexts, text, end + len(body.key_end))
     if not found or goes_on is not Head.NAMED:
         return goes_on if found else Head.NONE
     return _named(found[1], tools)
 
 
-def _of_pairs(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Pairs)
+def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
     found = _WORD.match(text)
     if not found or found.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
         return Head.WAITING if waits else Head.NONE
-    nexts = filter(None, (body.key[0], body.separator, "{", *row.ends, body.value[1]))
-    goes_on = _begins([*nexts], text, found.end())
+    goes_on = _begins([*filter(None, nexts)], text, found.end())
     if goes_on is Head.NAMED:
         return _named(found[1], tools)
-    if goes_on is Head.NONE and body.key[0] and tools is not None:
-        return _unopened(body.key[1], text, found[1], tools)
+    if goes_on is Head.NONE and tools is not None:
+        return _unopened(body.key_end, text, found[1], tools)
     return goes_on
 
 
@@ -207,13 +204,6 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
     if behind.startswith(closer):
         return Head.NAMED
     return Head.WAITING if closer.startswith(behind) else Head.NONE
-
-
-def _of_elements(_: CallRow, text: str, tools: Tools | None) -> Head:
-    end = text.find(">", 0, NAME_LIMIT)
-    if end < 0:
-        return Head.WAITING if len(text) < NAME_LIMIT else Head.NONE
-    return _named(text[:end].strip("\"' "), tools)
 
 
 def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
@@ -245,9 +235,7 @@ def _of_gemma(_: CallRow, text: str, tools: Tools | None) -> Head:
 _HEADS: Mapping[type, Callable[[CallRow, str, Tools | None], Head]] = {
     Json: _of_json,
     Header: _of_header,
-    Tags: _of_tags,
-    Pairs: _of_pairs,
-    Elements: _of_elements,
+    Keyed: _of_keyed,
     Python: _of_python,
     Gemma: _of_gemma,
 }

@@ -11,13 +11,11 @@ from typing import Protocol
 
 from converter.core.calls.schema_values import Schema
 from converter.core.reading.tool_calls.bodies import (
-    Elements,
     Gemma,
     Header,
     Json,
-    Pairs,
+    Keyed,
     Python,
-    Tags,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
@@ -112,9 +110,7 @@ def _unclosed(span: Span, calls: Sequence[JudgedCall], found: Unclosed) -> Verdi
 _BODIES: Mapping[type, Callable[[Span], _Calls]] = {
     Json: JsonCalls,
     Header: HeaderCalls,
-    Tags: KeyedCalls,
-    Pairs: KeyedCalls,
-    Elements: KeyedCalls,
+    Keyed: KeyedCalls,
     Python: PythonCalls,
     Gemma: GemmaCalls,
 }

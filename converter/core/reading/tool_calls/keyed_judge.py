@@ -26,7 +26,7 @@ from converter.core.calls.schema_values import (
     typed,
     types_of,
 )
-from converter.core.reading.tool_calls.bodies import HEADER, Elements, Pairs, Tags
+from converter.core.reading.tool_calls.bodies import HEADER, Keyed
 from converter.core.reading.tool_calls.json_judge import read_arguments
 from converter.core.reading.tool_calls.json_object import JsonObject
 from converter.core.reading.tool_calls.keyed_marks import (
@@ -64,10 +64,10 @@ class KeyedCalls:
     has_brackets = False
 
     def __init__(self, span: Span) -> None:
-        self._span = span
-        self._bare = isinstance(span.row.body, Pairs)
-        self._name, begin, first = _bare_name(span) if self._bare else ("", 0, None)
-        self._begin = begin
+        self._span, body = span, span.row.body
+        assert isinstance(body, Keyed)
+        self._body, self._bare = body, body.bare
+        self._name, self._begin, first = _bare_name(span, body) if self._bare else ("", 0, None)
         self._marks = Marks(span, 0 if first is None else first.end, first)
 
     def find(self, at: int) -> int:
@@ -81,22 +81,21 @@ class KeyedCalls:
         """Read the call that begins at an offset."""
         span = self._span
         try:
-            return _Call(self._marks, self._name, lenient=False).read(at)
+            return _Call(self._marks, self._body, self._name, lenient=False).read(at)
         except Unclosed as is_open:
             try:
-                return _Call(self._marks, self._name, lenient=True).read(at)
+                return _Call(self._marks, self._body, self._name, lenient=True).read(at)
             except (NoCall, Broken, Unclosed):
                 if not span.last or span.end in (End.STOP, End.CUT):
                     raise is_open from None
                 raise
 
 
-def _bare_name(span: Span) -> tuple[str, int, Mark | None]:
+def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     """Return the name at the text's beginning, the offset behind it, and the first key if that
     lacks its opening mark, as GLM-4.7 leaves it out: it stands behind the name, or goes on with it.
     """
-    body, text = span.row.body, span.text
-    assert isinstance(body, Pairs)
+    text = span.text
     found = _WORD.match(text)
     if not found:
         return "", 0, None
@@ -120,9 +119,9 @@ def _bare_name(span: Span) -> tuple[str, int, Mark | None]:
 class _Call:
     """A call that is read. `lenient`: the second rule counts as well."""
 
-    def __init__(self, marks: Marks, name: str, *, lenient: bool) -> None:
-        self._marks, self._span, self._lenient = marks, marks.span, lenient
-        self._text, self._body = self._span.text, self._span.row.body
+    def __init__(self, marks: Marks, body: Keyed, name: str, *, lenient: bool) -> None:
+        self._marks, self._span, self._body, self._lenient = marks, marks.span, body, lenient
+        self._text = self._span.text
         self._name = name
         self._schema: Schema = self._span.schema(name)
         self._values: dict[str, str] = {}
@@ -157,7 +156,7 @@ class _Call:
         """
         marks, span = self._marks, self._span
         half, kind = marks.half(at, index), marks.behind(at, index)
-        is_word = bare and isinstance(self._body, Pairs) and not span.closed
+        is_word = bare and self._body.bare and not span.closed
         if is_word and kind is not Kind.BEGUN:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
@@ -169,7 +168,7 @@ class _Call:
         if kind is Kind.NONE and span.end is End.CUT:
             raise self._unclosed()
         follows = kind in (Kind.NONE, Kind.HEAD, Kind.OPENER)
-        if not (follows or getattr(self._body, "open_ended", False)):
+        if not (follows or self._body.open_ended):
             self._fail()
         return at
 
@@ -213,19 +212,19 @@ class _Call:
         the mark that comes next.
         """
         mark, body = self._marks.all[index], self._body
-        if isinstance(body, Elements):
+        if body.nested:
             written, index = self._element(index, part(self._schema, mark.tag), 0)
             self._add(mark.tag, written)
             return self._marks.all[index - 1].end, index
         name, types = mark.tag.strip(), frozenset[str]()
-        if isinstance(body, Tags):
+        if not body.bare:
             found = HEADER.fullmatch(mark.tag)
             name, types = (found[1], _types(found[2])) if found else ("", types)
         in_tag = "=" in name and not self._knows(name)  # the call has no meaning without it
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
-        if isinstance(body, Pairs) and body.reads_unknown and not self._knows(name):
+        if body.reads_unknown and not self._knows(name):
             types = NO_STRING
         begin, index, known = self._begin(mark.end, index + 1)
         end = self._end_of(begin, index, name, types)
@@ -234,7 +233,7 @@ class _Call:
         if not (mark.opened or is_own):  # as GLM-4.7 leaves it out under load
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
-        padded = not is_own or getattr(body, "padded", False)
+        padded = not is_own or body.padded
         text = known if known is not None else _LINE_END_LAST.sub("", text) if padded else text
         self._add(name, _typed(text, types))
         if ended is None:
@@ -243,10 +242,7 @@ class _Call:
 
     def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
         """Return where a value's words begin, the next mark, and the words of a CDATA section."""
-        body = self._body
-        if not isinstance(body, Tags):
-            return at, index, None
-        begins, ends = _CDATA
+        body, (begins, ends) = self._body, _CDATA
         if body.cdata and self._text.startswith(begins, at):
             end = self._text.find(ends, at)
             if end >= 0:
@@ -323,7 +319,7 @@ class _Call:
             next_at += 1
         end = marks.all[next_at - 1].end
         kind = marks.behind(end, next_at)
-        if kind is Kind.WORDS and getattr(self._body, "open_ended", False):
+        if kind is Kind.WORDS and self._body.open_ended:
             mark = marks.all[next_at] if next_at < len(marks) else None
             return mark is None or mark.kind is Kind.HEAD
         if kind is Kind.KEY and depth:
@@ -349,7 +345,7 @@ class _Call:
         if closed > 1 + opened or any(at < it < over for it in marks.closed_keys.get(name, ())):
             return False
         at_head = mark.begin == begin or self._text[mark.begin - 1] in "\r\n"
-        padded = getattr(self._body, "padded", False)
+        padded = self._body.padded
         required = self._schema.get("required")
         needs = isinstance(required, list) and name in required
         return at_head or not padded or not closed or uncertain or needs
@@ -399,7 +395,7 @@ class _Call:
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
         named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
-        if closer is None or not named or not isinstance(self._body, Elements):
+        if closer is None or not named or not self._body.nested:
             self._fail()
         text = self._text[mark.end : closer.begin]
         self._add(closer.tag, _typed(text, types_of(self._schema, closer.tag)))

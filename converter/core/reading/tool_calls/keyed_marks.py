@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from converter.core.reading.tool_calls.bodies import HEADER, Body, Elements, Pairs, Tags
+from converter.core.reading.tool_calls.bodies import HEADER, Keyed
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.span import Span
 from converter.core.reading.tool_calls.verdict import End
@@ -137,7 +137,7 @@ def name_in(tag: str) -> str:
     return found[1] if found else ""
 
 
-def unopened_key(body: Pairs) -> re.Pattern[str]:
+def unopened_key(body: Keyed) -> re.Pattern[str]:
     """Return the pattern of a first key whose opening mark was left out, with the name before."""
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
@@ -152,42 +152,34 @@ def _mark(found: re.Match[str]) -> Mark:
 @lru_cache(maxsize=128)
 def _pattern(row: CallRow) -> re.Pattern[str]:
     body = row.body
-    openers = (*row.opens, *row.section[:1])
+    assert isinstance(body, Keyed)
+    openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
+    words = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested else _TAG
     kinds = {
         Kind.OUTER: _any(row.ends),
         Kind.OPENER: _any(mark for mark in openers if mark not in body.heads),
-        **_kinds(body),
+        Kind.HEAD: "" if body.bare else _any(body.heads),
+        Kind.END: _any(body.end),
+        Kind.CLOSE: _any(body.ends) + (r"(?P<close_tag>[^<>]{1,256}+)>" if body.nested else ""),
+        Kind.KEY: f"(?:{_any(body.keys)})(?P<key_tag>{words}){_behind_key(body)}",
+        Kind.OPENED: "" if body.bare or body.nested else f"{stem}>",
+        Kind.BEGUN: stem if body.nested else rf"{stem}(?=[\s=>])",
     }
+    if kinds[Kind.HEAD]:
+        kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
     marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
     firsts = re.escape("".join({mark[0] for mark in marks if mark}))  # found fast
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
 
 
-def _kinds(body: Body) -> dict[Kind, str]:
-    match body:
-        case Tags():
-            return _of_tags(body)
-        case Pairs():
-            return _of_pairs(body)
-        case _:
-            assert isinstance(body, Elements)
-            return _of_elements(body)
-
-
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the marks that open something of a call, and those that close."""
     body = row.body
-    match body:
-        case Tags():
-            opening, closing = (*body.parameters, *body.heads), (*body.end, *body.ends)
-        case Pairs():
-            opening, closing = (body.key[0],), (body.value[1],)
-        case _:
-            assert isinstance(body, Elements)
-            opening, closing = (f"{body.mark}<",), (f"{body.mark}</{body.tag}>",)
-    return (*opening, *filter(None, row.opens)), (*closing, *row.ends)
+    assert isinstance(body, Keyed)
+    opening = filter(None, (*body.keys, *body.heads, *row.opens))
+    return tuple(opening), (*body.end, *body.ends, *row.ends)
 
 
 def _any(marks: Iterable[str]) -> str:
@@ -198,42 +190,10 @@ _TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
 """The words in a tag; a quoted one may hold anything."""
 
 
-def _of_tags(body: Tags) -> dict[Kind, str]:
-    end = re.escape(body.tag_end)
-    return {
-        Kind.HEAD: rf"(?:{_any(body.heads)})(?P<head_tag>{_TAG}){end}",
-        Kind.END: _any(body.end),
-        Kind.CLOSE: _any(body.ends),
-        Kind.KEY: rf"(?:{_any(body.parameters)})(?P<key_tag>{_TAG}){end}",
-        Kind.OPENED: re.escape(body.stem) + ">",
-        Kind.BEGUN: re.escape(body.stem) + r"(?=[\s=])",
-    }
-
-
-def _behind_key(body: Pairs) -> str:
+def _behind_key(body: Keyed) -> str:
     """Return the pattern of what stands between a key and its value."""
-    end, value, kind, kind_end = map(re.escape, (body.key[1], body.value[0], *body.kind))
+    end, value, kind, kind_end = map(re.escape, (body.key_end, body.value, *body.kind))
+    again = rf"(?:\s*+{end})*+" if body.bare else ""
     kind_of = rf"(?:\s*+{kind}[^<]*+{kind_end})?+" if kind else ""
-    return rf"{end}(?:\s*+{end})*+{kind_of}" + (
-        rf"(?P<value_opened>\s*+{value})?+" if value else ""
-    )
-
-
-def _of_pairs(body: Pairs) -> dict[Kind, str]:
-    key = re.escape(body.key[0])
-    return {
-        Kind.CLOSE: re.escape(body.value[1]),
-        Kind.KEY: rf"{key}(?P<key_tag>[^<]{{0,256}}+){_behind_key(body)}",
-        Kind.BEGUN: key.removesuffix(">") + r"(?=[\s=>])",
-    }
-
-
-def _of_elements(body: Elements) -> dict[Kind, str]:
-    mark, tag = re.escape(body.mark), re.escape(body.tag)
-    return {
-        Kind.HEAD: rf"{mark}<?{tag} name=(?P<head_tag>{_TAG})>",
-        Kind.END: f"{mark}</{tag}>",
-        Kind.CLOSE: rf"{mark}</(?P<close_tag>[^<>]{{1,256}}+)>",
-        Kind.KEY: rf"{mark}<(?P<key_tag>[^<>/]{{1,256}}+)>",
-        Kind.BEGUN: mark,
-    }
+    opened = rf"(?P<value_opened>\s*+{value})?+" if value else ""
+    return f"{end}{again}{kind_of}{opened}"

@@ -1,15 +1,12 @@
 """The kinds of call text: what each begins with."""
 
-from converter.core.reading.tool_calls.bodies import HEADER, Elements
-from converter.core.reading.tool_calls.forms import FUNCTION
-
-
-def test_elements_may_lack_the_bracket_of_their_first_tag() -> None:
-    assert Elements("#").heads == ("#<invoke name=", "#invoke name=")
+from converter.core.reading.tool_calls.bodies import HEADER
+from converter.core.reading.tool_calls.forms import FUNCTION, PAIRS
 
 
 def test_a_parameters_mark_has_a_stem() -> None:
     assert FUNCTION.stem == "<parameter"
+    assert PAIRS.stem == "<arg_key"
 
 
 def test_a_tags_name_stands_in_quotes_or_behind_a_word() -> None:

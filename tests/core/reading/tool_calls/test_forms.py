@@ -8,7 +8,7 @@ import pytest
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.rows import Counts
-from converter.core.reading.tool_calls.bodies import Header, Json, Pairs, Tags
+from converter.core.reading.tool_calls.bodies import Header, Json, Keyed
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_engine import call_engine
@@ -219,9 +219,8 @@ def test_every_header_has_a_name() -> None:
 
 
 def test_what_opens_is_not_what_closes() -> None:
-    tags = [form.body for form in FORMS if isinstance(form.body, Tags)]
-    assert len(tags) > 6
-    for made in tags:
-        assert not {*made.heads, *made.parameters} & {*made.end, *made.ends}
-    for pairs in (form.body for form in FORMS if isinstance(form.body, Pairs)):
-        assert len({*pairs.key, *pairs.value}) == 4
+    bodies = [form.body for form in FORMS if isinstance(form.body, Keyed)]
+    assert len(bodies) > 12
+    for made in bodies:
+        opening = {*made.heads, *made.keys, made.value} - {""}
+        assert not opening & {*made.end, *made.ends, made.key_end}
