@@ -49,15 +49,13 @@ def _pairs(
     key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
 ) -> Keyed:
     """Return the form of a bare name, and keys and values in turn, each in a tag of its name."""
-    (key_mark,), (key_end,) = tag(key)
-    (value_mark,), ends = tag(value)
     return Keyed(
         separator=separator,
-        keys=(key_mark,),
-        key_end=key_end,
+        keys=(f"<{key}>",),
+        key_end=f"</{key}>",
         kind=_section(kind) if kind else ("", ""),
-        value=value_mark,
-        ends=ends,
+        value=f"<{value}>",
+        ends=(f"</{value}>",),
         reads_unknown=reads_unknown,
     )
 
@@ -466,10 +464,8 @@ FORMS = (
 
 
 def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
-    groups: dict[str, tuple[CallRow, ...]] = {}
-    for mark, form in rows:
-        groups[mark] = (*groups.get(mark, ()), form)
-    return groups
+    pairs = tuple(rows)
+    return {mark: tuple(form for it, form in pairs if it == mark) for mark, _ in pairs}
 
 
 _MARKED = tuple(form for form in FORMS if not form.whole)

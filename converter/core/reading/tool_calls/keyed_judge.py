@@ -146,8 +146,6 @@ class _Call:
             at, index = take(index) if take else (marks.all[index].end, index + 1)
             ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
         end = self._end(at, index, ended, bare=not (self._values or closed))
-        if not self._values and self._text.startswith('{"', self._span.gap(end)):
-            raise NoCall  # the arguments stand behind a call that has none
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
     def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
@@ -161,6 +159,8 @@ class _Call:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
             raise self._unclosed()
+        if not self._values and self._text.startswith('{"', span.gap(max(at, ended))):
+            raise NoCall  # the arguments stand behind a call that has none
         if half is not Half.NONE:
             return span.length
         if ended >= 0:
