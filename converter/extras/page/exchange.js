@@ -130,9 +130,11 @@ export class Exchange {
 
   asked(request) {
     const made = [], folds = el("div", "folds");
-    if (request.asked.length) folds.append(later(plural(request.asked.length, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`)))]));
     const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
-    const others = request.turns.filter((each) => !system.includes(each));
+    const long = request.turns.filter((each) => each.role === "settings").flatMap((each) => each.parts); // Codex sends a screen of them
+    const others = request.turns.filter((each) => !system.includes(each) && each.role !== "settings");
+    const settings = request.asked.length + long.length;
+    if (settings) folds.append(later(plural(settings, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`))), ...long.map(PARTS.field)]));
     const last = Math.max(0, others.findLastIndex((each) => each.role === "user" && speaks(each)));
     if (system.length) folds.append(later("System prompt", () => system.map((each) => turn(each, this))));
     if (last) folds.append(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
@@ -175,7 +177,7 @@ export class Exchange {
   end(data) {
     const made = [];
     const thoughts = (data.withheld || []).map((words) => {
-      const fold = folded("thinking", "Thinking that the client did not get", plural(words.length, "character"), false);
+      const fold = folded("thinking", "Thinking that the client did not get", plural(words.length, "character"), words.length <= LONG_THOUGHT);
       new GrowingText(fold.appendChild(el("div"))).add(words);
       return fold;
     });
@@ -187,7 +189,7 @@ export class Exchange {
       made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || (data.status ? "" : failure)));
     }
     this.part(".how").replaceChildren(...data.notes.map((words) => el("p", "", words)));
-    made.push(...thoughts);
+    this.part(".reply").prepend(...thoughts);
     const facts = el("dl", "", ...data.facts.filter(([label]) => label !== "broke off").flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
     if (data.facts.length) made.push(facts);
     made.push(...data.beside.map((part) => PARTS[part.kind](part, this)));

@@ -47,6 +47,8 @@ _SHOWN = (
 _TITLE = 70
 _BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
 """A client's words in tags, behind its user's."""
+_BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
+"""What Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
 """Names of requests that a client makes for itself."""
 _LONGEST_READ = 1 << 19
@@ -69,10 +71,11 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
+    asked = running.sides.client_request if running else None  # the client's, before it was rewritten
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
-        "path": _short(flow.request.path.partition("?")[0]),
+        "path": _short((asked or flow.request).path.partition("?")[0]),
         # the client's own name for itself, without what follows its version
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _asked_model(flow, before),
@@ -193,7 +196,8 @@ def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
     calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
     results = [part for part in _parts(new) if isinstance(part, ToolResult)]
     names = [part.name or calls.get(part.tool_use_id, "") or "a tool" for part in results]
-    return f"← {', '.join(dict.fromkeys(names))}: {results[-1].text[:_LONGEST]}" if results else ""
+    last = _BEFORE_OUTPUT.sub("", results[-1].text[:_LONGEST]) if results else ""
+    return f"← {', '.join(dict.fromkeys(names))}: {last}" if results else ""
 
 
 def _parts(turns: Sequence[ShownTurn]) -> list[Part]:

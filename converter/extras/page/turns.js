@@ -45,13 +45,14 @@ export function line(part, view) {
   if (part.kind === "text") new GrowingText(made.lastElementChild).add(part.text);
   if (part.kind !== "result") return made;
   made.open = false;
-  made.firstElementChild.lastChild.textContent = visible(`${part.text.trim().split("\n", 1)[0].slice(0, 90)} · ${plural(part.text.length, "character")}`);
+  made.firstElementChild.lastChild.textContent = visible(`${part.text.replace(BEFORE_OUTPUT, "").trim().split("\n", 1)[0].slice(0, 90)} · ${plural(part.text.length, "character")}`);
   return made;
 }
 
 // Whether a turn has words that are not a client's own in tags.
 export const speaks = (data) => data.parts.some((part) => part.kind !== "result" && [...apart(part)].some((each) => each.kind !== "beside" && (each.kind !== "text" || each.text.trim())));
 
+const BEFORE_OUTPUT = /^Chunk ID: [^]*?\nOutput:\n/; // of a command, by Codex 0.171
 const SHORT_RESULT = 600; // characters of one that is open
 const AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
 

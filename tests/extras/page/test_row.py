@@ -143,6 +143,7 @@ def test_a_row_is_titled_by_the_questions_first_words() -> None:
     ("turns", "title"),
     [
         ([CHAT_CALL, {"role": "tool", "tool_call_id": "1", "content": "7\ndegrees"}], "← f: 7 degrees"),
+        ([CHAT_CALL, {"role": "tool", "tool_call_id": "1", "content": "Chunk ID: 3a\nWall time: 0.0 seconds\nOutput:\n7"}], "← f: 7"),
         ([BLOCK_CALL, {"role": "user", "content": [BLOCK_RESULT]}], "← Read: # A file"),
         ([*RESPONSES_CALL], "← shell: ok"),
         ([{"role": "user", "content": "Your task is to create a detailed summary of all."}],
