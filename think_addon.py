@@ -36,11 +36,11 @@ from converter.addon.hooks.doors import (
     identity,
     is_at_home,
     is_reverse,
-    must_hold_request,
 )
 from converter.addon.hooks.exchange_listener import ExchangeListener
 from converter.addon.hooks.reply_steps import ReplySteps
 from converter.addon.hooks.request_steps import RequestSteps
+from converter.addon.hooks.whole_bodies import must_hold_request
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_keeper import FlowKeeper
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord, forget

@@ -1,62 +1,27 @@
-"""Rules for requests at the door: which clients may come in, which flows the addon acts on, which
-headers of a client the model server never gets, and which bodies must be whole.
+"""Rules of the doors: the web pages and hosts whose requests may come in, and the flows that the
+addon acts on.
 """
 
 import logging
 import re
-from collections.abc import Collection
 from functools import lru_cache
-from types import ModuleType
 from urllib.parse import urlsplit
 
-from mitmproxy import ctx
-from mitmproxy.http import Headers, HTTPFlow, Response
+from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon.addresses import ip_address_of, is_loopback, is_private, leads_to_private
 from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
-from converter.addon.http_messages import leave_out
+from converter.addon.hooks.client_headers import withhold_headers, withhold_keys
 from converter.addon.log_lines import LONGEST, in_a_line
-from converter.addon.mitmproxy_internals import value_of
 from converter.addon.servers.probes import ADDON_PATH, addon_words
 from converter.addon.servers.server_key import put_key
-from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.wire.printable import bounded
 
-_CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
-"""Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
-_CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
-_OF_PEOPLE = re.compile(
-    rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
-    # Codex 0.169: an installation's id and a folder's path; session-id, thread-id beside it
-    rb"|x-codex-.*|session-id|thread-id"
-)
-"""Headers of a client that identify a person, or that only the client's own cloud reads."""
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
 """Names that no web page can have: without a dot, or in domains outside the Internet."""
-
-
-def withhold_keys(headers: Headers) -> list[str]:
-    """Take Anthropic's keys out of a request's headers; return the names of those headers."""
-    matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
-    names = [name for name in _CREDENTIALS if name in matching]
-    if names:
-        leave_out(headers, names.__contains__)
-    return [name.decode() for name in names]
-
-
-def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
-    """Take out cookies, and headers for the clouds of Claude Code and Codex. `kept`: the headers of
-    the dialect in which the server gets the request.
-    """
-    leave_out(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
-
-
-@lru_cache(maxsize=256)
-def _is_of_people(name: bytes) -> bool:
-    return _OF_PEOPLE.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=64)
@@ -184,54 +149,3 @@ async def is_at_home(flow: HTTPFlow) -> bool:
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await leads_to_private(str(peer[0]) if peer else flow.request.host)
-
-
-# What is not ours streams by. mitmproxy shows it to an addon when it has gone out, so that a
-# request would reach its server in spite of `block_list`. Where an option or a script may act on a
-# body, it is held as it is without the addon.
-OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
-OF_REQUESTS = (
-    *OF_REPLIES,
-    "anticache",
-    "anticomp",
-    "block_list",
-    "map_local",
-    "map_remote",
-    "server_replay",
-    "stickyauth",
-    "stickycookie",
-)
-"""Options of mitmproxy that act on a body when it is complete."""
-_NO_SCRIPTS = ("mitmproxy", "converter", "think_addon")
-_LINES = ("application/x-ndjson", "application/jsonl")
-
-
-def must_hold_request() -> bool:
-    """Return True if a request that is not the addon's has to be complete before it goes on."""
-    return _is_set(OF_REQUESTS) or _has_script("request")
-
-
-def must_hold_reply(response: Response) -> bool:
-    """Return True if a reply that is not the addon's has to be complete before it goes on. A stream
-    passes although a script has the hook, because the script may only count; it can set
-    `flow.response.stream` to False.
-    """
-    kind = response.headers.get("content-type", "")
-    streams = is_stream(kind) or kind.lower().startswith(_LINES)
-    return _is_set(OF_REPLIES) or (not streams and _has_script("response"))
-
-
-def _is_set(options: tuple[str, ...]) -> bool:
-    return any(map(value_of, options))
-
-
-def _has_script(hook: str) -> bool:
-    """Return True if an addon has a hook that is neither mitmproxy's nor ours."""
-    having = (addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook))
-    return any(_home(addon) not in _NO_SCRIPTS for addon in having)
-
-
-def _home(addon: object) -> str:
-    """Return the package or the script that an addon is defined in."""
-    name = addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
-    return name.removeprefix("__mitmproxy_script__.").partition(".")[0]

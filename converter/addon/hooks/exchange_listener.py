@@ -1,8 +1,7 @@
-"""Answers for our layers about an exchange: the error for a request that no server answered, with
-the message of the connection's fault (`FAULTS`), and early heads of streams.
+"""Answers for our layers about an exchange: the error for a request that no server answered, and
+early heads of streams.
 """
 
-import re
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
@@ -12,70 +11,18 @@ from converter.addon import http_messages
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
+from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.refused import reader_of
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from converter.addon.layer_contract import QUITTING, BodyReader, Listener
-from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
-from converter.core.wire.printable import bounded
 
-LONGEST = 300
-"""Characters of a reason, because a server that speaks no HTTP may send anything."""
-FAULTS = {
-    "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
-    "no model server at {at}: {why}": (
-        (r"Connect call failed|\[Errno 111\]|Connection refused", "connection refused"),
-        (r"\[Errno -[2358]\]|getaddrinfo|[Nn]ame or service not known", "no such host"),
-        (r"\[Errno 110\]|timed out", "no answer to the connection in time"),
-        (r"\[Errno 113\]|No route to host", "no route to this host"),
-        (r"\[Errno 101\]|Network is unreachable", "the network is unreachable"),
-        (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
-        (SPEAKS_TLS, "it speaks TLS; try https:// in the address"),
-        (
-            r"[Cc]ertificate verify failed: (?P<detail>.*)",
-            "its certificate is not trusted ({detail}); for a server of your own start with"
-            " --set ssl_insecure=true, or --set ssl_verify_upstream_trusted_ca=FILE",
-        ),
-        (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({detail})"),
-    ),
-    "the model server at {at} {why}": (
-        (r"^server closed connection$", "closed the connection without an answer"),
-        (r"^unexpected server response: (?P<detail>.*)", "broke off within the head of its answer"),
-        (r"^Cannot parse HTTP response: (?P<detail>.*)", "did not answer in HTTP: {detail}"),
-        (r"received (?P<detail>\d+ bytes, expected \d+)", "broke off its answer ({detail})"),
-        (
-            r"incomplete chunked read|HTTP/2 connection closed|^peer closed connection$",
-            "broke off its answer",
-        ),
-        (r"^stream reset by client \((?P<detail>\w+)\)", "reset its answer ({detail})"),
-        (r"^HTTP/[12] protocol error: (?P<detail>.*)", "broke the rules of HTTP: {detail}"),
-        (r"^reply too long: (?P<detail>.*)", "sent {detail}"),
-        (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),
-        (r"^Received (?P<detail>.*) from server", "sent a bad head: {detail}"),
-    ),
-    "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
-}
-"""The message for a connection that failed: each sentence, with the patterns of mitmproxy's or the
-system's reasons for which it stands. `{detail}` is the part of the reason that is quoted.
-"""
 _PASSING = (QUITTING, "server closed connection")
 """Reasons after which the same request may soon succeed."""
-
-
-def fault_of(flow: HTTPFlow, reason: str) -> str:
-    """Return the message for a client about a failure, with the server's address. `reason`:
-    mitmproxy's.
-    """
-    rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
-    matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
-    match, sentence, _, why = next(matches)  # the last row matches any reason
-    detail = bounded(match.groupdict().get("detail") or reason, LONGEST)
-    at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
-    return sentence.replace("{why}", why).format(at=at, detail=detail)
 
 
 class ExchangeListener(Listener):

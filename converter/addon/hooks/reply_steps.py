@@ -13,9 +13,9 @@ from converter.addon import http_messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Answer, Kind
-from converter.addon.hooks.doors import must_hold_reply
-from converter.addon.hooks.exchange_listener import fault_of
+from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.tap import Tap
+from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import in_short, report
 from converter.addon.memory.remembering import written

@@ -23,7 +23,7 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
-from converter.addon.hooks.exchange_listener import fault_of
+from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.refused import for_our_reader
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report

@@ -1,15 +1,13 @@
 """What our layers say for the addon: errors in the dialect, early heads, late words."""
 
-import asyncio
 import gc
 import json
-import socket
 
 import pytest
 from mitmproxy.http import Response
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from converter.addon.hooks.exchange_listener import LONGEST, ExchangeListener, fault_of
+from converter.addon.hooks.exchange_listener import ExchangeListener
 from converter.addon.hooks.tap import Tap
 from tests.support.addon_flows import (
     CHAT,
@@ -22,51 +20,7 @@ from tests.support.addon_flows import (
     streaming,
     wait,
 )
-from tests.support.rows import rows_of
 from think_addon import ThinkAddon
-
-ROWS = rows_of(__file__)
-
-FLOW = request(CHAT)
-HERE = "http://localhost:8000"
-
-
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    ROWS["a server that is not there"],
-)
-def test_a_server_that_is_not_there(reason: str, words: str) -> None:
-    assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {words}")
-
-
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    ROWS["a server that breaks its reply off"],
-)
-def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
-    assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")
-
-
-def test_other_words_are_told_as_they_are_in_one_line_of_bounded_length() -> None:
-    words = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
-    assert words.startswith(f"no reply from the model server at {HERE}: a")
-    assert words.isprintable()
-    assert len(words) < LONGEST + 100
-
-
-def test_what_the_system_says_is_known() -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        _, port = closed.getsockname()
-        for host, words in [("127.0.0.1", "connection refused"), ("no.invalid", "no such host")]:
-            with pytest.raises(OSError) as refused:  # noqa: PT011 (its words are what is tested)
-                asyncio.run(_connect(host, port))
-            assert fault_of(FLOW, str(refused.value)).endswith(words)
-
-
-async def _connect(host: str, port: int) -> None:
-    await asyncio.open_connection(host, port)
-
 
 STREAM = {"stream": True, "messages": []}
 
@@ -169,13 +123,6 @@ def test_a_whole_reply_that_was_made_a_stream_goes_on_as_one() -> None:
         assert isinstance(head.stream, Tap)
         flow.response = Response.make(200, b"data: x\n\n", {"content-type": EVENT_STREAM})
         assert listener(addon).late(flow, head.stream) == [b"data: x\n\n"]
-
-
-def test_a_fault_names_the_server_that_was_asked() -> None:
-    words = fault_of(request(CHAT), "server closed connection")
-    assert words == (
-        "the model server at http://localhost:8000 closed the connection without an answer"
-    )
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", f"{MESSAGES}/count_tokens"])

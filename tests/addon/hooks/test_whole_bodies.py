@@ -11,7 +11,7 @@ from mitmproxy.options import Options
 from mitmproxy.test import taddons
 from mitmproxy.tools.dump import DumpMaster
 
-from converter.addon.hooks.doors import (
+from converter.addon.hooks.whole_bodies import (
     OF_REPLIES,
     OF_REQUESTS,
     must_hold_reply,
