@@ -40,11 +40,11 @@ def in_a_line(request: Request) -> str:
     return bounded(f"{request.method} {path_of(request)}", LONGEST)
 
 
-def report(request: Request, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+def report(request: Request, texts: Sequence[str], level: int = logging.WARNING) -> list[str]:
     """Log in one line what a person should know of the client's request; return each note in a few
     words for the flow's comment.
     """
-    if notes := [note for note in words if note]:  # some quote the server
+    if notes := [note for note in texts if note]:  # some quote the server
         _log.log(
             level, "think: %s: %s", in_a_line(request), bounded("; ".join(notes), LONGEST_LINE)
         )

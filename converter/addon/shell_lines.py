@@ -20,7 +20,7 @@ def word(text: str) -> str:
     return shlex.quote(text)
 
 
-def line(words: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
+def line(parts: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
     """Return a command line, with the variables that it is started with before it."""
     set_first = (f"{name}={word(value)}" for name, value in (variables or {}).items())
-    return " ".join([*set_first, *map(word, words)])
+    return " ".join([*set_first, *map(word, parts)])

@@ -60,13 +60,13 @@ class Spot:
     Attributes:
         memory: keeps the thoughts.
         model: the model's name.
-        said: the hash of all messages before the reply.
+        before: the hash of all messages before the reply.
         join: joins the texts of the reply to one content, as the client's next request has it.
     """
 
     memory: Memory
     model: str
-    said: bytes
+    before: bytes
     join: Callable[[Iterable[str]], str]
     _events: list[Sequence[Event]] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Spot:
         if text.strip() or message["tool_calls"]:
             thinking, written = join_texts(self._thoughts), _written(events)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
-            key = _key(_after(self.said, message), self.model)
+            key = _key(_after(self.before, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
 

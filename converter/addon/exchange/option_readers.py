@@ -175,7 +175,7 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
     return MemoryLimits(*map(mul, numbers.values(), factors))
 
 
-_REDIS = tuple(f"redis{way}://" for way in ("", "s", "+cluster", "s+cluster", "+sentinel"))
+_REDIS = tuple(f"redis{suffix}://" for suffix in ("", "s", "+cluster", "s+cluster", "+sentinel"))
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
 MEMORY_VARIABLE = "THINK_MEMORY"
 """The environment variable that `auto` reads. Workers set it; an address with a password is also

@@ -93,8 +93,8 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
     orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
-    place = None if thoughts[0] == AUTO else cast(Place, thoughts[0])
-    return WrittenHistory(place, cast(Order, orders[-1]))
+    field_name = None if thoughts[0] == AUTO else cast(Place, thoughts[0])
+    return WrittenHistory(field_name, cast(Order, orders[-1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,9 +120,9 @@ class UpstreamClient:
                 if server.repeats_opener:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
-                told = self.servers.has_prompt(key)
+                answered = self.servers.has_prompt(key)
                 # an unidentified server may report more later
-                if not told and (server is not GENERIC or self.servers.server(upstream)):
+                if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
@@ -147,10 +147,10 @@ class UpstreamClient:
         server: Server,
         body: Mapping[str, object],
         size: int = 0,
-        asked: ProbeRequest | None = None,
+        own_probe: ProbeRequest | None = None,
     ) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; `None` when it
-        cannot count or is gone. `size`: the body's bytes. `asked`: the client's own request to
+        cannot count or is gone. `size`: the body's bytes. `own_probe`: the client's own request to
         count.
         """
 
@@ -158,7 +158,7 @@ class UpstreamClient:
             tokens: int | None = None
             with suppress(ConnectionError):
                 ask = partial(self._fetch, upstream, headers)
-                tokens = await carried(count_tokens(server, body, asked), ask, size)
+                tokens = await carried(count_tokens(server, body, own_probe), ask, size)
             if tokens is not None:
                 self._answered(upstream)
             return tokens

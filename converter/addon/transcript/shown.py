@@ -58,7 +58,7 @@ def turn(shown: ShownTurn) -> Values:
     }
 
 
-def said(news: Iterable[News]) -> list[Values]:
+def news_values(news: Iterable[News]) -> list[Values]:
     """Return the news of a reply."""
     return [{**part(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 

@@ -19,7 +19,7 @@ from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.accumulator import News
-from converter.addon.transcript.shown import Values, said
+from converter.addon.transcript.shown import Values, news_values
 from converter.extras.page.conversation import conversation, end_of
 from converter.extras.page.listed import Listed
 from converter.extras.page.row import Row
@@ -162,7 +162,7 @@ class Watcher:
 
 async def _read(read: Callable[[], list[News]]) -> list[Values]:
     """Return what a running reply says, read in a thread, because much may have come."""
-    return await asyncio.to_thread(lambda: said(read()))
+    return await asyncio.to_thread(lambda: news_values(read()))
 
 
 def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:

@@ -67,7 +67,8 @@ def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
         News(Raw("d")),
     ]
     told = [
-        (part["kind"], part["text"], part["choice"], part["fresh"]) for part in shown.said(news)
+        (part["kind"], part["text"], part["choice"], part["fresh"])
+        for part in shown.news_values(news)
     ]
     assert told == [
         ("thinking", "a", 0, True),

@@ -11,7 +11,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.hooks.refused import METADATA
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
-from converter.addon.transcript.shown import said as values
+from converter.addon.transcript.shown import news_values as values
 from converter.extras.page.conversation import Search, conversation, end_of
 from tests.support.addon_flows import (
     ASKED,
