@@ -34,6 +34,11 @@ from converter.core.wire.sse import write_frame
 type Content = Text | Thinking | ThinkingEnd | MappedField | Block
 _CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)
 
+type WireEvents = Iterable[dict[str, object]]
+"""Events of a dialect, as JSON."""
+type NewBlock = ToolPiece | dict[str, object] | None
+"""The block that begins: a call, one of a single dialect, or text or a thought."""
+
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 """Kinds of open blocks."""
 
@@ -76,21 +81,19 @@ class BlockWriter(Encoder, ABC):
         self.cut = False
 
     @abstractmethod
-    def _start(self, event: Start) -> Iterator[dict[str, object]]: ...
+    def _start(self, event: Start) -> WireEvents: ...
     @abstractmethod
-    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]: ...
+    def _stop(self, own: Own | None = None) -> WireEvents: ...
     @abstractmethod
-    def _fail(self, event: Failure) -> Iterator[dict[str, object]]: ...
+    def _fail(self, event: Failure) -> WireEvents: ...
     @abstractmethod
-    def _begin(
-        self, kind: str, block: ToolPiece | dict[str, object] | None
-    ) -> Iterable[dict[str, object]]: ...
+    def _begin(self, kind: str, block: NewBlock) -> WireEvents: ...
     @abstractmethod
-    def _fill(self, text: str, pieces: int = 1) -> Iterable[dict[str, object]]: ...
+    def _fill(self, text: str, pieces: int = 1) -> WireEvents: ...
     @abstractmethod
-    def _finish(self, kind: str, signature: str) -> Iterable[dict[str, object]]: ...
+    def _finish(self, kind: str, signature: str) -> WireEvents: ...
     @abstractmethod
-    def _other(self, event: MappedField | Block) -> Iterable[dict[str, object]]: ...
+    def _other(self, event: MappedField | Block) -> WireEvents: ...
     @abstractmethod
     def _fold(self, event: dict[str, object]) -> None: ...
 
@@ -108,11 +111,7 @@ class BlockWriter(Encoder, ABC):
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
-    def feed(
-        self,
-        events: Sequence[Event],
-        raw: bytes | None = None,  # noqa: ARG002
-    ) -> list[bytes]:
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
         """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
         out: list[bytes] = []
         for event in events:
@@ -151,7 +150,8 @@ class BlockWriter(Encoder, ABC):
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if isinstance(event, ToolCall) or self._in_order.open:
-                yield from self._contents(self._in_order.feed(event))
+                for content in self._in_order.feed(event):
+                    yield from self._content(content)
                 if self._open == CALL and not self._in_order.open:
                     yield from self._leave()
             else:
@@ -186,19 +186,16 @@ class BlockWriter(Encoder, ABC):
             self.thought += len(text)
         else:
             self.said += _length(text) if kind is ToolCall else len(text)
-        for event in self._fill(text, frames):
-            if self._gathers:
-                self._fold(event)
+        written = self._fill(text, frames)
+        for event in written if self._gathers else ():
+            self._fold(event)
         return 0
 
     def end(self) -> Iterator[dict[str, object]]:
         """Return the rest."""
-        yield from self._contents(self._in_order.end())
-        yield from self._leave()
-
-    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[dict[str, object]]:
-        for content in contents:
+        for content in self._in_order.end():
             yield from self._content(content)
+        yield from self._leave()
 
     def _content(self, event: Content | ToolPiece) -> Iterable[dict[str, object]]:
         match event:
@@ -251,9 +248,7 @@ class BlockWriter(Encoder, ABC):
         """Take note that the open block's call was cut."""
         self.cut = True
 
-    def _enter(
-        self, kind: str, block: ToolPiece | dict[str, object] | None = None
-    ) -> Iterator[dict[str, object]]:
+    def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
         yield from self._leave()
         self._open = kind
         self._blanks = ""
@@ -279,17 +274,10 @@ def _length(written: str) -> int:
     return len("".join(written.split()))
 
 
-_SILENT = frozenset(
-    (
-        "role",
-        "logprobs",
-        "stop_reason",
-        "matched_stop",
-        "token_ids",
-        "annotations",
-        "native_finish_reason",
-    )
-)
+_SILENT = {
+    *("role", "logprobs", "stop_reason", "matched_stop"),
+    *("token_ids", "annotations", "native_finish_reason"),
+}
 """Fields of chat completions that other dialects say otherwise, or that nobody reads."""
 
 

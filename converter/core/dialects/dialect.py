@@ -140,6 +140,8 @@ class OwnRequest:
 
 SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}
 """Fields of the dialects' example requests, so that each call gives the same answer."""
+QUESTION: Mapping[str, object] = {"messages": [{"role": "user", "content": "12 * 7"}]}
+"""The only message of an example request."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,9 @@ from dataclasses import replace
 from converter.core.model.events import Event, Text, ToolCall, WordKind
 
 JOINT = "\n\n"
-"""Between words before a call and words behind it, whose own blanks went with the call."""
+"""Between two thoughts that share one field, and between words before a call and words behind it,
+whose own blanks went with the call.
+"""
 
 
 class WordsApart:

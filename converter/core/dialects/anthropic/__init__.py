@@ -10,18 +10,17 @@ from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.anthropic.errors import error_body, error_reply
 from converter.core.dialects.anthropic.request_reader import omits_thinking, read_in_thread
 from converter.core.dialects.dialect import (
+    QUESTION,
     SAMPLING,
     Answers,
     Dialect,
     Endpoint,
     Label,
-    OwnRequest,
     Purpose,
     Requests,
 )
 from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
-from converter.core.model.memory import Memory
 
 _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
 """Types of replies and events; a ping tells nothing, being of no weight."""
@@ -36,16 +35,6 @@ def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     body = error_body(error.message, "", error.status)
     body["error"] |= {"details": error.details} if error.details else {}
     return error.status, body
-
-
-def _natively_refused(body: Mapping[str, object]) -> RequestError | None:
-    """A server's own endpoint ignores `thread`, and so answers without the turns before."""
-    return threads.unsupported() if body.get("thread") is not None else None
-
-
-def _own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | None]:
-    """Answer Claude Code's questions that are none of a model server's business."""
-    return 200, {} if request.method == "POST" else None
 
 
 ANTHROPIC = Dialect(
@@ -70,13 +59,12 @@ ANTHROPIC = Dialect(
     Requests(
         read=read_in_thread,
         path="/v1/messages",
-        example={
-            **SAMPLING,
-            "max_tokens": 200,
-            "messages": [{"role": "user", "content": "12 * 7"}],
-        },
+        example={**SAMPLING, **QUESTION, "max_tokens": 200},
         native_option="messages",
-        natively_refused=_natively_refused,
+        # a server's own endpoint ignores `thread`, and so answers without the turns before
+        natively_refused=lambda body: (
+            threads.unsupported() if body.get("thread") is not None else None
+        ),
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         shown_blocks=SHOWN_BLOCKS,
         omits_thinking=omits_thinking,
@@ -87,7 +75,8 @@ ANTHROPIC = Dialect(
         error_reply=error_reply,
         refusal=_refusal,
         models=models.write,
-        own=_own,
+        # Claude Code's questions that are none of a model server's business
+        own=lambda request, _: (200, {} if request.method == "POST" else None),
     ),
     (
         # /v1 twice: a base URL may end in it, and Anthropic's SDKs add it themselves

@@ -17,6 +17,8 @@ from converter.core.dialects.block_writer import (
     TEXT,
     THINKING,
     BlockWriter,
+    NewBlock,
+    WireEvents,
     thinking_tokens,
 )
 from converter.core.dialects.call_order import ToolPiece
@@ -107,17 +109,6 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     return {"type": "message_start", "message": message}
 
 
-def _filled(block: dict[str, object], pieces: dict[str, list[str]]) -> dict[str, object]:
-    """Return the fields of the deltas, each in one piece; a block that has no such string at its
-    start takes none.
-    """
-    empty = [name for name in pieces if block.get(name) == ""]
-    fields: dict[str, object] = {name: "".join(pieces[name]) for name in empty}
-    if "partial_json" in pieces:
-        fields["input"] = _input("".join(pieces["partial_json"]))
-    return fields
-
-
 def _input(written: str) -> object:
     """Return a call's input; of a call that was cut off the complete values, as the SDKs read a
     stream. JSON that Python cannot hold (a number without end, a thousand nestings) stays a text.
@@ -173,18 +164,22 @@ class AnthropicEncoder(BlockWriter):
                 for name, piece in delta.items():
                     self._pieces.setdefault(name, []).append(str(piece))
             case "content_block_stop":
-                self._blocks[-1] |= _filled(self._blocks[-1], self._pieces)
-                self._pieces.clear()
+                block, pieces = self._blocks[-1], self._pieces
+                # a block that has no such string at its start takes none
+                block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
+                written = pieces.get("partial_json")
+                block |= {"input": _input("".join(written))} if written else {}
+                pieces.clear()
             case "message_delta":
                 self._result |= {**delta, "usage": event["usage"]}
             case "error":
                 self._result = event | (_NOTHING_TO_RUN if self._called else {})
 
-    def _start(self, event: Start) -> Iterator[dict[str, object]]:
+    def _start(self, event: Start) -> WireEvents:
         self._started = True
         yield message_start(event, self._context)
 
-    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:  # noqa: ARG002
+    def _stop(self, own: Own | None = None) -> WireEvents:  # noqa: ARG002
         yield from self.end()
         self._over = True
         reason, stop_sequence = stop(self._ending, self._called and not self.cut)
@@ -197,14 +192,12 @@ class AnthropicEncoder(BlockWriter):
         if self._thread and self._gathers:
             self._thread.keep(self._result)
 
-    def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
+    def _fail(self, event: Failure) -> WireEvents:
         yield from self.end()
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
-    def _begin(
-        self, kind: str, block: ToolPiece | dict[str, object] | None
-    ) -> list[dict[str, object]]:
+    def _begin(self, kind: str, block: NewBlock) -> WireEvents:
         if isinstance(block, ToolPiece):
             self._called = True
             block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}

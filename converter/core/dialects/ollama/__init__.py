@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from converter.core.dialects.dialect import (
+    QUESTION,
     SAMPLING,
     Answers,
     Dialect,
@@ -54,10 +55,7 @@ OLLAMA = Dialect(
     Requests(
         read=lambda body, context: read(body, context.turn_of),
         path="/api/chat",
-        example={
-            "options": {**SAMPLING, "num_predict": 200},
-            "messages": [{"role": "user", "content": "12 * 7"}],
-        },
+        example={**QUESTION, "options": {**SAMPLING, "num_predict": 200}},
         streams=True,
         native_of=NAME,
         native=_native,

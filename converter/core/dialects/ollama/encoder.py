@@ -9,7 +9,7 @@ from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWrit
 from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
-from converter.core.dialects.words_apart import WordsApart
+from converter.core.dialects.words_apart import JOINT, WordsApart
 from converter.core.model.events import (
     Block,
     Event,
@@ -25,7 +25,6 @@ from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
 """What the reader of a request leaves for its reply; an Ollama's reply tells it by itself."""
-_JOINT = "\n\n"
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
 
@@ -149,7 +148,7 @@ class OllamaEncoder(BlockWriter):
         if self._open == TEXT:
             return [self._line(content=text)]
         if self._open == THINKING:
-            joint = _JOINT if self._thought_over else ""
+            joint = JOINT if self._thought_over else ""
             self._thought_over = False
             return [self._line(thinking=joint + text)]
         self._arguments.append(text)

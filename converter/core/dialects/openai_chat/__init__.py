@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.dialect import (
+    QUESTION,
     SAMPLING,
     Answers,
     Dialect,
@@ -72,11 +73,7 @@ OPENAI_CHAT = Dialect(
     Requests(
         read=_unread,
         path="/v1/chat/completions",
-        example={
-            **SAMPLING,
-            "max_tokens": 200,
-            "messages": [{"role": "user", "content": "12 * 7"}],
-        },
+        example={**SAMPLING, **QUESTION, "max_tokens": 200},
         blocks={**PARTS, "thinking": _thinking},
     ),
     Answers(error_body, error_reply, models=model_facts.told_in),

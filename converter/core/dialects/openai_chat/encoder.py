@@ -19,7 +19,7 @@ from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.openai_chat.silent_frames import SilentFrames
 from converter.core.dialects.signs_of_life import COMMENT, NONE
 from converter.core.dialects.wire_form import Encoder, ReplyContext
-from converter.core.dialects.words_apart import WordsApart
+from converter.core.dialects.words_apart import JOINT, WordsApart
 from converter.core.model.events import (
     Block,
     End,
@@ -50,8 +50,6 @@ NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta of a foreign reply."""
 
-JOINT = "\n\n"
-"""Between two thoughts that share one field."""
 _JUDGED = frozenset(("name", *ARGUMENT_KEYS))
 """The fields of a function that the assembler has judged."""
 _JUDGED_BESIDE = frozenset(("index", "id", "function", "custom", "parameters"))
@@ -133,7 +131,11 @@ class OpenAIEncoder(Encoder):
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
         frames = [each for each in self.frames(events, raw) if each]
         if not self._whole:
-            return [sent for each in frames if (sent := self._frame(each))]
+            sent = (
+                self._silent.feed(each) if isinstance(each, bytes) else _framed(each)
+                for each in frames
+            )
+            return [*filter(None, sent)]
         for each in frames:
             if isinstance(each, bytes):
                 self._raw.append(each)
@@ -142,9 +144,6 @@ class OpenAIEncoder(Encoder):
             else:
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
-
-    def _frame(self, frame: dict[str, object] | bytes) -> bytes:
-        return self._silent.feed(frame) if isinstance(frame, bytes) else _framed(frame)
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words before a call; frames have no number."""

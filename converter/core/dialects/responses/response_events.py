@@ -9,9 +9,9 @@ from converter.core.dialects.block_writer import (
     OTHER,
     THINKING,
     BlockWriter,
+    NewBlock,
     thinking_tokens,
 )
-from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.compaction import NONE, summaries
 from converter.core.dialects.responses.decoder import NAME
@@ -204,7 +204,8 @@ class ResponsesEncoder(BlockWriter):
         """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
         is complete.
         """
-        yield from self._contents(self._in_order.end())
+        for content in self._in_order.end():
+            yield from self._content(content)
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
         yield from self._leave()
         self._status = COMPLETED
@@ -224,18 +225,14 @@ class ResponsesEncoder(BlockWriter):
         else:
             yield from super()._text(text)
 
-    def _enter(
-        self, kind: str, block: ToolPiece | dict[str, object] | None = None
-    ) -> Iterator[dict[str, object]]:
+    def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
         """Begin another item; behind a call that was cut none: its item stays open, and one at a
         time may be.
         """
         if not self.cut:
             yield from super()._enter(kind, block)
 
-    def _begin(
-        self, kind: str, block: ToolPiece | dict[str, object] | None
-    ) -> list[dict[str, object]]:
+    def _begin(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
         """Announce an item; its name is like no other item's of any response."""
         index = len(self.output)
         name = f"{self._context.id}_{index}"
@@ -268,7 +265,7 @@ class ResponsesEncoder(BlockWriter):
         self.output.append(item)
 
     def _drop(self) -> None:
-        super()._drop()
+        self.cut = True
         self._open = self._item = None  # never finished, because a client would run it
 
     def _other(self, event: MappedField | Block) -> Iterator[dict[str, object]]:
