@@ -24,6 +24,7 @@ from converter.core.calls.schema_values import (
 from converter.core.model.events import Event, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonReader, Part, Want
+from converter.core.wire.json_text import objects
 
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
@@ -209,13 +210,8 @@ def meant(schema: Schema, root: Schema) -> Schema:
     """
     schema = resolved(schema, root)
     for union in ("anyOf", "oneOf"):
-        members = schema.get(union)
-        told = (
-            [each for each in members if isinstance(each, Mapping)]
-            if isinstance(members, list)
-            else []
-        )
-        left = [each for each in told if type_names(each, root) != {"null"}]
+        members = objects(schema.get(union))
+        left = [each for each in members if type_names(each, root) != {"null"}]
         if len(left) == 1:
             return resolved(left[0], root)
     return schema

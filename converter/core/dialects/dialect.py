@@ -71,7 +71,7 @@ class Endpoint:
 
     @cached_property
     def is_own(self) -> bool:
-        """Tell whether the addon answers by itself."""
+        """Return True if the addon answers by itself."""
         return self.purpose is Purpose.OWN
 
     @cached_property

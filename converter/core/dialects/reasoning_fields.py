@@ -39,35 +39,28 @@ def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
     """Return the rows by field. Raises ValueError with the allowed forms."""
     rows: dict[str, Mapped] = {}
     for row in written:
-        field, mapped = _read_row(row)
+        match = _ROW.fullmatch(row)
+        if match is None:
+            raise ValueError(
+                f"expected FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data, got {row!r}"
+            )
+        field, mapped = match[1], Mapped(match[2], match[3])
+        if field in STANDARD:
+            raise ValueError(
+                f"expected a field of the server's own in {row!r}, got {field}, which has its "
+                f"place; so have {', '.join(STANDARD)}"
+            )
+        if mapped != THINKING and TAKEN.fullmatch(mapped.block):
+            raise ValueError(
+                f"expected thinking:thinking or a block of your own in {row!r}, "
+                f"got {mapped.block}, which is the API's"
+            )
+        if mapped.key == "type":
+            raise ValueError(f"expected another key than type in {row!r}: it names the block")
         if field in rows:
             raise ValueError(f"{row!r}: {field} has a row already")
         rows[field] = mapped
     return rows
-
-
-def _read_row(row: str) -> tuple[str, Mapped]:
-    match = _ROW.fullmatch(row)
-    if match is None:
-        raise ValueError(
-            f"expected FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data, got {row!r}"
-        )
-    field, mapped = match[1], Mapped(match[2], match[3])
-    if field in STANDARD:
-        raise ValueError(
-            f"expected a field of the server's own in {row!r}, got {field}, which has its place; "
-            f"so have {', '.join(STANDARD)}"
-        )
-    if mapped == THINKING:
-        return field, mapped
-    if TAKEN.fullmatch(mapped.block):
-        raise ValueError(
-            f"expected thinking:thinking or a block of your own in {row!r}, "
-            f"got {mapped.block}, which is the API's"
-        )
-    if mapped.key == "type":
-        raise ValueError(f"expected another key than type in {row!r}: it names the block")
-    return field, mapped
 
 
 def is_said(value: object) -> bool:

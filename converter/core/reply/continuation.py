@@ -87,13 +87,11 @@ class SecondReply:
         self._made = made
         self._added = added
         self._thinks = False
-        self.begun = False
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that go on."""
         heads = any(isinstance(event, Start) for event in events)
         kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
-        self.begun = self.begun or heads
         self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
             self._both(event) if isinstance(event, Usage) else event

@@ -68,23 +68,17 @@ class ThoughtEvents:
         words = self._said.pop(end.choice, None)
         thought = words.getvalue().strip("\r\n") if words else ""
         if thought and not thought.isspace():
-            self._told.append(self._event(thought, end))
-
-    def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
-        return {
-            "kind": "thought-stream",
-            "taskId": self._task,
-            "contextId": self._context,
-            "thoughtType": "reasoning",
-            "thought": thought,
-            "metadata": _metadata(end),
-        }
-
-
-def _metadata(end: ThinkingEnd) -> dict[str, object]:
-    metadata: dict[str, object] = {"verbosity": "normal"}
-    if end.thought_type:
-        metadata["thoughtType"] = end.thought_type
-    if end.confidence is not None:
-        metadata["confidence"] = end.confidence
-    return metadata
+            metadata: dict[str, object] = {"verbosity": "normal"}
+            if end.thought_type:
+                metadata["thoughtType"] = end.thought_type
+            if end.confidence is not None:
+                metadata["confidence"] = end.confidence
+            event: ThoughtEvent = {
+                "kind": "thought-stream",
+                "taskId": self._task,
+                "contextId": self._context,
+                "thoughtType": "reasoning",
+                "thought": thought,
+                "metadata": metadata,
+            }
+            self._told.append(event)

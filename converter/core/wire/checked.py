@@ -136,22 +136,18 @@ class Fields:
 
     def within(self, name: str) -> "Fields":
         """The object in this field; one without fields when it is absent."""
-        if self.values.get(name) is not None:
-            return self.inner(name)
-        self._read.setdefault(name, ())
-        return Fields({}, f"{self.path}.{name}" if self.path else name)
+        return self.child(name) or Fields({}, self.path_of(name))
 
     def inner(self, name: str) -> "Fields":
         """The object in this field, which must be there."""
-        path = f"{self.path}.{name}" if self.path else name
-        inner = Fields(self.values.get(name), path)
+        inner = Fields(self.values.get(name), self.path_of(name))
         self._read[name] = (inner,)
         return inner
 
     def children(self, name: str) -> "list[Fields]":
         """The objects of the array in this field; none when it is absent."""
         items = self.optional(name, list) or []
-        path = f"{self.path}.{name}" if self.path else name
+        path = self.path_of(name)
         inner = [Fields(item, f"{path}.{index}") for index, item in enumerate(items)]
         self._read[name] = inner
         return inner

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import is_
+from operator import is_, itemgetter
 from typing import NamedTuple
 
 from converter.core.wire import json_text
@@ -188,7 +188,7 @@ class _Reading:
         self._take(_LIST)
         found, (old, same) = KnownList(self._data, self._at), self._furthest(name)
         # as far as the byte behind an element, which ends a number
-        count = bisect_left(old.places, same, key=_end_of)
+        count = bisect_left(old.places, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
             found.begin_with(old, count)
@@ -300,7 +300,3 @@ def _in_bytes(text: str, places: Places) -> Places:
         found.append((at, at := at + len(text[begin:end].encode())))
         place = end
     return found
-
-
-def _end_of(place: tuple[int, int]) -> int:
-    return place[1]

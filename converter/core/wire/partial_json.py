@@ -117,13 +117,6 @@ class PartialJson:
         inside = reader.quote or reader.comment or reader.held or self._unfit
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
-    def close_before(self) -> str:
-        """Return the brackets that are missing before `unfit`, which something else ended."""
-        self._unfit.clear()
-        if "," in self._gap:
-            self._reader.want = Want.NEXT  # a comma too many
-        return self.close() if self._reader.want is Want.NEXT else ""
-
     def _written(self, part: Part, said: str) -> str:
         """Return what goes on of a part and before it."""
         if part in (Part.WORDS, Part.END):

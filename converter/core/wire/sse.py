@@ -215,14 +215,10 @@ class LineDecoder(FrameDecoder):
         return Frame(raw, said or None, comment=not said)
 
 
-def _write(data: bytes, _event: str) -> bytes:
-    return data + b"\n"
-
-
 NDJSON = Framing(
     "application/x-ndjson",
     LineDecoder,
-    _write,
+    lambda data, _event: data + b"\n",
     re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # one JSON value has no such place
     (b"\n",),
     bare=True,

@@ -32,7 +32,6 @@ def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
     second = SecondReply(None, 3)
     said: list[Event] = [Start("b", "small"), Opaque("openai", {"role": "assistant"}, {})]
     assert second.feed(said) == []
-    assert second.begun
     rest: list[Event] = [Text("x"), Finish("stop")]
     assert second.feed(rest) == rest
 

@@ -9,6 +9,7 @@ behind all others, in the order of the finds, and the prompt's head stays.
 from collections.abc import Iterable, Iterator
 
 from converter.core.wire.checked import Fields
+from converter.core.wire.json_text import objects
 
 _SERVER_SEARCH = "tool_search_tool_"
 """Begins the kind of a search that Anthropic's servers run. No local server does, so that what is
@@ -32,13 +33,9 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] |
 
 def _references(value: object) -> Iterator[str]:
     """Yield the names that results refer to: a reference stands in a result of a turn."""
-    for turn in _rows(value):
-        for block in _rows(turn.get("content")):
-            for inner in _rows(block.get("content")):
+    for turn in objects(value):
+        for block in objects(turn.get("content")):
+            for inner in objects(block.get("content")):
                 name = inner.get("tool_name")
                 if inner.get("type") == "tool_reference" and isinstance(name, str):
                     yield name
-
-
-def _rows(value: object) -> list[dict[str, object]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

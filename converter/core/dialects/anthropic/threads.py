@@ -81,19 +81,13 @@ def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: body[name] for name in (*names, "messages") if name in body}
 
 
-def _entry(value: bytes) -> dict[str, Any]:
-    """Return what is kept of a turn; nothing of what has another shape."""
-    entry: dict[str, Any] = json_text.object_in(value)
-    shapes = isinstance(entry.get("messages"), list), isinstance(entry.get("reply"), dict)
-    return entry if all(shapes) else {}
-
-
 def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
         raise _error(NOT_FOUND.format(previous), "thread_not_found", 404)
-    entries = [*map(_entry, history)]
-    if not all(entries):
+    entries: list[dict[str, Any]] = [*map(json_text.object_in, history)]
+    shapes = (("messages", list), ("reply", dict))
+    if not all(isinstance(entry.get(name), kind) for entry in entries for name, kind in shapes):
         raise _error(UNREADABLE.format(previous), "thread_not_found", 404)
     created = {name: entries[0][name] for name in CREATE_ONLY if name in entries[0]}
     if changed := [name for name in CREATE_ONLY if body.get(name) not in (None, created.get(name))]:

@@ -7,6 +7,7 @@ from itertools import starmap
 from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.core.dialects.openai_parts import function_of, read_arguments
+from converter.core.dialects.request_facts import stops
 from converter.core.dialects.server_fields import SAMPLING
 from converter.core.model.conversation import (
     Block,
@@ -28,6 +29,7 @@ from converter.core.wire.checked import Fields
 
 _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
 """Kinds of pictures by their first bytes, in base64."""
+_PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Options that have the same name in a chat completion."""
@@ -62,14 +64,14 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     generates = "messages" not in request.values and "prompt" in request.values
     tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
-    limit = options.number("num_predict")
+    limit, turn = options.number("num_predict"), _Messages(turn_of).turn
     stream = request.optional("stream", bool)
     return Conversation(
         model=request.required("model", str),
-        turns=_generated(request) if generates else _chat(request, turn_of),
+        turns=_generated(request) if generates else tuple(map(turn, request.children("messages"))),
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
-        stop_sequences=_stop(options),
+        stop_sequences=stops(options.values),
         sampling=Sampling(**options.read(SAMPLING)),
         stream=stream is not False,
         thinking=thinking,
@@ -91,11 +93,6 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
     system = request.optional("system", str)
     asked = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
     return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
-
-
-def _chat(request: Fields, turn_of: TurnOf) -> tuple[Turn, ...]:
-    messages = _Messages(turn_of)
-    return tuple(map(messages.turn, request.children("messages")))
 
 
 @dataclass(slots=True)
@@ -168,13 +165,11 @@ _ROLES: Mapping[str, tuple[Role, _Reader]] = {
 
 
 def _pictures(message: Fields) -> tuple[Image, ...]:
-    images = message.strings("images")
-    return tuple(Image(Data(_kind(image), image)) for image in images)
-
-
-def _kind(image: str) -> str:
-    found = (kind for begins, kind in _PICTURES.items() if image.startswith(begins))
-    return next(found, "image/png")
+    images, kinds = message.strings("images"), _PICTURES.items()
+    return tuple(
+        Image(Data(next((kind for head, kind in kinds if image.startswith(head)), _PNG), image))
+        for image in images
+    )
 
 
 def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
@@ -187,12 +182,6 @@ def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
             return ThinkingSwitch("enabled"), effort
         case _:
             raise request.error("think", "Input should be true, false, low, medium, high or max")
-
-
-def _stop(options: Fields) -> tuple[str, ...]:
-    stop = options.values.get("stop")
-    strings = stop if isinstance(stop, list) else [stop]
-    return tuple(said for said in strings if isinstance(said, str) and said)
 
 
 def _format(request: Fields) -> Mapping[str, object]:

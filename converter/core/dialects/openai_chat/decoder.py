@@ -124,21 +124,14 @@ def usage_of(entry: dict[str, object]) -> Usage:
     )
 
 
-def _lacks_prompt(usage: Mapping[str, object], body: Mapping[str, object]) -> bool:
-    """Tell whether a prompt of no token stands beside llama.cpp's timings, which count it (a report
-    of 2026).
+def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
+    """Return the counts of a body with the prompt that llama.cpp's timings count beside them; none
+    unless the counts say that the prompt had no token (a report of 2026).
     """
-    return usage.get("prompt_tokens") == 0 and bool(_prompt_in(body))
-
-
-def _prompt_in(body: Mapping[str, object]) -> int:
-    timings = body.get("timings")
-    return (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
-
-
-def _with_prompt(usage: Mapping[str, object], body: Mapping[str, object]) -> dict[str, object]:
-    """Return counts with the prompt that the timings count."""
-    prompt = _prompt_in(body)
+    usage, timings = as_object(body.get("usage")), body.get("timings")
+    prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
+    if usage.get("prompt_tokens") != 0 or not prompt:
+        return {}
     total = prompt + (as_count(usage, "completion_tokens") or 0)
     return {**usage, "prompt_tokens": prompt, "total_tokens": total}
 
@@ -206,7 +199,7 @@ class OpenAIDecoder(DialectDecoder):
     def _read(self, said: object, frame: Frame) -> list[Event]:
         body = object_of(said)
         usage = body.get("usage")
-        if isinstance(usage, dict) and _lacks_prompt(usage, body):
+        if _counts_with_prompt(body):
             raise MisshapenError
         choices = body.get("choices")
         if choices is None and isinstance(usage, dict):
@@ -341,9 +334,8 @@ def mend(value: object) -> object:
     """Return the body of a frame or reply with its choices in shape."""
     if not isinstance(value, dict):
         return value
-    usage = value.get("usage")
-    if isinstance(usage, dict) and _lacks_prompt(usage, value):
-        value = {**value, "usage": _with_prompt(usage, value)}
+    if counts := _counts_with_prompt(value):
+        value = {**value, "usage": counts}
     choices = value.get("choices")
     if isinstance(choices, str):
         return {**value, "choices": []}

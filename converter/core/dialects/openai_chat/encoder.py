@@ -324,8 +324,7 @@ class OpenAIEncoder(Encoder):
         if named and "index" not in fields and not self._whole:
             named["type"] = kind  # what leaves one out leaves both out
         kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
-        said = _text_said if event.free_text else _said
-        return {**number, **named, **kept, kind: said(fields.get(kind), event)}
+        return {**number, **named, **kept, kind: _said(fields.get(kind), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -378,23 +377,18 @@ def _names(event: Thinking) -> dict[str, object] | None:
 
 
 def _said(function: object, event: ToolCall) -> dict[str, object]:
-    """Return a server's fields of a function, with the judged name and arguments.
+    """Return a server's fields of a function, or of a custom call, with the judged name and
+    arguments, or text.
 
     Only the first piece of a call has a name, though some servers repeat the name.
     """
-    fields = as_object(function)
-    others = {name: value for name, value in fields.items() if name not in _JUDGED}
+    fields, judged = as_object(function), ("name", CUSTOM_INPUT) if event.free_text else _JUDGED
+    others = {name: value for name, value in fields.items() if name not in judged}
     name: dict[str, object] = {"name": event.name} if event.name else {}
+    if event.free_text:
+        return {**name, **others, CUSTOM_INPUT: text_of(event)}
     told = event.arguments or "arguments" in fields
     return {**name, **others, **({"arguments": event.arguments} if told else {})}
-
-
-def _text_said(custom: object, event: ToolCall) -> dict[str, object]:
-    """Return a server's fields of a custom call, with the name and the text as they were judged."""
-    judged = ("name", CUSTOM_INPUT)
-    others = {name: value for name, value in as_object(custom).items() if name not in judged}
-    name: dict[str, object] = {"name": event.name} if event.name else {}
-    return {**name, **others, CUSTOM_INPUT: text_of(event)}
 
 
 type _Pieces = dict[str, list[Any]]

@@ -199,35 +199,26 @@ def _prefill(messages: list[dict[str, object]], settings: RequestSettings) -> di
 def write_messages(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> list[dict[str, object]]:
-    """Return the messages, system text first. A last assistant turn stays last, for the server to
-    continue; an empty one is left out.
+    """Return the messages, system text first; a system turn further down becomes a user turn that
+    says so, at its place. A last assistant turn stays last, for the server to continue; an empty
+    one is left out.
     """
-    system, turns = _split_system(conversation)
-    messages: list[dict[str, object]] = [{"role": "system", "content": system}] if system else []
+    turns, texts = list(conversation.turns), list(conversation.system)
+    while turns and turns[0].role == "system":
+        texts += _texts(turns.pop(0))
+    turns = [_as_user(turn) if turn.role == "system" else turn for turn in turns]
+    system, messages = join_texts(texts), list[dict[str, object]]()
+    if system:
+        messages.append({"role": "system", "content": system})
     way = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
     for _, same_role in groupby(turns, key=lambda turn: turn.role):
         run = tuple(same_role)
-        messages += run_of(run, way, partial(_written, run, settings))
+        write = _assistant if run[0].role == "assistant" else _user
+        blocks = tuple(block for turn in run for block in turn.blocks)
+        messages += run_of(run, way, partial(write, blocks, settings))
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
         messages.pop()
     return messages
-
-
-def _written(turns: Sequence[Turn], settings: RequestSettings) -> list[dict[str, object]]:
-    blocks = tuple(block for turn in turns for block in turn.blocks)
-    write = _assistant if turns[0].role == "assistant" else _user
-    return write(blocks, settings)
-
-
-def _split_system(conversation: Conversation) -> tuple[str, list[Turn]]:
-    """System text at the head, and the turns; a system turn further down becomes a user turn that
-    says so, at its place.
-    """
-    turns = list(conversation.turns)
-    texts = list(conversation.system)
-    while turns and turns[0].role == "system":
-        texts += _texts(turns.pop(0))
-    return join_texts(texts), [_as_user(turn) if turn.role == "system" else turn for turn in turns]
 
 
 def _texts(turn: Turn) -> list[str]:
@@ -255,7 +246,15 @@ def join_texts(texts: Iterable[str]) -> str:
 
 
 def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
+    calls = [
+        {
+            "id": block.id,
+            "type": "function",
+            "function": {"name": block.name, "arguments": block.arguments},
+        }
+        for block in blocks
+        if isinstance(block, ToolUse)
+    ]
     of_tool_turns = settings.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
     message: dict[str, object] = {"role": "assistant", "content": join_texts(_said(blocks, field))}
@@ -271,14 +270,6 @@ def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
             yield block.text
         elif isinstance(block, ThinkingBlock) and field == "tags" and block.text.strip():
             yield f"<think>{block.text}</think>"
-
-
-def _tool_call(block: ToolUse) -> dict[str, object]:
-    return {
-        "id": block.id,
-        "type": "function",
-        "function": {"name": block.name, "arguments": block.arguments},
-    }
 
 
 # The user's side.

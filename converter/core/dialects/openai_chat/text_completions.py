@@ -22,12 +22,8 @@ class TextCompletionDecoder(OpenAIDecoder):
             return super()._read(said, frame)
         head = {} if self._begun else {"role": "assistant"}
         self._begun = self._begun or bool(choices)
-        chat = [_choice(choice, head, frame.is_body) for choice in choices]
+        chat = [dict(as_object(choice)) for choice in choices]
+        for choice in chat:
+            said = {**head, "content": choice.pop("text", None) or ""}
+            choice["message" if frame.is_body else "delta"] = said
         return super()._read({**body, "object": _KINDS[frame.is_body], "choices": chat}, frame)
-
-
-def _choice(choice: object, head: dict[str, str], whole: bool) -> dict[str, object]:
-    fields = as_object(choice)
-    rest = {name: value for name, value in fields.items() if name != "text"}
-    said = {**head, "content": fields.get("text") or ""}
-    return {**rest, "message" if whole else "delta": said}

@@ -36,7 +36,7 @@ from converter.core.model.events import (
     Usage,
 )
 from converter.core.wire.bounds import MOST_PARTS
-from converter.core.wire.json_text import as_object
+from converter.core.wire.json_text import as_object, objects
 from converter.core.wire.sse import Frame
 
 NAME = "responses"
@@ -179,25 +179,20 @@ class ResponsesDecoder(DialectDecoder):
         if kind == "message":
             yield from () if item.said else _parts(fields)
         elif kind == "reasoning":
-            text = thinking_in(fields.get("content") or []) or thinking_in(
-                fields.get("summary") or []
-            )
+            text = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
             yield from [Thinking(text)] if text and not item.said else []
             yield ThinkingEnd()
         elif _is_plain_call(fields):
-            yield from self._call_done(fields, item)
+            rest = string_of(fields.get("arguments"))[item.said :]
+            if not item.called:
+                yield self._call(fields, item, rest)
+            elif rest:
+                yield ToolCall(item.index, "", "", rest)
         elif kind and isinstance(kind, str):
             self._called = self._called or kind.endswith("_call")
             yield Block(NAME, fields)
         else:
             raise MisshapenError
-
-    def _call_done(self, fields: dict[str, object], item: _Item) -> Iterator[Event]:
-        rest = string_of(fields.get("arguments"))[item.said :]
-        if not item.called:
-            yield self._call(fields, item, rest)
-        elif rest:
-            yield ToolCall(item.index, "", "", rest)
 
 
 def _is_plain_call(item: dict[str, object]) -> bool:
@@ -205,8 +200,8 @@ def _is_plain_call(item: dict[str, object]) -> bool:
 
 
 def _parts(item: dict[str, object]) -> Iterator[Event]:
-    for part in list_of(item.get("content")):
-        if isinstance(part, dict) and (text := part.get("text") or part.get("refusal")):
+    for part in objects(item.get("content")):
+        if text := part.get("text") or part.get("refusal"):
             yield Text(string_of(text), refusal="refusal" in part)
 
 

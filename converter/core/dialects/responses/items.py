@@ -150,15 +150,15 @@ def _output(item: Fields, _: Toolbox, left_out: set[str]) -> list[ContentBlock]:
 
 
 def _found_tools(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlock]:
-    names = [name for tool in item.children("tools") for name in _names(tool, toolbox)]
+    names = list[str]()
+    for tool in item.children("tools"):
+        name = tool.optional("name", str) or ""
+        if tool.values.get("type") == "namespace":
+            inner = (str(each.values.get("name")) for each in tool.children("tools"))
+            names += (toolbox.flat(each, name) for each in inner)
+        else:
+            names.append(toolbox.flat(name))
     return [TextBlock(f"Tools found: {', '.join(names) or 'none'}")]
-
-
-def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
-    name = tool.optional("name", str) or ""
-    if tool.values.get("type") != "namespace":
-        return [toolbox.flat(name)]
-    return [toolbox.flat(str(inner.values.get("name")), name) for inner in tool.children("tools")]
 
 
 _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] = {

@@ -8,7 +8,7 @@ note.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.responses import compaction
@@ -144,7 +144,10 @@ def read(
     refuse(request)
     own = input_items(request) if items is None else items
     entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
-    toolbox = _toolbox(request, entries)
+    toolbox = Toolbox()
+    bringing = (entry for entry in entries if kind_of(entry) in OFFERING)
+    for tool in (tool for each in (request, *bringing) for tool in each.children("tools")):
+        toolbox.offer(tool)
     reading = Items(toolbox, items is not None or not _has_history(request), turn_of)
     for entry in entries:
         reading.add(entry)
@@ -154,31 +157,11 @@ def read(
     if compacts := compaction.TRIGGER in map(kind_of, entries):
         reading.turns.append(Turn("user", (TextBlock(compaction.PROMPT),)))
         choice, toolbox.tools = None, []
-    conversation = replace(
-        _asked(request, form),
+    conversation = Conversation(
+        model=request.required("model", str),
         turns=tuple(reading.turns),
         tools=tuple(toolbox.tools),
         tool_choice=choice,
-        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
-    )
-    return conversation, _context(request, toolbox, compacts)
-
-
-def _context(request: Fields, toolbox: Toolbox, compacts: bool) -> ResponseContext:
-    return ResponseContext(
-        toolbox=toolbox,
-        echo=echo(request),
-        encrypted=_ENCRYPTED in (request.optional("include", list) or []),
-        repeats=_CODEX in request.values,
-        compacts=compacts,
-    )
-
-
-def _asked(request: Fields, form: Fields) -> Conversation:
-    """Return all that is asked beside the turns and the tools. `form`: that of the answer."""
-    return Conversation(
-        model=request.required("model", str),
-        turns=(),
         system=tuple(text for text in [request.optional("instructions", str)] if text),
         max_tokens=request.optional("max_output_tokens", int),
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
@@ -191,7 +174,16 @@ def _asked(request: Fields, form: Fields) -> Conversation:
         output_strict=form.optional("strict", bool),
         user_id=request.optional("user", str),
         extensions=_extensions(request, form),
+        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
     )
+    context = ResponseContext(
+        toolbox=toolbox,
+        echo=echo(request),
+        encrypted=_ENCRYPTED in (request.optional("include", list) or []),
+        repeats=_CODEX in request.values,
+        compacts=compacts,
+    )
+    return conversation, context
 
 
 def refuse(request: Fields) -> None:
@@ -217,18 +209,6 @@ def _has_history(request: Fields) -> bool:
 
 
 # Tools.
-
-
-def _toolbox(request: Fields, entries: Iterable[Fields]) -> Toolbox:
-    """Offer the request's tools, and those that its items bring."""
-    toolbox = Toolbox()
-    for tool in request.children("tools"):
-        toolbox.offer(tool)
-    for entry in entries:
-        if kind_of(entry) in OFFERING:
-            for tool in entry.children("tools"):
-                toolbox.offer(tool)
-    return toolbox
 
 
 def _choice(

@@ -33,7 +33,6 @@ from converter.core.model.events import (
     Block,
     Event,
     Failure,
-    Finish,
     MappedField,
     Own,
     Start,
@@ -46,18 +45,6 @@ from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
 FILTERED = "the server's content filter stopped the reply"
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Finish reason -> why a response is incomplete; any other reason completes it."""
-
-
-def outcome(finish: Finish, repeats: bool = False) -> dict[str, object]:
-    """Return the status, and the reason when the response is not complete. `repeats`: of the
-    request's client, as in `ResponseContext`.
-    """
-    reason = REASONS.get(finish.reason)
-    if reason == "content_filter" and repeats:
-        return {"status": "failed", "error": {"code": FINAL_CODE, "message": FILTERED}}
-    if reason:
-        return {"status": "incomplete", "incomplete_details": {"reason": reason}}
-    return {"status": "completed"}
 
 
 def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object] | None:
@@ -167,17 +154,21 @@ class ResponsesEncoder(BlockWriter):
         yield from super()._course(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
-        ending = outcome(self._ending, self._context.repeats)
-        whole = ending["status"] == COMPLETED
-        yield from self.finish(whole)
-        if whole and self.cut:
-            self.failure = CUT_CALL
-            ending = {"status": "failed", "error": failure(CUT_CALL)}
-        elif ending["status"] == "failed":
-            self.failure = FILTERED
+        reason = REASONS.get(self._ending.reason)
+        yield from self.finish(whole=not reason)
+        error: dict[str, object] = {}
+        if not reason and self.cut:
+            error = failure(CUT_CALL)
+        elif reason == "content_filter" and self._context.repeats:
+            error = {"code": FINAL_CODE, "message": FILTERED}
         elif self._context.repeated is not None and not summaries(self.output):
-            self.failure = NONE
-            ending = {"status": "failed", "error": failure(NONE)}
+            error = failure(NONE)
+        ending: dict[str, object] = {"status": INCOMPLETE if reason else COMPLETED}
+        if error:
+            self.failure = str(error["message"])
+            ending = {"status": "failed", "error": error}
+        elif reason:
+            ending["incomplete_details"] = {"reason": reason}
         yield self._last({**(own_fields(own, NAME) or {}), **ending})
 
     def _fail(self, event: Failure) -> Iterator[dict[str, object]]:

@@ -148,8 +148,11 @@ def _conversation(body: Mapping[str, object]) -> str:
 
 def _resolved(memory: Memory, item: object) -> object | None:
     """Return the item, or the one that it refers to; None for a thought that is not known."""
-    name = item.get("id") if isinstance(item, dict) and _is_reference(item) else None
-    if not isinstance(name, str):
+    fields = as_object(item)
+    name = fields.get("id")
+    # the AI SDK names the type; without one, an id alone is a reference too
+    is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
+    if not (is_reference and isinstance(name, str)):
         return item
     for find in (_response_of, lambda name: memory.find(ITEM + name)):
         for kept in _items(read(memory.get(find(name)))):
@@ -158,11 +161,6 @@ def _resolved(memory: Memory, item: object) -> object | None:
     if name.startswith(_REASONING):
         return None
     raise UnknownError("input", f"Item with id '{name}' not found.")
-
-
-def _is_reference(item: Mapping[str, object]) -> bool:
-    """The AI SDK names the type; without one, an id alone is a reference too."""
-    return item.get("type") == "item_reference" or item.keys() == {"id"}
 
 
 def items_of(history: Iterable[bytes]) -> list[object]:
@@ -216,12 +214,17 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object
     raise RequestError("", NO_SUCH.format(asking.method, path), 404)
 
 
-def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
-    """Return a kept response, or a conversation that was created here."""
-    shown = read(memory.get(key)).get(kind)
-    if isinstance(shown, dict):
-        return shown
+def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
+    """Return the entry of a response, or of a conversation that was created here."""
+    kept = read(memory.get(key))
+    if isinstance(kept.get(kind), dict):
+        return kept
     raise UnknownError("", f"{kind.capitalize()} with id '{key}' not found.")
+
+
+def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
+    """Return a kept response, or a conversation, as its API shows it."""
+    return as_object(_kept(memory, key, kind)[kind])
 
 
 def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
@@ -251,8 +254,7 @@ def _drop(kind: str, name: str) -> _Row:
 
 def _input(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return a response's own input."""
-    _shown(memory, key, "response")
-    return objects(read(memory.get(key)).get("input"))
+    return objects(_kept(memory, key, "response").get("input"))
 
 
 def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
@@ -351,7 +353,11 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("POST", _RESPONSES + "/cancel", _cancel),
         ("GET", _RESPONSES, _retrieve),
         ("DELETE", _RESPONSES, _drop("response", "response")),
-        ("GET", _RESPONSES + "/input_items", _list(_input)),
+        (
+            "GET",
+            _RESPONSES + "/input_items",
+            _list(_input),
+        ),
         ("POST", r"/(?P<key>conversations)", _create),
         ("GET", _CONVERSATIONS, lambda memory, _, key: _shown(memory, key, "conversation")),
         ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),

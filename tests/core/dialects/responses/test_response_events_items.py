@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from converter.core.dialects.responses.response_events import (
     FILTERED,
     ResponsesEncoder,
     counts,
-    outcome,
 )
 from converter.core.model.events import (
     Block,
@@ -45,6 +45,13 @@ def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
     events = [event for piece in content for event in items.told(piece)]
     of_items = [event for event in events if "response" not in event]
     return items, [*of_items, *items.finish(whole=True)]
+
+
+def response_behind(reason: str, *, repeats: bool = False) -> dict[str, Any]:
+    """The response of a stream's last event."""
+    context = replace(context_of(), repeats=repeats)
+    response: dict[str, Any] = complete([Text("a"), Finish(reason)], context)[-1]["response"]
+    return response
 
 
 def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:
@@ -117,14 +124,14 @@ def test_nothing_begins_behind_a_call_that_was_cut() -> None:
     ],
 )
 def test_a_finish_reason_has_its_status(reason: str, status: str) -> None:
-    assert outcome(Finish(reason))["status"] == status
+    assert response_behind(reason)["status"] == status
 
 
 def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again() -> None:
-    said = outcome(Finish("content_filter"), repeats=True)
+    said = response_behind("content_filter", repeats=True)
     assert said["status"] == "failed"
     assert said["error"] == {"code": FINAL_CODE, "message": FILTERED}
-    assert outcome(Finish("length"), repeats=True)["status"] == "incomplete"
+    assert response_behind("length", repeats=True)["status"] == "incomplete"
 
 
 @pytest.mark.parametrize(
