@@ -87,21 +87,29 @@ def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None
     told = {name: schema for name, schema in told.items() if schema is not FREE_TEXT}
     if not told:
         return None
-    choice = body.get("tool_choice")
-    if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
+    choice = as_object(body.get("tool_choice"))
+    if chosen := _chosen(choice):
         told = {name: schema for name, schema in told.items() if name in chosen}
     if not told or forbids_calls(body):
         return None
-    disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
+    disabled = choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
     return Tools(told, parallel, wants_json(body))
 
 
 def forbids_calls(body: Mapping[str, object]) -> bool:
     """Tell whether the request offers tools and wants no call of them."""
+    return _choice_mode(body) == "none" and bool(body.get("tools"))
+
+
+def _choice_mode(body: Mapping[str, object]) -> object:
+    """Return the mode of a request's tool choice; of a list of allowed tools that within it."""
     choice = body.get("tool_choice")
-    mode = choice.get("type") if isinstance(choice, Mapping) else choice
-    return mode == "none" and bool(body.get("tools"))
+    if not isinstance(choice, Mapping):
+        return choice
+    if choice.get("type") != "allowed_tools":
+        return choice.get("type")
+    return (as_object(choice.get("allowed_tools")) or choice).get("mode")
 
 
 def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
@@ -126,8 +134,7 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
 
 def _chosen(choice: Mapping[str, object]) -> set[str]:
     """Return the names of the only tools that a choice allows; none when it allows any."""
-    allowed = choice.get("allowed_tools")
-    among = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
+    among = as_object(choice.get("allowed_tools")).get("tools", [choice])
     return {name for name, _ in _named(among)}
 
 
@@ -152,12 +159,7 @@ def wants_json(body: Mapping[str, object]) -> bool:
 
 def forces_call(body: Mapping[str, object]) -> bool:
     """Tell whether the reply must be a call of an offered tool."""
-    choice = body.get("tool_choice")
-    mode = choice.get("type") if isinstance(choice, Mapping) else choice
-    if isinstance(choice, Mapping) and mode == "allowed_tools":
-        inner = choice.get("allowed_tools")
-        mode = inner.get("mode") if isinstance(inner, Mapping) else choice.get("mode")
-    return bool(body.get("tools")) and mode in _FORCED
+    return bool(body.get("tools")) and _choice_mode(body) in _FORCED
 
 
 def grammar_of(body: Mapping[str, object]) -> Grammar:

@@ -39,9 +39,14 @@ def call_of(call: Fields, inner: Fields, otherwise: str = "") -> ToolUse:
     """
     names = [name for field in _NAMES if (name := inner.optional(field, str))]
     field = next((name for name in _ARGUMENTS if inner.values.get(name) is not None), "")
-    own, called = (call.optional(name, str) for name in ("id", "call_id"))
     arguments = json_of(inner.value(field)) if field else ""
-    return ToolUse(called or own or "", ".".join(names) or otherwise, arguments)
+    return ToolUse(call_id_of(call), ".".join(names) or otherwise, arguments)
+
+
+def call_id_of(item: Fields) -> str:
+    """Return the id of a call, or of the call that a result is of: an item's own id is another."""
+    own, called = (item.optional(name, str) for name in ("id", "call_id"))
+    return called or own or ""
 
 
 def result_of(result: Fields, call: str, content: str = "content") -> OpenResult:

@@ -287,8 +287,8 @@ def _as_one(group: Sequence[Any]) -> Any:
     return type(first)(text, first.choice, *refusal, first.own)  # in a third of `replace`'s time
 
 
-def length_of(event: Event) -> int:
-    """Return the characters that a model wrote of an event."""
+def model_text(event: Event) -> str:
+    """Return the text of an event that the model wrote: words, or the arguments of a call."""
     if isinstance(event, Text | Thinking):
-        return len(event.text)
-    return len(event.arguments) if isinstance(event, ToolCall) else 0
+        return event.text
+    return event.arguments if isinstance(event, ToolCall) else ""

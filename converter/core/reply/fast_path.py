@@ -45,6 +45,7 @@ from converter.core.model.events import (
     ToolCall,
     WordKind,
     Words,
+    model_text,
 )
 from converter.core.reply.chain import LONGEST, Stages
 from converter.core.wire import json_text
@@ -208,7 +209,7 @@ class FastPath:
         self._ready = None
         if self._waiting:
             waiting, self._waiting, self._characters = self._waiting, [], 0
-            text = "".join(map(_said, waiting))
+            text = "".join(map(model_text, waiting))
             assert self._shape
             joined = waiting[0] if len(waiting) == 1 else _with(self._shape.sample, text)
             self._stages.feed_all([joined])
@@ -234,17 +235,17 @@ class FastPath:
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
             words = _only_words(made)
-            if words and self._unsure.get(type(words), said := _said(words)) != said:
+            if words and self._unsure.get(type(words), said := model_text(words)) != said:
                 del self._unsure[type(words)]  # other words came out as these pieces say
             return
         words, became = _only_words(read), _only_words(made)
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
-        if not (words and became and _said(words) == _said(became)) or not written:
+        if not (words and became and model_text(words) == model_text(became)) or not written:
             self._ways.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
-        shape, text = _shape_of(raw, words), _said(words)
+        shape, text = _shape_of(raw, words), model_text(words)
         seam = None if written == raw else splice_of(written, text, self._counter)
         way, kind = _Way(_sample(became), seam), type(became)
         if shape is None or shape != self._shape or self._ways.get(kind) != way:
@@ -268,7 +269,7 @@ class FastPath:
         way = self._ways.get(type(words)) if words else None
         if words is None or way is None or way.sample != _sample(words) or len(out) != 1:
             return False
-        text = _said(words)
+        text = model_text(words)
         return way.seam.gives(out[0], text) if way.seam else json_text.write(text) in out[0]
 
 
@@ -291,10 +292,6 @@ def _only_words(events: Sequence[Event]) -> Words | None:
             return None if piece.free_text else piece
         case _:
             return None
-
-
-def _said(words: Words) -> str:
-    return words.arguments if isinstance(words, ToolCall) else words.text
 
 
 def _with(sample: Words, text: str) -> Words:
@@ -320,7 +317,7 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, words: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
-    text = _said(words)
+    text = model_text(words)
     if not text or len(raw) > LONGEST:
         return None
     if isinstance(words, Thinking) and words.own and [*words.own.fields.values()] != [text]:

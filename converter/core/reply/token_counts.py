@@ -9,10 +9,9 @@ from converter.core.model.events import (
     Event,
     Failure,
     Start,
-    Text,
-    Thinking,
     ToolCall,
     Usage,
+    model_text,
 )
 from converter.core.wire.json_text import as_object
 
@@ -90,11 +89,5 @@ def counts_of(timings: Mapping[str, object]) -> Usage | None:
 
 
 def _size_of(event: Event) -> int:
-    match event:
-        case Text() | Thinking():
-            text = event.text
-        case ToolCall():
-            text = event.name + event.arguments
-        case _:
-            return 0
+    text = model_text(event) + (event.name if isinstance(event, ToolCall) else "")
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

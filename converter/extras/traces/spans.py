@@ -20,7 +20,7 @@ from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.turns import Part
 from converter.core.dialects.table import Form
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
-from converter.core.model.events import Event, length_of
+from converter.core.model.events import Event, model_text
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
@@ -51,7 +51,7 @@ class TracedWords:
     def feed(self, events: Iterable[Event]) -> None:
         """Take what the client was told."""
         for event in events:
-            length = length_of(event)
+            length = len(model_text(event))
             self._room -= length
             if self._room >= 0 or not length:
                 choice = getattr(event, "choice", 0)

@@ -27,7 +27,7 @@ from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.terminal import TerminalWriter
 from converter.addon.transcript.turns import Field
 from converter.addon.watcher import Watcher
-from converter.core.model.events import Event, Start, length_of
+from converter.core.model.events import Event, Start, model_text
 from converter.core.reply.summary import in_words
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import bounded
@@ -190,7 +190,7 @@ class Printer:
 
     def hear(self, name: str, path: str, events: Sequence[Event]) -> None:
         """Have what the reply `name` says printed when it is its turn."""
-        size = sum(map(length_of, events))
+        size = sum(map(len, map(model_text, events)))
         if self._queued - self._taken + size > TERMINAL_LIMIT:
             self._left_out += size
             return

@@ -78,7 +78,9 @@ def read(
     """
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
-    max_tokens = None if counting else _max_tokens(request)
+    max_tokens = None if counting else request.required("max_tokens", int)
+    if max_tokens is not None and max_tokens < 0:
+        raise request.error("max_tokens", "Input should be greater than or equal to 0")
     tools, choice = tools_of(request, notes), request.child("tool_choice")
     thinking, output = request.child("thinking"), request.child("output_config")
     metadata, settings = request.child("metadata"), request.read(_SETTINGS)
@@ -100,13 +102,6 @@ def read(
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
         notes=(*notes, *_left_out(left_out, kinds)),
     )
-
-
-def _max_tokens(request: Fields) -> int:
-    max_tokens = request.required("max_tokens", int)
-    if max_tokens < 0:
-        raise request.error("max_tokens", "Input should be greater than or equal to 0")
-    return max_tokens
 
 
 def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
@@ -248,14 +243,9 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
 
 
 def _tool(tool: Fields) -> Tool:
-    name = tool.required("name", str)
+    name, schema = tool.required("name", str), tool.required("input_schema", dict)
     description = tool.optional("description", str) or ""
-    return Tool(
-        name,
-        tool.required("input_schema", dict),
-        description,
-        tool.optional("strict", bool) or False,
-    )
+    return Tool(name, schema, description, tool.optional("strict", bool) or False)
 
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:

@@ -18,6 +18,7 @@ from converter.core.dialects.tolerant_readers import (
     TOOL,
     ItemRow,
     OpenResult,
+    call_id_of,
     call_of,
     result_of,
 )
@@ -79,12 +80,12 @@ class Items:
         """Return what an item is told by others: a call its function's name, a result its call."""
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
-            call = _call_of(item)
+            call = call_id_of(item)
             self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
             return self.toolbox.flat(name, item.optional("namespace", str) or "")
         if kind not in _OUTPUTS:
             return ""
-        call = _call_of(item)
+        call = call_id_of(item)
         if call not in self._calls and self.whole:
             raise item.error("call_id", NO_CALL.format(call))
         return self._calls.get(call, call)
@@ -106,7 +107,7 @@ class Items:
             return Turn("assistant", tuple(_thoughts(item, left_out)))
         if call_kind := KIND_OF_ITEM.get(kind):
             arguments = arguments_of(CALL_KINDS[call_kind].read(item))
-            return Turn("assistant", (ToolUse(_call_of(item), name, arguments),))
+            return Turn("assistant", (ToolUse(call_id_of(item), name, arguments),))
         if kind in _OUTPUTS:
             content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))
             return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
@@ -116,10 +117,6 @@ class Items:
                 return Turn("user", (summary,))
         left_out |= {kind} - SILENT
         return Turn("assistant", ())
-
-
-def _call_of(item: Fields) -> str:
-    return item.optional("call_id", str) or item.optional("id", str) or ""
 
 
 def kind_of(item: Fields) -> str:
