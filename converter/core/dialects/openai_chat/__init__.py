@@ -26,7 +26,7 @@ from converter.core.dialects.openai_chat.text_completions import TextCompletionD
 from converter.core.dialects.openai_chat.uncounted import UncountedEncoder
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.reasoning_fields import thinking_in
-from converter.core.dialects.wire_form import Encoder, ReplyContext, WireForm
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Conversation, RequestError, ThinkingBlock
 from converter.core.wire.checked import Fields
 
@@ -55,11 +55,6 @@ def _thinking(part: Fields) -> ThinkingBlock:
     return ThinkingBlock(thinking)
 
 
-def _uncounted(context: ReplyContext, whole: bool) -> Encoder:
-    encoder = OPENAI_CHAT.wire.encoder(context, whole)
-    return encoder if whole else UncountedEncoder(encoder)
-
-
 OPENAI_CHAT = Dialect(
     NAME,
     Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
@@ -85,5 +80,11 @@ TEXT_COMPLETIONS = replace(
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
 )
 """A server of the dialect that is asked for text behind a prompt; no client is."""
-UNCOUNTED = replace(OPENAI_CHAT, wire=replace(OPENAI_CHAT.wire, encoder=_uncounted))
+UNCOUNTED = replace(
+    OPENAI_CHAT,
+    wire=replace(
+        OPENAI_CHAT.wire,
+        encoder=lambda of, whole: OpenAIEncoder(of, whole) if whole else UncountedEncoder(of),
+    ),
+)
 """A client, or a client and its server, whose streams were asked for counts by the addon alone."""

@@ -9,53 +9,36 @@ knows of none that waits: behind a frame of which nothing was written it has all
 
 from collections.abc import Sequence
 
-from converter.core.dialects.wire_form import Encoder
-from converter.core.model.events import Event, Finish, Start, Usage, WordKind
+from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
+from converter.core.dialects.wire_form import ReplyContext
+from converter.core.model.events import Event, Finish, Start, Usage
 
 
-class UncountedEncoder(Encoder):
-    """An encoder of streams around another one."""
+class UncountedEncoder(OpenAIEncoder):
+    """Events in, frames of a stream out, but for the frame of counts."""
 
-    def __init__(self, inner: Encoder) -> None:
-        self._inner = inner
+    def __init__(self, context: ReplyContext) -> None:
+        super().__init__(context)
         self._finish: tuple[Sequence[Event], bytes | None] | None = None
-
-    @property
-    def failure(self) -> str:
-        """The reason of an error that the client got instead of a message, or empty."""
-        return self._inner.failure
-
-    @property
-    def notes(self) -> list[str]:
-        """The inner encoder's notes."""
-        return self._inner.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames that go out now."""
         kinds = {type(event) for event in events}
         if kinds and kinds <= {Start, Usage} and Usage in kinds:
-            return self._finished([event for event in events if isinstance(event, Start)])
-        out = self._finished()
+            return self._released([event for event in events if isinstance(event, Start)])
+        out = self._released()
         if Finish in kinds and Usage not in kinds:
             self._finish = (events, raw)
             return out
-        return out + self._inner.feed(events, raw)
+        return out + super().feed(events, raw)
 
-    def _finished(self, heads: Sequence[Event] = ()) -> list[bytes]:
+    def _released(self, heads: Sequence[Event] = ()) -> list[bytes]:
         """Return the frame that waits, with what the next one's head says of the reply."""
         if self._finish is None:
             return []
         (events, raw), self._finish = self._finish, None
-        return self._inner.feed([*heads, *events], None if heads else raw)
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
-        """Take note of words before a call."""
-        return self._inner.spliced(kind, text, frames)
-
-    def ping(self) -> list[bytes]:
-        """Return a frame that says nothing."""
-        return self._inner.ping()
+        return super().feed([*heads, *events], None if heads else raw)
 
     def close(self) -> list[bytes]:
-        """Return the rest."""
-        return self._finished() + self._inner.close()
+        """Return the frame that waits; a stream's end is not made up."""
+        return [*self._released(), *super().close()]
