@@ -13,7 +13,7 @@ from converter.addon.servers.chat_templates import WrittenHistory
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
-from converter.core.dialects.request_settings import Order, Place
+from converter.core.dialects.request_settings import Order, HistoryForm
 from converter.core.dialects.signs_of_life import FORMS
 from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped
@@ -27,7 +27,7 @@ _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
 _ORDERS = get_args(Order.__value__)
-_HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
+_HISTORY = (AUTO, *get_args(HistoryForm.__value__), *_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
 """The signature of thinking blocks. Clients drop unsigned thinking, and nobody mistakes this word
 for a real signature.
@@ -93,7 +93,7 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
     orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
-    field_name = None if thoughts[0] == AUTO else cast(Place, thoughts[0])
+    field_name = None if thoughts[0] == AUTO else cast(HistoryForm, thoughts[0])
     return WrittenHistory(field_name, cast(Order, orders[-1]))
 
 

@@ -45,7 +45,7 @@ from converter.addon.servers.probes import (
     step,
 )
 from converter.addon.servers.profiles import GENERIC, Server
-from converter.core.dialects.model_facts import TOLD_BESIDE, ModelFacts, read
+from converter.core.dialects.model_facts import MORE_FACTS_AT, ModelFacts, read
 from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
@@ -234,7 +234,7 @@ class UpstreamClient:
         with suppress(TimeoutError, NoReplyError, ConnectionError):
             async with asyncio.timeout(PATIENCE):
                 server = server or await self.recognise(upstream, headers)
-                for path in filter(None, (_MODELS, TOLD_BESIDE.get(server.name))):
+                for path in filter(None, (_MODELS, MORE_FACTS_AT.get(server.name))):
                     reply = await fetch(upstream, headers, ProbeRequest(path))
                     replies[path] = reply.value()
         return read(replies, model)

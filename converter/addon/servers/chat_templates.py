@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from converter.addon.servers.profiles import Server
-from converter.core.dialects.request_settings import Order, Place
+from converter.core.dialects.request_settings import HistoryForm, Order
 from converter.core.dialects.server_fields import EFFORT
 
 type Switches = Mapping[str, tuple[object, ...]]
@@ -28,7 +28,7 @@ class HistoryPlace:
     `wanted`: thoughts that a client drops are to be put back.
     """
 
-    place: Place = "reasoning_content"
+    place: HistoryForm = "reasoning_content"
     loop: bool = False
     switches: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False
@@ -220,7 +220,7 @@ class WrittenHistory:
     stand among the text of a user turn. No place: as the model's row says.
     """
 
-    thoughts: Place | None
+    thoughts: HistoryForm | None
     order: Order
 
     def read_by(self, model: str, server: Server | None) -> HistoryPlace:

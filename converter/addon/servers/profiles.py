@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from converter.core.dialects.request_settings import Order, Place, RequestSettings
+from converter.core.dialects.request_settings import HistoryForm, Order, RequestSettings
 from converter.core.dialects.server_fields import EFFORT, TEMPLATE
 from converter.core.model.conversation import Conversation, ThinkingSwitch
 
@@ -88,7 +88,7 @@ class Server:
     continues: Literal["", "reasoning", "message", "prompt"] = ""
     named_tool_choice: bool = True
     image_links: bool = True
-    history: Place = "reasoning_content"
+    history: HistoryForm = "reasoning_content"
     tool_turn_history: str = ""
     repeats_opener: bool = False
     counts: bool = False
@@ -256,7 +256,7 @@ def by_name(name: str) -> Server:
 def request_settings(
     server: Server,
     conversation: Conversation,
-    history: Place = "tags",
+    history: HistoryForm = "tags",
     order: Order = "as-written",
     parses: bool = False,
 ) -> RequestSettings:

@@ -6,7 +6,7 @@ from typing import Any
 
 from converter.addon.transcript.blocks import part_of, parts_of_item
 from converter.addon.transcript.turns import FailurePart, Field, Part
-from converter.core.dialects.reasoning_fields import is_said
+from converter.core.dialects.reasoning_fields import has_value
 from converter.core.model import events
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
@@ -140,7 +140,7 @@ class Accumulator:
             if name not in (*_SHOWN_INNER, *event.told)
         }
         for name, value in [*beside.items(), *event.outer.items()]:
-            if name not in _NUMBERS and is_said(value):
+            if name not in _NUMBERS and has_value(value):
                 self._fields.add(name, value)
         content = event.inner.get("content")
         parts = content if isinstance(content, list) else []
@@ -157,7 +157,7 @@ class Accumulator:
         if not str(event.event.get("type")).startswith("content_block"):
             return [news for part in parts_of_item(event.event) for news in self._append(part)]
         if not isinstance(block, dict) or not any(
-            is_said(value) for name, value in block.items() if name != "type"
+            has_value(value) for name, value in block.items() if name != "type"
         ):
             return []
         return [news for part in part_of(block) for news in self._whole(part, event)]

@@ -14,7 +14,7 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.addon.exchange.settings import Settings
 from converter.addon.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.addon.transcript.turns import Raw, ShownTurn, Transcript
-from converter.core.dialects.reasoning_fields import is_said
+from converter.core.dialects.reasoning_fields import has_value
 from converter.core.dialects.recogniser import Recogniser
 from converter.core.dialects.table import COMMON, Form
 from converter.core.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
@@ -172,7 +172,7 @@ class ReplyReader:
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
                 self._odd_content(event, value)
-            elif name not in dialect.label.head and is_said(value):
+            elif name not in dialect.label.head and has_value(value):
                 self._beside.add(name, value)
         return []
 
@@ -185,7 +185,7 @@ class ReplyReader:
             if isinstance(content, list)
             else content
         )
-        if is_said(odd):
+        if has_value(odd):
             self._choice(event).feed(Opaque("", {}, {"content": odd}))
 
     def _unread(self, raw: bytes) -> list[News]:
@@ -218,7 +218,7 @@ def _shown(raw: bytes) -> str:
 def _is_odd(block: dict[str, object]) -> bool:
     kind = block.get("type")
     value = block.get(str(kind))
-    return kind in _SHOWN_TYPES and is_said(value) and not isinstance(value, str)
+    return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)
 
 
 def _says_something(data: bytes) -> bool:
@@ -232,5 +232,5 @@ def _says_something(data: bytes) -> bool:
         if isinstance(frame, dict) and isinstance(value := frame.get(name), dict)
     ]
     return any(
-        is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET
+        has_value(value) for fields in inner for name, value in fields.items() if name not in _QUIET
     )

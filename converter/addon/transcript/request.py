@@ -12,7 +12,7 @@ from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.blocks import Split, parts_of, turns_of
 from converter.addon.transcript.facts import of
 from converter.addon.transcript.turns import Field, Part, ShownTurn, Transcript
-from converter.core.dialects.reasoning_fields import is_said
+from converter.core.dialects.reasoning_fields import has_value
 from converter.core.model import events
 from converter.core.model.raw_messages import MESSAGE_FIELDS, SYSTEM_FIELDS
 from converter.core.reading.reading import Expected
@@ -43,7 +43,7 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request whose JSON is read already."""
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
-    systems = [body[name] for name in SYSTEM_FIELDS if is_said(body.get(name))]
+    systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
     short, long = _settings(body)

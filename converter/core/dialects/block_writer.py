@@ -47,9 +47,9 @@ class BlockWriter(Encoder, ABC):
     """Neutral events in, the dialect's own events out, as frames. `whole`: one reply is wanted,
     which is the stream, folded, so that the two cannot disagree.
 
-    `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
-    stays open, because a client must not run it. `failure`: the reason of an error that the client
-    got instead of a whole reply.
+    `thinking_length` and `text_length`: characters that went out as thinking, and as anything
+    else. `cut`: a call stays open, because a client must not run it. `failure`: the reason of an
+    error that the client got instead of a whole reply.
 
     A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
     `_over`; it gives the events that begin, fill and finish a block, and the way of content that
@@ -77,7 +77,7 @@ class BlockWriter(Encoder, ABC):
         self._in_order: InOrder[Content] = InOrder()
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}
-        self.thought = self.said = 0
+        self.thinking_length = self.text_length = 0
         self.cut = False
 
     @abstractmethod
@@ -117,7 +117,7 @@ class BlockWriter(Encoder, ABC):
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
                 out += self.commented(event.own.raw)
-            out += self._sent(self.told(event))
+            out += self._sent(self.wire_events(event))
         return out
 
     def _sent(self, events: Iterable[dict[str, object]]) -> list[bytes]:
@@ -137,7 +137,7 @@ class BlockWriter(Encoder, ABC):
         """Return a comment's frames."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
-    def told(self, event: Event) -> Iterator[dict[str, object]]:
+    def wire_events(self, event: Event) -> Iterator[dict[str, object]]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for
         more: the first that comes, whatever its index.
         """
@@ -183,9 +183,9 @@ class BlockWriter(Encoder, ABC):
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take words that go on in the open block, in so many pieces."""
         if kind is Thinking:
-            self.thought += len(text)
+            self.thinking_length += len(text)
         else:
-            self.said += _length(text) if kind is ToolCall else len(text)
+            self.text_length += _length(text) if kind is ToolCall else len(text)
         written = self._fill(text, frames)
         for event in written if self._gathers else ():
             self._fold(event)
@@ -218,12 +218,12 @@ class BlockWriter(Encoder, ABC):
                 self._blanks = text
                 return
             yield from self._enter(TEXT)
-        self.said += len(text)
+        self.text_length += len(text)
         yield from self._fill(text)
 
     def _thought(self, text: str) -> Iterator[dict[str, object]]:
         for event in self._thinking.feed(text):
-            self.thought += len(event.text)
+            self.thinking_length += len(event.text)
             if not (self._shown or self.tells_omitted):
                 continue
             if self._open != THINKING:
@@ -241,7 +241,7 @@ class BlockWriter(Encoder, ABC):
         elif piece.cut:
             self._drop()
         else:
-            self.said += _length(piece.json) if self._open else 0
+            self.text_length += _length(piece.json) if self._open else 0
             yield from self._fill(piece.json)
 
     def _drop(self) -> None:
@@ -295,10 +295,10 @@ def left_out(event: Opaque) -> set[str]:
     }
 
 
-def thinking_tokens(usage: Usage, thought: int, said: int) -> int:
+def thinking_tokens(usage: Usage, thinking_length: int, text_length: int) -> int:
     """Return the server's count, else the share of the characters, because a server that does not
     take the thinking out itself does not count it.
     """
-    if usage.thinking or not thought:
+    if usage.thinking or not thinking_length:
         return min(usage.thinking or 0, usage.output)
-    return round(usage.output * thought / (thought + said))
+    return round(usage.output * thinking_length / (thinking_length + text_length))

@@ -29,13 +29,13 @@ class _ToolCall:
     name: str
     begun: bool = False
     ended: bool = False
-    said: bool = False
+    has_arguments: bool = False
     ready: list[str] = field(default_factory=list)
 
     def add(self, event: ToolCall) -> None:
         self.ended = self.ended or event.ends
         if event.arguments:
-            self.said = True
+            self.has_arguments = True
             self.ready.append(event.arguments)
 
     def pieces(self) -> Iterator[ToolPiece]:
@@ -50,7 +50,7 @@ class _ToolCall:
         """Yield the rest at the reply's end. A call of which nothing was said is open as well:
         clients take no input for an empty one.
         """
-        if not (self.said or self.ended):
+        if not (self.has_arguments or self.ended):
             self.ready.append("{")
         yield from self.pieces()
         if not self.ended:

@@ -16,32 +16,32 @@ _ROWS = (
     # llama.cpp 11549
     r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",
     # vLLM: the count of current versions is a lower bound, as they stop counting at the limit
-    rf"'max_tokens'.{{0,60}}is too large: (?P<asked>\d+)\..{{0,20}}{_LIMIT} "
+    rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
     # and OpenAI's completions
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
-    r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<asked>\d+) \w+ the completion\)",
+    r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
     # 0.32
     rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens "
+    rf"{_LIMIT}\. .{{0,20}} requested (?P<reply>\d+) output tokens "
     r"and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
     # 0.32, before it looks at the prompt; its field is named as the endpoint names it
-    r"max(?:_completion|_output)?_tokens=(?P<asked>\d+) "
+    r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
     r"input \((?P<tokens>\d+) tokens\) is longer than "
     r"the model's context length \((?P<most>\d+) tokens\)",
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
-    r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<asked>\d+) tokens",
+    r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<reply>\d+) tokens",
     # 0.5.23 of a reply longer than the window, without a blank between its sentences
-    r"max(?:_completion)?_tokens is too large: (?P<asked>\d+)\."
+    r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
     # Anthropic, and who repeats its words
     r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
-    r"exceed context limit: (?P<tokens>\d+) \+ (?P<asked>\d+) > (?P<most>\d+)",
+    r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
 """Of more digits Python makes no number, and no server has as many tokens."""
@@ -108,33 +108,30 @@ _NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|lengt
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """Tokens of the prompt, most that fit, those asked for the reply; 0: not told. `bound`: the
-    prompt may be longer, nobody counted on. `said`: the server's words, where it told no number.
-    """
+    """The numbers in an error about the context, in tokens; 0: the error has no such number."""
 
-    tokens: int
-    most: int
-    asked: int = 0
-    bound: bool = False
-
-    said: str = ""
+    tokens: int  # of the prompt
+    most: int  # that fit
+    requested: int = 0  # for the reply
+    bound: bool = False  # the prompt may be longer, because the server stopped counting
+    text: str = ""  # the error, if it has no number
 
     @property
     def is_of_reply(self) -> bool:
-        """Tell whether the reply asked for is too long by itself: no shorter prompt helps."""
-        return self.tokens < self.most <= self.asked
+        """Return True if the requested reply is too long by itself: no shorter prompt helps."""
+        return self.tokens < self.most <= self.requested
 
     def message(self) -> str:
         """Return the error in the API's words."""
         if not self.most:
-            return self.said if self.said.startswith(TOO_LONG) else f"{TOO_LONG}: {self.said}"
-        if not self.tokens and not self.asked:
+            return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
+        if not self.tokens and not self.requested:
             return f"{TOO_LONG}: more than {self.most} tokens > {self.most} maximum"
-        if self.tokens >= self.most or not self.asked:
+        if self.tokens >= self.most or not self.requested:
             return f"{TOO_LONG}: {self.tokens} tokens > {self.most} maximum"
         return (
             "input length and `max_tokens` exceed context limit: "
-            f"{self.tokens} + {self.asked} > {self.most}, "
+            f"{self.tokens} + {self.requested} > {self.most}, "
             "decrease input length or `max_tokens` and try again"
         )
 
@@ -144,7 +141,7 @@ def find(message: str) -> ContextOverflow | None:
     for pattern in _PATTERNS:
         if match := pattern.search(message):
             numbers = match.groupdict()
-            tokens, limit = (int(numbers.get(name) or 0) for name in ("tokens", "asked"))
+            tokens, limit = (int(numbers.get(name) or 0) for name in ("tokens", "reply"))
             return ContextOverflow(
                 tokens, int(numbers["most"]), limit, bound=not tokens or bool(numbers.get("least"))
             )
@@ -169,7 +166,7 @@ def _by_meaning(message: str) -> ContextOverflow | None:
     written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
     numbers = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
     if not numbers:
-        return ContextOverflow(0, 0, said=message)
+        return ContextOverflow(0, 0, text=message)
     tokens, most = numbers[:2] if len(numbers) > 1 else (0, numbers[0])
     return ContextOverflow(tokens, most, bound=not tokens)
 

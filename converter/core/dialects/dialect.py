@@ -97,7 +97,7 @@ request, because there is something to say of it.
 """
 
 
-def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _told: object) -> Turn:
+def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _others: object) -> Turn:
     """Return the turn of a message as if no request had been before."""
     return reader()[0]
 
@@ -246,7 +246,7 @@ class Dialect:
         """Return the body of an error answer."""
         return self.answers.error(message, kind, status)
 
-    def words(self, raw: bytes) -> str:
+    def message_in(self, raw: bytes) -> str:
         """Return the words for people in bytes that are no reply; empty where there are none."""
         return server_message(raw)
 

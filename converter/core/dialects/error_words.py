@@ -18,11 +18,11 @@ from converter.core.wire.sse import Frame
 
 _PAGE = 8192
 """Characters of a page that are looked at, because its words stand early."""
-_WORDS = 400
+_LONGEST_SHOWN = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})
 """Fields that a reply has in one dialect or another, and FastAPI's error has not."""
-NO_WORDS = "the server reported an error without words"
+NO_MESSAGE = "the server reported an error without words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
     """Return an error that stands in `body`, which may name it."""
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
-        error = fields.get("message") or fields.get("detail") or _text(fields)[:_WORDS]
+        error = fields.get("message") or fields.get("detail") or _text(fields)[:_LONGEST_SHOWN]
     kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
     named = isinstance(kind, str) and kind not in ("", "error")
     names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
     return ServerError(
-        context_length.named(whole_characters(_text(error)) or NO_WORDS, *names),
+        context_length.named(whole_characters(_text(error)) or NO_MESSAGE, *names),
         str(kind) if named else "api_error",
         status,
         code if isinstance(code, str) and not status else "",
@@ -90,14 +90,14 @@ def server_message(body: bytes) -> str:
     return error.message if error else ""
 
 
-def message_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
-    """Return the message of an answer that is no reply. `told`: the status stands before it,
+def message_of_answer(status: int, body: bytes, *, with_status: bool = False) -> str:
+    """Return the message of an answer that is no reply. `with_status`: the status stands before it,
     as of every answer below 400, unless the prompt was too long.
     """
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
         return f"{answered} and no words"
-    alone = context_length.find(message) or not (told or status < 400)
+    alone = context_length.find(message) or not (with_status or status < 400)
     return message if alone else f"{answered}: {message}"
 
 
@@ -105,7 +105,7 @@ def _plain(text: str) -> str:
     """Return a page's first words, without its marks."""
     text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
-    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_WORDS]
+    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
 
 
 MOST_TOKENS = 10**12
@@ -133,16 +133,16 @@ class DialectDecoder(Decoder, ABC):
         if data == b"[DONE]":
             return self._ended(frame)
         try:
-            said = json_text.read_strictly(data)
+            parsed = json_text.read_strictly(data)
         except json_text.UnreadableError:
             error = server_error(data.decode(errors="replace"), frame.event)
             failure = error and Failure(error.message, error.kind, error.status)
             return [failure or OpaqueFrame(self._own(frame), lost=True)]
-        error = server_error(said, frame.event)
-        if error and (failure := self._failure(error, said, frame)):
+        error = server_error(parsed, frame.event)
+        if error and (failure := self._failure(error, parsed, frame)):
             return [failure]
         try:
-            return list(self._read(said, frame))
+            return list(self._read(parsed, frame))
         except (KeyError, MisshapenError):
             return [OpaqueFrame(self._own(frame), lost=True)]
 
@@ -156,14 +156,14 @@ class DialectDecoder(Decoder, ABC):
     def _failure(
         self,
         error: ServerError,
-        said: object,  # noqa: ARG002
+        parsed: object,  # noqa: ARG002
         frame: Frame,
     ) -> Failure | None:
         """Return the error's event; None for a frame that is no error in this dialect."""
         return Failure(error.message, error.kind, error.status, self._own(frame))
 
     @abstractmethod
-    def _read(self, said: object, frame: Frame) -> Iterable[Event]:
+    def _read(self, parsed: object, frame: Frame) -> Iterable[Event]:
         """Return the events of a frame's JSON. Raises KeyError and MisshapenError."""
 
 

@@ -7,7 +7,7 @@ meaning of words behind which a reply lacks its end.
 from collections.abc import Mapping
 
 NOT_WHOLE = "error"
-_WORDS: Mapping[str, tuple[str, ...]] = {
+_SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     "stop": (
         "stop",
         *("eos", "eos_token", "stop_sequence"),  # Together; TGI
@@ -29,7 +29,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         *("insufficient_system_resource", "network_error"),  # DeepSeek, Z.ai
     ),
 }
-_MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words}
+_MEANINGS = {word: meaning for meaning, terms in _SERVER_TERMS.items() for word in terms}
 
 
 def meaning_of(word: str) -> str:
@@ -37,6 +37,6 @@ def meaning_of(word: str) -> str:
     return _MEANINGS.get(word.strip().casefold(), word)
 
 
-def is_known(reason: str) -> bool:
+def is_standard(reason: str) -> bool:
     """Return whether a finish reason is one that every dialect can tell."""
-    return reason in _WORDS and reason != NOT_WHOLE
+    return reason in _SERVER_TERMS and reason != NOT_WHOLE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from converter.core.dialects.reasoning_fields import is_said, thoughts_of
+from converter.core.dialects.reasoning_fields import has_value, thoughts_of
 from converter.core.dialects.table import DIALECTS, block_readers
 from converter.core.dialects.tolerant_readers import (
     ASSISTANT,
@@ -77,7 +77,7 @@ def walk(messages: object) -> Iterator[WalkedItem]:
         yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
     elif isinstance(messages, list):
         yield from map(item, messages)
-    elif is_said(messages):
+    elif has_value(messages):
         yield item(messages)
 
 
@@ -132,7 +132,7 @@ def _read(
     except (RequestError, RecursionError):
         return [Piece(Unread("", value))]
     for name, left_over in fields.unread():
-        if name not in _SERVICE | silent and is_said(left_over):
+        if name not in _SERVICE | silent and has_value(left_over):
             pieces.append(Piece(Unread(name, left_over)))
     return pieces
 
@@ -168,8 +168,8 @@ def _message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
     if refusal := message.value("refusal"):
         yield from block({"type": "refusal", "refusal": refusal})
     calls, legacy = message.value("tool_calls"), message.value("function_call")
-    each = calls if isinstance(calls, list) else [calls] if is_said(calls) else []
-    for call in [*each, *([{"function": legacy}] if is_said(legacy) else [])]:
+    each = calls if isinstance(calls, list) else [calls] if has_value(calls) else []
+    for call in [*each, *([{"function": legacy}] if has_value(legacy) else [])]:
         yield from _read(call, _entry)
 
 

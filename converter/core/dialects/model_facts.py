@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, objects
 
-SAID_AT: Mapping[str, tuple[str, ...]] = {
+WINDOW_FIELDS: Mapping[str, tuple[str, ...]] = {
     "/v1/models": (
         "n_ctx",
         "max_model_len",
@@ -29,7 +29,7 @@ SAID_AT: Mapping[str, tuple[str, ...]] = {
 Studio (two); Ollama; SGLang of pictures and parsers, by two names. `n_ctx_train` and LM Studio's
 `max_context_length` are what a model was made for, not what it was loaded with.
 """
-TOLD_BESIDE: Mapping[str, str] = {
+MORE_FACTS_AT: Mapping[str, str] = {
     "llama.cpp": "/props",
     "lmstudio": "/api/v0/models",
     "ollama": "/api/ps",
@@ -42,7 +42,7 @@ _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
 _THINKS = ("thinking", "reasoning")
 _CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
 _SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
-_WORDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
+_ABILITY_FIELDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
 """Fields of lists of words or of switches: Ollama and LM Studio, llama.cpp (two), gateways."""
 _INPUTS = "input_modalities"
 _KINDS = {"vlm": True, "llm": False}
@@ -83,15 +83,17 @@ class ModelFacts:
         return ", ".join([*window, *self.abilities])
 
 
-def read(told: Mapping[str, object], model: str) -> ModelFacts:
-    """Return the facts, of the JSON that was told at each of the paths."""
-    rows = {path: _about(value, model) for path, value in told.items()}
-    windows = [size for path, names in SAID_AT.items() for size in _numbers(rows.get(path), names)]
-    said = dict(sorted(_said(rows), key=lambda switch: switch[1]))  # a yes counts before a no
+def read(answers: Mapping[str, object], model: str) -> ModelFacts:
+    """Return the facts in the server's JSON at each of the paths."""
+    rows = {path: _about(value, model) for path, value in answers.items()}
+    fields = WINDOW_FIELDS.items()
+    windows = [size for path, names in fields for size in _numbers(rows.get(path), names)]
+    # a yes counts before a no
+    flags = dict(sorted(_ability_flags(rows), key=lambda switch: switch[1]))
     outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
-    thinks, calls, sees = (_verdict(said, names) for names in (_THINKS, _CALLS, _SEES))
+    thinks, calls, sees = (_verdict(flags, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
-    return ModelFacts(window, output, thinks, calls, sees, _parsers(told.get("/model_info")))
+    return ModelFacts(window, output, thinks, calls, sees, _parsers(answers.get("/model_info")))
 
 
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
@@ -108,7 +110,7 @@ def created_at(entry: Mapping[str, object]) -> str:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def told_in(body: bytes) -> dict[str, object] | None:
+def with_facts(body: bytes) -> dict[str, object] | None:
     """Return a list of models, or one model, in which `context_length`, `max_output_tokens`,
     `supported_parameters` and `input_modalities` say what the server tells by other names; `None`
     where nothing is to be added. The names are those of gateways (OpenRouter), which agents read.
@@ -118,8 +120,8 @@ def told_in(body: bytes) -> dict[str, object] | None:
     if not isinstance(data := listed.get("data"), list):
         more = _more(listed) if isinstance(listed.get("id"), str) else {}
         return {**listed, **more} if more else None
-    told = [{**row, **_more(row)} if isinstance(row, dict) else row for row in data]
-    return {**listed, "data": told} if told != data else None
+    answers = [{**row, **_more(row)} if isinstance(row, dict) else row for row in data]
+    return {**listed, "data": answers} if answers != data else None
 
 
 def _more(entry: Mapping[str, object]) -> dict[str, object]:
@@ -131,8 +133,8 @@ def _more(entry: Mapping[str, object]) -> dict[str, object]:
         "supported_parameters": [name for name, can in parameters.items() if can],
         _INPUTS: ["text", "image"] if facts.sees else [],
     }
-    told = {name for each in _objects(entry) for name in each}
-    return {name: value for name, value in more.items() if value and name not in told}
+    answers = {name for each in _objects(entry) for name in each}
+    return {name: value for name, value in more.items() if value and name not in answers}
 
 
 def _about(value: object, model: str) -> object:
@@ -157,12 +159,12 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
             yield each
 
 
-def _parsers(told: object) -> tuple[str, ...]:
+def _parsers(answers: object) -> tuple[str, ...]:
     """Return the parsers that SGLang was started with, `none` where it has none."""
-    said = as_object(told)
+    flags = as_object(answers)
     names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
     return tuple(
-        f"{label}: {said[name] or 'none'}" for name, label in names.items() if name in said
+        f"{label}: {flags[name] or 'none'}" for name, label in names.items() if name in flags
     )
 
 
@@ -173,14 +175,14 @@ def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
         yield from (size for size in numbers if type(size) is int and size > 0)
 
 
-def _said(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
+def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
     """Yield each word for a faculty, and whether the model has it."""
     if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
         shown.get("capabilities"), list
     ):
         yield from ((word, False) for word in (_THINKS[0], _CALLS[0], _SEES[0]))
     for each in _objects(list(rows.values())):
-        for name in _WORDS:
+        for name in _ABILITY_FIELDS:
             yield from _switches(each.get(name))
         if isinstance(values := as_object(each.get("thinking")).get("values"), list):
             yield _THINKS[0], any(value is not False for value in values)
@@ -199,6 +201,6 @@ def _switches(value: object) -> Iterable[tuple[str, bool]]:
     return [(name, True) for name in names if isinstance(name, str)]
 
 
-def _verdict(said: Mapping[str, bool], names: Sequence[str]) -> bool | None:
-    verdicts = [said[name] for name in names if name in said]
+def _verdict(flags: Mapping[str, bool], names: Sequence[str]) -> bool | None:
+    verdicts = [flags[name] for name in names if name in flags]
     return any(verdicts) if verdicts else None

@@ -63,7 +63,7 @@ def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
     return rows
 
 
-def is_said(value: object) -> bool:
+def has_value(value: object) -> bool:
     """Tell whether a field says something; servers send null and empty values in every frame."""
     return value is not None and value not in ("", [], {})
 

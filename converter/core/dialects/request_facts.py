@@ -48,13 +48,13 @@ _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 
 def expected_of(body: Mapping[str, object]) -> Expected:
     """Return all that a request alone tells of its reply."""
-    told = schemas(body)
+    tools = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
         calls=ExpectedCalls(
             offered=bool(body.get("tools")),
-            schemas=told,
-            read=offered(body, told),
+            schemas=tools,
+            read=offered(body, tools),
             forbidden=forbids_calls(body),
             ids=frozenset(call_ids(body)),
         ),
@@ -66,7 +66,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
 
 def stops(body: Mapping[str, object]) -> tuple[str, ...]:
     """Return the strings at which the server is to stop."""
-    stop = next((said for name in _STOPS if (said := body.get(name))), None)
+    stop = next((value for name in _STOPS if (value := body.get(name))), None)
     strings = stop if isinstance(stop, list) else [stop]
     return tuple(string for string in strings if isinstance(string, str) and string)
 
@@ -75,26 +75,26 @@ def token_limit(body: Mapping[str, object]) -> int:
     """Return the tokens that a reply of one choice may have; 0 where the request does not say."""
     limits = [body.get(name) for name in _LIMITS]
     limits.append(as_object(body.get("options")).get("num_predict"))
-    told = [limit for limit in limits if type(limit) is int and limit > 0]
-    return min(told, default=0) if body.get("n") in (None, 1) else 0
+    numbers = [limit for limit in limits if type(limit) is int and limit > 0]
+    return min(numbers, default=0) if body.get("n") in (None, 1) else 0
 
 
-def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None) -> Tools | None:
-    """Return the tools that a reply may call; None when there are none. `told`: the schemas of all
+def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = None) -> Tools | None:
+    """Return the tools that a reply may call; None when there are none. `tools`: the schemas of all
     tools, if they were read before.
     """
-    told = schemas(body) if told is None else told
-    told = {name: schema for name, schema in told.items() if schema is not FREE_TEXT}
-    if not told:
+    tools = schemas(body) if tools is None else tools
+    tools = {name: schema for name, schema in tools.items() if schema is not FREE_TEXT}
+    if not tools:
         return None
     choice = as_object(body.get("tool_choice"))
     if chosen := _chosen(choice):
-        told = {name: schema for name, schema in told.items() if name in chosen}
-    if not told or forbids_calls(body):
+        tools = {name: schema for name, schema in tools.items() if name in chosen}
+    if not tools or forbids_calls(body):
         return None
     disabled = choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
-    return Tools(told, parallel, wants_json(body))
+    return Tools(tools, parallel, wants_json(body))
 
 
 def forbids_calls(body: Mapping[str, object]) -> bool:

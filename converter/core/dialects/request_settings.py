@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
+type HistoryForm = Literal["tags", "reasoning_content", "reasoning", "drop"]
 """Where a request holds earlier thoughts."""
 type Order = Literal["as-written", "tools-first"]
 """Where tool results stand among the text of one user turn; some templates insist that they come
@@ -28,7 +28,7 @@ class RequestSettings:
     images.
     """
 
-    history: Place = "tags"
+    history: HistoryForm = "tags"
     order: Order = "as-written"
     server: str = "generic"
     leaves_out: frozenset[str] = frozenset({"top_k"})

@@ -14,8 +14,8 @@ from enum import Flag, auto
 from converter.core.wire.checked import Kinds
 
 
-def _names(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
 
 
 class Use(Flag):

@@ -112,7 +112,7 @@ class WireForm:
     """Tells whether the JSON of a frame or reply is of this dialect."""
     framing: Framing = SSE
     """Form of its streams."""
-    mend: Callable[[object], object] = lambda said: said
+    mend: Callable[[object], object] = lambda value: value
     """Puts the JSON of a frame in shape that clients could not read as it is."""
     error_event: str = ""
     """Name of the event that holds an error in a stream."""
@@ -138,5 +138,5 @@ class Speaker(Protocol):
     def error(self, message: str, kind: str, status: int) -> bytes:
         """Return the body of an error answer."""
 
-    def words(self, raw: bytes) -> str:
+    def message_in(self, raw: bytes) -> str:
         """Return the words for people in bytes that are no reply; empty where there are none."""

@@ -12,13 +12,13 @@ whose own blanks went with the call.
 """
 
 
-class WordsApart:
+class TextApart:
     """Events of all choices in, the same events out; words behind a call that was read from the
     text begin a paragraph if words stand before the call.
     """
 
     def __init__(self) -> None:
-        self._said: set[int] = set()
+        self._with_text: set[int] = set()
         self._behind_call: set[int] = set()
 
     @property
@@ -29,18 +29,18 @@ class WordsApart:
     def feed(self, event: Event) -> Event:
         """Return the event as it is to be written."""
         match event:
-            case ToolCall() if event.read_from and event.choice in self._said:
+            case ToolCall() if event.read_from and event.choice in self._with_text:
                 self._behind_call.add(event.choice)
             case Text(refusal=False, own=None) if event.text:
                 choice = event.choice
                 if choice in self._behind_call:
                     self._behind_call.discard(choice)
                     event = replace(event, text=JOINT + event.text)
-                if choice not in self._said and not event.text.isspace():
-                    self._said.add(choice)
+                if choice not in self._with_text and not event.text.isspace():
+                    self._with_text.add(choice)
         return event
 
     def spliced(self, kind: WordKind, text: str) -> None:
         """Take note of words of the first choice that were written by themselves."""
-        if kind is Text and 0 not in self._said and not text.isspace():
-            self._said.add(0)
+        if kind is Text and 0 not in self._with_text and not text.isspace():
+            self._with_text.add(0)

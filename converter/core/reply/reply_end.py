@@ -7,7 +7,7 @@ lost. Else its last word is a `Failure`, behind which nothing follows but the se
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from converter.core.dialects.finish_words import NOT_WHOLE, is_known
+from converter.core.dialects.finish_words import NOT_WHOLE, is_standard
 from converter.core.dialects.wire_form import Speaker
 from converter.core.model.events import (
     End,
@@ -137,7 +137,7 @@ class ReplyEnd:
         """Return why a finish is none of a whole reply; empty if it is one."""
         if event.reason == NOT_WHOLE:
             return UNFINISHED
-        return "" if self._keeps_words or is_known(event.reason) else UNKNOWN
+        return "" if self._keeps_words or is_standard(event.reason) else UNKNOWN
 
     def _ended(self, end: End) -> Iterator[Event]:
         """A whole body is complete without a finish; the end of a stream, which is a frame of its
@@ -178,7 +178,7 @@ class ReplyEnd:
 
     def _words_of(self, raw: bytes) -> str:
         """Return the readable part of bytes, in one line of bounded length."""
-        words = self._server.words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
+        words = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
         return " ".join(words.split())[:_SAMPLE]
 
 

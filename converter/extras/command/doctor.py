@@ -14,7 +14,7 @@ from converter.addon.servers.profiles import Server, thinking_fields
 from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import NEEDS
-from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
+from converter.core.dialects.model_facts import SHOWN_AT, WINDOW_FIELDS, ModelFacts, read
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import TABLE, WORD_FAMILIES
@@ -245,7 +245,7 @@ def _answers(heard: Heard) -> bool:
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
     """Return the server's facts of a model."""
-    told = {path: link.get(path) for path in SAID_AT}
+    told = {path: link.get(path) for path in WINDOW_FIELDS}
     if server.name == "ollama":
         told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
     return read(told, model)
@@ -256,7 +256,7 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
     waits for a start needs no more. `listed`: its list of models.
     """
     told = {"/v1/models": listed}
-    for path in SAID_AT:
+    for path in WINDOW_FIELDS:
         if path not in told and read(told, model).window is None:
             told[path] = link.get(path)
     return read(told, model)

@@ -217,7 +217,7 @@ def test_why_a_message_with_calls_stopped(
 def _told(*events: Event) -> list[str]:
     """The words that a message tells of the answer, for each of the events."""
     writer = AnthropicEncoder(ReplyContext())
-    stream = [[event.get("delta") for event in writer.told(event)] for event in events]
+    stream = [[event.get("delta") for event in writer.wire_events(event)] for event in events]
     told = [[delta for delta in deltas if isinstance(delta, dict)] for deltas in stream]
     return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in told]
 
@@ -258,8 +258,8 @@ def test_a_call_counts_the_same_however_its_arguments_are_spaced(
     writers = [make(), make()]
     arguments = ['{"city": "New York",\n "n": 1}', '{"city":"New York","n":1}']
     for writer, text in zip(writers, arguments, strict=True):
-        deque(writer.told(ToolCall(0, "c", "f", text)))
-    assert writers[0].said == writers[1].said > 0
+        deque(writer.wire_events(ToolCall(0, "c", "f", text)))
+    assert writers[0].text_length == writers[1].text_length > 0
 
 
 def test_what_says_something_and_has_no_place_is_named() -> None:

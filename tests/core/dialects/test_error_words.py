@@ -1,6 +1,11 @@
 import pytest
 
-from converter.core.dialects.error_words import NO_WORDS, ServerError, server_error, server_message
+from converter.core.dialects.error_words import (
+    NO_MESSAGE,
+    ServerError,
+    server_error,
+    server_message,
+)
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -29,8 +34,8 @@ def test_the_words_are_found_wherever_the_server_puts_them(body: bytes, words: s
         ({"error": {"message": "a", "type": 5, "code": "429"}}, "", ServerError("a", status=429)),
         ({"error": {"message": "a", "code": 7}}, "", ServerError("a")),
         ({"error": "a"}, "", ServerError("a")),
-        ({"error": {"message": None}}, "", ServerError(NO_WORDS)),
-        ({"error": {}}, "", ServerError(NO_WORDS)),
+        ({"error": {"message": None}}, "", ServerError(NO_MESSAGE)),
+        ({"error": {}}, "", ServerError(NO_MESSAGE)),
         ({"error": {"message": {"a": 1}}}, "", ServerError('{"a":1}')),
         ({"object": "error", "message": "a", "code": 500}, "", ServerError("a", status=500)),
         ({"type": "error", "error": {"type": "b", "message": "a"}}, "", ServerError("a", "b")),
@@ -39,7 +44,7 @@ def test_the_words_are_found_wherever_the_server_puts_them(body: bytes, words: s
         ({"detail": [{"msg": "a"}]}, "", ServerError('[{"msg":"a"}]')),
         ({"message": "a"}, "error", ServerError("a")),
         ("a", "error", ServerError("a")),
-        (None, "error", ServerError(NO_WORDS)),
+        (None, "error", ServerError(NO_MESSAGE)),
         ({"choices": [], "error": {"message": "a"}}, "", ServerError("a")),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.model_facts import ModelFacts, created_at, of_entry, read, told_in
+from converter.core.dialects.model_facts import ModelFacts, created_at, of_entry, read, with_facts
 from tests.support.strategies import law
 
 LLAMA_PROPS = {
@@ -140,7 +140,7 @@ def test_facts_are_told_in_a_line() -> None:
 
 
 def _told(entry: object) -> object:
-    told = told_in(json.dumps({"object": "list", "data": [entry]}).encode())
+    told = with_facts(json.dumps({"object": "list", "data": [entry]}).encode())
     return told and told["data"]
 
 
@@ -162,7 +162,7 @@ def test_what_is_told_already_or_unknown_stays_as_it_is() -> None:
     assert _told({"id": "m"}) is None
     assert _told(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
     for body in (b"", b"[1]", b'"no"', b'{"data": [1, null]}', b'{"models": []}'):
-        assert told_in(body) is None
+        assert with_facts(body) is None
 
 
 def test_a_model_of_unknown_date_is_of_the_epoch() -> None:

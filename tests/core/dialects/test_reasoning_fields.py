@@ -10,7 +10,7 @@ from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
     ReasoningMerger,
-    is_said,
+    has_value,
     read_map,
     thinking_in,
     thoughts_of,
@@ -64,7 +64,7 @@ def test_every_name_that_means_thinking_is_mapped_to_it() -> None:
     [(None, False), ("", False), ([], False), ({}, False), (0, True), ([0], True)],
 )
 def test_what_says_something(value: object, said: bool) -> None:
-    assert is_said(value) is said
+    assert has_value(value) is said
 
 
 WORDS: dict[str, tuple[object, str]] = ROWS["words"]

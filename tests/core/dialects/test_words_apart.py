@@ -10,7 +10,7 @@ from converter.core.dialects.table import (
     Dialect,
     Form,
 )
-from converter.core.dialects.words_apart import WordsApart
+from converter.core.dialects.words_apart import TextApart
 from converter.core.model.events import Event, Text, Thinking, ToolCall
 from laws.client_view import read_message
 from laws.reply_parser import parse_reply
@@ -91,14 +91,14 @@ def test_words_go_on_behind_the_first_ones() -> None:
     ],
 )
 def test_which_words_begin_a_paragraph(events: list[Event], last: str) -> None:
-    apart = WordsApart()
+    apart = TextApart()
     said = [apart.feed(event) for event in events][-1]
     assert isinstance(said, Text)
     assert said.text == last
 
 
 def test_it_waits_for_words_and_hears_those_that_were_written_by_themselves() -> None:
-    apart = WordsApart()
+    apart = TextApart()
     apart.spliced(Thinking, "t")
     apart.feed(READ)
     assert not apart.waits

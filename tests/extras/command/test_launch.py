@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from converter.addon.servers.probes import ADDON_PATH, addon_words
-from converter.core.dialects.model_facts import SAID_AT
+from converter.core.dialects.model_facts import WINDOW_FIELDS
 from converter.extras.command import launch
 from converter.extras.command.__main__ import main
 from converter.extras.command.addresses import CommandError, UsageError
@@ -256,7 +256,7 @@ def test_the_proxy_ends_however_the_launcher_ends(
 
     if when == "the server is asked":
         server.rows["/v1/models"] = Says({"data": [{"id": "qwen"}]})
-        server.rows |= dict.fromkeys([*SAID_AT][1:], slow)
+        server.rows |= dict.fromkeys([*WINDOW_FIELDS][1:], slow)
     folder = tmp_path / "folders"
     folder.mkdir()
     command = [*_command(server), "--", sys.executable, "-c", SLEEPS]
@@ -423,4 +423,4 @@ def test_a_server_is_asked_no_further_than_its_window() -> None:
         facts = facts_until_window(ServerLink(server.address), "qwen", listed)
         assert (facts.window, len(server.paths()) - asked) == (4096, 0)
         assert facts_until_window(ServerLink(server.address), "qwen", {}).window is None
-        assert len(server.paths()) - asked == len(SAID_AT) - 1
+        assert len(server.paths()) - asked == len(WINDOW_FIELDS) - 1

@@ -55,7 +55,7 @@ def read_blocks[B](
         kind = block.required("type", str)
         if kind in readers:
             blocks.append(readers[kind](block))
-        elif left_out is not None and kind not in KNOWN:
+        elif left_out is not None and kind not in BLOCK_TYPES:
             left_out.append(kind)
         else:
             raise block.error("type", _unexpected(kind, readers))
@@ -88,8 +88,8 @@ def _thinking(block: Fields) -> ThinkingBlock:
 
 
 def _search_result(block: Fields) -> Document:
-    found = tuple(_text(item) for item in block.children("content"))
-    return Document(found, block.required("title", str), block.required("source", str))
+    texts = tuple(_text(item) for item in block.children("content"))
+    return Document(texts, block.required("title", str), block.required("source", str))
 
 
 def _image(block: Fields) -> Image:
@@ -195,7 +195,7 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     },
     "system": {"text": _text},
 }
-KNOWN = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
+BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
 """Blocks that mean something at their place, and nothing elsewhere."""
 
 

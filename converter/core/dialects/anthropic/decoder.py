@@ -52,7 +52,7 @@ class AnthropicDecoder(DialectDecoder):
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}
         self._last = 0  # the highest index so far
-        self._asked: set[int] = set()  # tool_use blocks whose input has come
+        self._with_input: set[int] = set()  # tool_use blocks whose input has come
         self._usage: dict[str, object] = {}
         self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
             "message": self._whole,
@@ -69,8 +69,8 @@ class AnthropicDecoder(DialectDecoder):
             ),
         }
 
-    def _read(self, said: object, frame: Frame) -> Iterator[Event]:
-        event = object_of(said)
+    def _read(self, parsed: object, frame: Frame) -> Iterator[Event]:
+        event = object_of(parsed)
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):
             yield from read(event)
@@ -104,7 +104,7 @@ class AnthropicDecoder(DialectDecoder):
         if len(self._kinds) > MOST_PARTS:
             oldest = next(iter(self._kinds))
             del self._kinds[oldest]
-            self._asked.discard(oldest)
+            self._with_input.discard(oldest)
         self._last = max(self._last, index)
         if kind == "tool_use":
             arguments = block.get("input")
@@ -112,7 +112,7 @@ class AnthropicDecoder(DialectDecoder):
             if arguments:
                 yield self._arguments(index, json_text.write(arguments).decode())
         elif kind in ("text", "thinking"):
-            yield from _said(kind, block.get(kind))
+            yield from _text_event(kind, block.get(kind))
         elif kind:
             yield Block(
                 NAME, {"type": "content_block_start", "index": index, "content_block": block}
@@ -126,11 +126,11 @@ class AnthropicDecoder(DialectDecoder):
             yield ThinkingEnd(signature=signature)
         if self._kinds.get(index, "") not in ("", *_KINDS):
             yield Block(NAME, {"type": "content_block_stop", "index": index})
-        if self._kinds.get(index) == "tool_use" and index not in self._asked:
+        if self._kinds.get(index) == "tool_use" and index not in self._with_input:
             yield replace(self._arguments(index, "{}"), ends=True)
 
     def _arguments(self, index: int, text: str) -> ToolCall:
-        self._asked.add(index)
+        self._with_input.add(index)
         return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: dict[str, object]) -> Iterator[Event]:
@@ -142,7 +142,7 @@ class AnthropicDecoder(DialectDecoder):
             yield from self._stop(index, str(delta.get("signature") or ""))
         elif kind in ("text_delta", "thinking_delta"):
             name = kind.removesuffix("_delta")
-            yield from _said(name, delta.get(name))
+            yield from _text_event(name, delta.get(name))
         else:
             yield Block(NAME, {"type": "content_block_delta", "index": index, "delta": delta})
 
@@ -156,7 +156,7 @@ class AnthropicDecoder(DialectDecoder):
         yield _usage(self._usage)
 
 
-def _said(kind: str, value: object) -> Iterator[Event]:
+def _text_event(kind: str, value: object) -> Iterator[Event]:
     if text := as_text(value):
         yield Text(text) if kind == "text" else Thinking(text)
 

@@ -24,11 +24,11 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] |
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
         return None
-    found = dict.fromkeys(_references(request.values.get("messages")))
+    names = dict.fromkeys(_references(request.values.get("messages")))
     choice = request.values.get("tool_choice")
     if isinstance(choice, dict) and isinstance(choice.get("name"), str):
-        found.setdefault(choice["name"])
-    return {name: position for position, name in enumerate(found)}
+        names.setdefault(choice["name"])
+    return {name: position for position, name in enumerate(names)}
 
 
 def _references(value: object) -> Iterator[str]:

@@ -88,10 +88,10 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     prefixes; else the exchange's, under which a thread keeps its replies, because servers repeat
     theirs.
     """
-    told = (own_fields(event.own, NAME) or {}).get("usage")
+    usage = (own_fields(event.own, NAME) or {}).get("usage")
     counts = {
         name: count
-        for name, count in (told.items() if isinstance(told, dict) else ())
+        for name, count in (usage.items() if isinstance(usage, dict) else ())
         if name.endswith("input_tokens") and type(count) is int
     }
     name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
@@ -186,7 +186,7 @@ class AnthropicEncoder(BlockWriter):
         yield {
             "type": "message_delta",
             "delta": {"stop_reason": reason, "stop_sequence": stop_sequence},
-            "usage": counts(self._usage or Usage(0, 0), self.thought, self.said),
+            "usage": counts(self._usage or Usage(0, 0), self.thinking_length, self.text_length),
         }
         yield {"type": "message_stop"}
         if self._thread and self._gathers:
@@ -248,7 +248,7 @@ class AnthropicEncoder(BlockWriter):
         if isinstance(event.value, str):
             if self._open != kind:
                 yield from self._enter(kind, {"type": event.block, event.key: ""})
-            self.said += len(event.value) if event.key == "text" else 0
+            self.text_length += len(event.value) if event.key == "text" else 0
             yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
         else:
             yield from self._enter(kind, {"type": event.block, event.key: event.value})

@@ -87,7 +87,7 @@ def read(
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, left_out, notes, turn_of),
-        system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
+        system=_system_texts(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=_choice(choice, request, tools, notes) if choice else None,
@@ -104,7 +104,7 @@ def read(
     )
 
 
-def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
+def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
     """Return the texts of a system prompt without Claude Code's lines, and without blank ones."""
     texts = (BILLING_LINES.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
     return tuple(text for text in texts if text.strip())
@@ -144,7 +144,7 @@ def _turn(
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
     blocks = read_blocks(message, "content", readers[role], left_out)
-    turn = Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
+    turn = Turn(role, tuple(map(TextBlock, _system_texts(blocks))) if role == "system" else blocks)
     return turn, len(left_out) > before
 
 
@@ -216,7 +216,7 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
     """Return the tools that the client itself runs; others are left out with a note. Those that a
     search is to find come behind the rest, once they are found.
     """
-    tools, found = dict[str, Tool](), dict[int, Tool]()
+    tools, searched = dict[str, Tool](), dict[int, Tool]()
     offered = request.children("tools")
     left_out, names = list[str](), set[str]()
     deferred = any(tool.values.get("defer_loading") is not None for tool in offered)
@@ -234,12 +234,12 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
         if finds is None or not tool.optional("defer_loading", bool):
             tools[read.name] = read
         elif read.name in finds:
-            found[finds[read.name]] = read
+            searched[finds[read.name]] = read
     if left_out:
         notes.append(
             f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
         )
-    return (*tools.values(), *(found[position] for position in sorted(found)))
+    return (*tools.values(), *(searched[position] for position in sorted(searched)))
 
 
 def _tool(tool: Fields) -> Tool:

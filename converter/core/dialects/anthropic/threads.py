@@ -18,7 +18,7 @@ from converter.core.wire.checked import Fields
 
 CREATE_ONLY = ("system", "tools")
 """Fields that a thread keeps from its first request."""
-NOT_FOUND = (
+UNKNOWN_THREAD = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
@@ -84,7 +84,7 @@ def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
 def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
-        raise _error(NOT_FOUND.format(previous), "thread_not_found", 404)
+        raise _error(UNKNOWN_THREAD.format(previous), "thread_not_found", 404)
     entries: list[dict[str, Any]] = [*map(json_text.object_in, history)]
     shapes = (("messages", list), ("reply", dict))
     if not all(isinstance(entry.get(name), kind) for entry in entries for name, kind in shapes):

@@ -16,15 +16,15 @@ from converter.core.dialects.ollama import own_answers
 from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.core.dialects.ollama.encoder import OllamaEncoder
 from converter.core.dialects.ollama.own_answers import error_body, error_reply
-from converter.core.dialects.ollama.request_reader import NothingAskedError, read
+from converter.core.dialects.ollama.request_reader import EmptyRequestError, read
 from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
 from converter.core.wire.sse import NDJSON
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    told = "message" in body or "response" in body
-    return isinstance(body.get("done"), bool) and told and "created_at" in body
+    has_text = "message" in body or "response" in body
+    return isinstance(body.get("done"), bool) and has_text and "created_at" in body
 
 
 def _native(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -37,7 +37,7 @@ def _native(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
-    if isinstance(error, NothingAskedError):
+    if isinstance(error, EmptyRequestError):
         return 200, error.answer
     return 400, {"error": str(error)}
 

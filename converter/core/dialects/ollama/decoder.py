@@ -31,7 +31,7 @@ NAME = "ollama"
 """Name of the dialect, on data that only it can write back."""
 GENERATED = "response"
 """The field of the words, in replies of `/api/generate`."""
-_SAID = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
+_READ_FIELDS = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
 """Fields of the last line that are told otherwise; the rest are its counts and times."""
 
 
@@ -44,21 +44,21 @@ class OllamaDecoder(DialectDecoder):
         self._begun = False
         self._calls = 0
 
-    def _read(self, said: object, _: Frame) -> Iterator[Event]:
-        said = object_of(said)
+    def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
+        parsed = object_of(parsed)
         if not self._begun:
             self._begun = True
-            generated = Own(NAME, {GENERATED: ""}) if GENERATED in said else None
-            yield Start("", str(said.get("model") or ""), generated)
-        message = object_of(said.get("message") or {})
-        if thinking := as_text(said.get("thinking") or message.get("thinking")):
+            generated = Own(NAME, {GENERATED: ""}) if GENERATED in parsed else None
+            yield Start("", str(parsed.get("model") or ""), generated)
+        message = object_of(parsed.get("message") or {})
+        if thinking := as_text(parsed.get("thinking") or message.get("thinking")):
             yield Thinking(thinking)
-        if text := as_text(said.get(GENERATED) or message.get("content")):
+        if text := as_text(parsed.get(GENERATED) or message.get("content")):
             yield Text(text)
         for entry in list_of(message.get("tool_calls")):
             yield self._call(entry)
-        if said.get("done"):
-            yield from self._end(said)
+        if parsed.get("done"):
+            yield from self._end(parsed)
 
     def _call(self, entry: object) -> ToolCall:
         """Return a call, which is whole; their indices may all be 0, so they are counted here."""
@@ -70,13 +70,13 @@ class OllamaDecoder(DialectDecoder):
         number, id_ = self._calls - 1, id_of(call.get("id"))
         return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
-    def _end(self, said: dict[str, object]) -> Iterator[Event]:
-        word = as_text(said.get("done_reason")).strip() or "stop"
+    def _end(self, parsed: dict[str, object]) -> Iterator[Event]:
+        word = as_text(parsed.get("done_reason")).strip() or "stop"
         called = self._calls and meaning_of(word) == "stop"
         yield Finish("tool_calls" if called else meaning_of(word), server_word=word)
-        counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
+        counts = (as_count(parsed, name) for name in ("prompt_eval_count", "eval_count"))
         prompt, output = counts
-        measured = {name: value for name, value in said.items() if name not in _SAID}
+        measured = {name: value for name, value in parsed.items() if name not in _READ_FIELDS}
         if prompt is not None or output is not None:
             yield Usage(prompt or 0, output or 0, own=Own(NAME, measured))
         yield End()

@@ -9,7 +9,7 @@ from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWrit
 from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
-from converter.core.dialects.words_apart import JOINT, WordsApart
+from converter.core.dialects.words_apart import JOINT, TextApart
 from converter.core.model.events import (
     Block,
     Event,
@@ -43,7 +43,7 @@ class OllamaEncoder(BlockWriter):
         self._form = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _moment(context.created_at)
         self._thought_over = False
-        self._apart = WordsApart()
+        self._apart = TextApart()
         self._call = ToolPiece(False)
         self._arguments: list[str] = []
         self._count = self._cut_calls = 0
@@ -71,9 +71,9 @@ class OllamaEncoder(BlockWriter):
             return [raw]
         return lines
 
-    def told(self, event: Event) -> Iterator[dict[str, Any]]:
+    def values(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield the lines that can go out."""
-        return super().told(self._apart.feed(event))
+        return super().wire_events(self._apart.feed(event))
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take words that go on in the same field."""
@@ -100,14 +100,14 @@ class OllamaEncoder(BlockWriter):
     def _fold(self, event: dict[str, Any]) -> None:
         """Add a line; the last one has all words."""
         self._result = event
-        said = event.get("message", event)
+        fields = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
-            if text := said.get(name):
+            if text := fields.get(name):
                 self._texts.setdefault(name, []).append(text)
-        self._calls += said.get("tool_calls", ())
+        self._calls += fields.get("tool_calls", ())
         if event.get("done"):
-            said |= {name: "".join(pieces) for name, pieces in self._texts.items()}
-            said |= {"tool_calls": self._calls} if self._calls else {}
+            fields |= {name: "".join(pieces) for name, pieces in self._texts.items()}
+            fields |= {"tool_calls": self._calls} if self._calls else {}
 
     def _start(self, event: Start) -> Iterator[dict[str, Any]]:
         self._started = True
@@ -176,11 +176,11 @@ class OllamaEncoder(BlockWriter):
         named = {"id": self._call.id} if self._call.id else {}
         return [self._line(tool_calls=[{**named, "function": function}])]
 
-    def _line(self, content: str = "", **said: object) -> dict[str, Any]:
+    def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
         """Return a line of words. Before the first one of an Ollama's reply it fits both forms."""
         head = {"model": self._model, "created_at": self._at}
-        generated: dict[str, Any] = {GENERATED: content, **said}
-        chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **said}}
+        generated: dict[str, Any] = {GENERATED: content, **fields}
+        chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **fields}}
         forms = {GENERATE: generated, CHAT: chatted}
         return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
 
@@ -196,10 +196,10 @@ def _moment(seconds: int) -> str:
 
 
 def _durations(timings: object) -> dict[str, Any]:
-    told = timings if isinstance(timings, dict) else {}
-    found = {
-        name: int(told[theirs] * 1_000_000)
+    values = timings if isinstance(timings, dict) else {}
+    durations = {
+        name: int(values[theirs] * 1_000_000)
         for name, theirs in _DURATIONS.items()
-        if isinstance(told.get(theirs), int | float) and 0 < told[theirs] < 1e12
+        if isinstance(values.get(theirs), int | float) and 0 < values[theirs] < 1e12
     }
-    return {"total_duration": sum(found.values()), **found} if found else {}
+    return {"total_duration": sum(durations.values()), **durations} if durations else {}

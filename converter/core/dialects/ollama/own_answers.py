@@ -27,8 +27,8 @@ def error_reply(
     """Return an error object with the words of a server's answer; None: it is one already. An
     answer below 400 is no reply: a bad gateway.
     """
-    said = json_text.object_in(body)
-    if status >= 400 and isinstance(said.get("error"), str):
+    fields = json_text.object_in(body)
+    if status >= 400 and isinstance(fields.get("error"), str):
         return None
     return status if status >= 400 else 502, error_body(message_of_answer(status, body))
 
@@ -144,7 +144,7 @@ def _meta(entry: Mapping[str, object]) -> Mapping[str, object]:
     return as_object(entry.get("meta"))
 
 
-def _asked(name: str, request: Fields) -> dict[str, object]:
+def _embedding_request(name: str, request: Fields) -> dict[str, object]:
     """Return the request for vectors of what stands in the field of that name. `truncate`,
     `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
     be, and how long it stays, is set at a model server's start.
@@ -152,9 +152,9 @@ def _asked(name: str, request: Fields) -> dict[str, object]:
     texts = request.value(name)
     if not isinstance(texts, str | list):
         raise request.error(name, "Input should be a string or an array of strings")
-    asked = {"model": request.required("model", str), "input": texts, "encoding_format": "float"}
+    fields = {"model": request.required("model", str), "input": texts, "encoding_format": "float"}
     dimensions = request.optional("dimensions", int)
-    return asked | ({"dimensions": dimensions} if dimensions else {})
+    return fields | ({"dimensions": dimensions} if dimensions else {})
 
 
 def _vectors(reply: Fields) -> list[list[object]]:
@@ -165,17 +165,17 @@ def _vectors(reply: Fields) -> list[list[object]]:
 
 def _embedded(reply: Fields, took: int) -> dict[str, object]:
     count = reply.within("usage").optional("prompt_tokens", int)
-    told = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
+    answer = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
     measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
-    return told | {name: value for name, value in measured.items() if value}
+    return answer | {name: value for name, value in measured.items() if value}
 
 
 _PATH = "/v1/embeddings"
 COUNTERPARTS = {
-    "/api/embed": Counterpart(_PATH, partial(_asked, "input"), _embedded),
+    "/api/embed": Counterpart(_PATH, partial(_embedding_request, "input"), _embedded),
     "/api/embeddings": Counterpart(
         _PATH,
-        partial(_asked, "prompt"),
+        partial(_embedding_request, "prompt"),
         lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
     ),
 }

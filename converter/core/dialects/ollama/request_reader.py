@@ -33,14 +33,14 @@ _PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Options that have the same name in a chat completion."""
-_NO_PLACE = (
+_UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
 )
 """Fields that no chat completion has: of the reply, and of the model's time and window."""
 
 
-class NothingAskedError(RequestError):
+class EmptyRequestError(RequestError):
     """A request that says nothing to a model: it is to be loaded, or unloaded. `answer`: that it
     is; a model server holds what it serves.
     """
@@ -55,11 +55,11 @@ class NothingAskedError(RequestError):
 
 def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
     """Return the request's conversation; `body` is its parsed JSON, `turn_of` gives the turns of
-    the request before. Raises RequestError, which is a NothingAskedError where nothing is asked.
+    the request before. Raises RequestError, which is a EmptyRequestError where nothing is asked.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
-        raise NothingAskedError(request, "messages" not in request.values)
+        raise EmptyRequestError(request, "messages" not in request.values)
     options = request.within("options")
     generates = "messages" not in request.values and "prompt" in request.values
     tools = (tool.child("function") or tool for tool in request.children("tools"))
@@ -84,15 +84,15 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 
 
 def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
-    unsaid = (name for name in _NO_PLACE if request.values.get(name))
+    unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
     names = [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]
     return (f"no server takes it with a request: {', '.join(names)}",) if names else ()
 
 
 def _generated(request: Fields) -> tuple[Turn, ...]:
     system = request.optional("system", str)
-    asked = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
-    return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
+    turn = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
+    return (Turn("system", (TextBlock(system),)), turn) if system else (turn,)
 
 
 @dataclass(slots=True)
@@ -107,8 +107,10 @@ class _Messages:
 
     def turn(self, message: Fields) -> Turn:
         role, read = message.row("role", _ROLES)
-        told = self.calls, self._answered(message) if read is _result else ""
-        turn = self.turn_of(message.values, lambda: (Turn(role, read(message, *told)), False), told)
+        basis = self.calls, self._answered(message) if read is _result else ""
+        turn = self.turn_of(
+            message.values, lambda: (Turn(role, read(message, *basis)), False), basis
+        )
         for block in turn.blocks:
             if isinstance(block, ToolUse):
                 self.calls += 1
@@ -123,11 +125,11 @@ class _Messages:
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)
-        asked = [call for name, call in self.waiting if tool in (None, name)]
-        return named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
+        calls = [call for name, call in self.waiting if tool in (None, name)]
+        return named or next(iter([*calls, *(call for _, call in self.waiting)]), "call_0")
 
 
-def _said(message: Fields, *_: object) -> tuple[Block, ...]:
+def _content(message: Fields, *_: object) -> tuple[Block, ...]:
     text = message.optional("content", str)
     return (*((TextBlock(text),) if text else ()), *_pictures(message))
 
@@ -136,7 +138,7 @@ def _assistant(message: Fields, calls: int, _: str) -> tuple[Block, ...]:
     thought = message.optional("thinking", str)
     thoughts = (ThinkingBlock(thought),) if thought else ()
     entries = enumerate(message.children("tool_calls"), calls + 1)
-    return (*thoughts, *_said(message), *starmap(_call, entries))
+    return (*thoughts, *_content(message), *starmap(_call, entries))
 
 
 def _result(message: Fields, _: int, call: str) -> tuple[Block, ...]:
@@ -157,8 +159,8 @@ the call that a result belongs to.
 """
 
 _ROLES: Mapping[str, tuple[Role, _Reader]] = {
-    "system": ("system", _said),
-    "user": ("user", _said),
+    "system": ("system", _content),
+    "user": ("user", _content),
     "assistant": ("assistant", _assistant),
     "tool": ("user", _result),
 }
@@ -192,6 +194,6 @@ def _format(request: Fields) -> Mapping[str, object]:
 
 
 def _extensions(request: Fields, options: Fields) -> dict[str, object]:
-    said = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
+    kept = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
     json_wanted = request.values.get("format") == "json"
-    return {**said, **({"response_format": {"type": "json_object"}} if json_wanted else {})}
+    return {**kept, **({"response_format": {"type": "json_object"}} if json_wanted else {})}

@@ -71,7 +71,7 @@ OPENAI_CHAT = Dialect(
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         blocks={**PARTS, "thinking": _thinking},
     ),
-    Answers(error_body, error_reply, models=model_facts.told_in),
+    Answers(error_body, error_reply, models=model_facts.with_facts),
     # /v1 is left out by a base URL that ends in it
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )

@@ -24,7 +24,7 @@ from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
     ReasoningMerger,
-    is_said,
+    has_value,
     thinking_in,
 )
 from converter.core.dialects.wire_form import NO_FIELDS, Mapped
@@ -91,18 +91,18 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
     index = entry.get("index")
     if type(index) is not int and index is not None and not whole:
         raise MisshapenError
-    in_place = index in (None, position) if whole else index is not None
-    told = index if isinstance(index, int) and not whole else position
-    given = entry.get("id")
+    in_order = index in (None, position) if whole else index is not None
+    number = index if isinstance(index, int) and not whole else position
+    entry_id = entry.get("id")
     return ToolCall(
-        told,
-        id_of(given),
+        number,
+        id_of(entry_id),
         string_of(function.get("name")),
         arguments,
         choice,
         Own(NAME, {"tool_calls": entry}),
         ends=whole,
-        misshapen=not (in_shape and in_place) or type(given) is int,
+        misshapen=not (in_shape and in_order) or type(entry_id) is int,
         free_text=free_text,
         is_value=not in_shape and any(isinstance(function.get(key), dict) for key in ARGUMENT_KEYS),
     )
@@ -189,15 +189,15 @@ class OpenAIDecoder(DialectDecoder):
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _failure(self, error: ServerError, said: object, frame: Frame) -> Failure:
+    def _failure(self, error: ServerError, inner: object, frame: Frame) -> Failure:
         """Return the error's event; one in OpenAI's own shape may go on as it came."""
-        inner = as_object(as_object(said).get("error"))
+        inner = as_object(as_object(inner).get("error"))
         as_usual = inner.get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
         return Failure(error.message, error.kind, error.status, own)
 
-    def _read(self, said: object, frame: Frame) -> list[Event]:
-        body = object_of(said)
+    def _read(self, inner: object, frame: Frame) -> list[Event]:
+        body = object_of(inner)
         usage = body.get("usage")
         if _counts_with_prompt(body):
             raise MisshapenError
@@ -241,7 +241,7 @@ class OpenAIDecoder(DialectDecoder):
         thoughts = self._thoughts(inner, index)
         pieces = tool_calls(inner, index, whole=key == "message")
         answer = [*self._text(inner, index), *pieces]
-        blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
+        blocks = {name: row for name, row in self._blocks.items() if has_value(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
         if inner or outer or beside:
@@ -355,8 +355,8 @@ def _choice(choice: object, position: int) -> object:
         return choice
     mended = {**choice, "index": as_index(choice.get("index"), position)}
     key = "message" if choice.get("message") else "delta"
-    said = choice.get(key)
-    mended[key] = _message({"content": said} if isinstance(said, (str, list)) else said or {})
+    inner = choice.get(key)
+    mended[key] = _message({"content": inner} if isinstance(inner, (str, list)) else inner or {})
     return mended
 
 

@@ -19,7 +19,7 @@ from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.openai_chat.silent_frames import SilentFrames
 from converter.core.dialects.signs_of_life import COMMENT, NONE
 from converter.core.dialects.wire_form import Encoder, ReplyContext
-from converter.core.dialects.words_apart import JOINT, WordsApart
+from converter.core.dialects.words_apart import JOINT, TextApart
 from converter.core.model.events import (
     Block,
     End,
@@ -111,7 +111,7 @@ class OpenAIEncoder(Encoder):
         self._left_out = 0
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
-        self._apart = WordsApart()
+        self._apart = TextApart()
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
@@ -172,9 +172,9 @@ class OpenAIEncoder(Encoder):
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
         streamed = bool(kind) or self.foreign
         choices = [
-            {"message": _message(said, streamed)}
+            {"message": _message(inner, streamed)}
             | {name: _folded(pieces, dict) for name, pieces in beside.items()}
-            for _, (said, beside) in sorted(self._choices.items())
+            for _, (inner, beside) in sorted(self._choices.items())
         ]
         return [json_text.write(self._body | kind | {"choices": choices})]
 
@@ -182,9 +182,9 @@ class OpenAIEncoder(Encoder):
         choices = body.pop("choices")
         self._body |= body
         for choice in choices if isinstance(choices, list) else []:
-            said, beside = self._choices.setdefault(choice["index"], ({}, {}))
+            inner, beside = self._choices.setdefault(choice["index"], ({}, {}))
             for name, value in choice.pop("delta").items():
-                said.setdefault(name, []).append(value)
+                inner.setdefault(name, []).append(value)
             for name, value in choice.items():
                 beside.setdefault(name, []).append(value)
 
@@ -196,8 +196,8 @@ class OpenAIEncoder(Encoder):
         raw = None if self._apart.waits else raw
         events = [*map(self._apart.feed, events)]
         if raw is not None and all(self._fields(event) == _names(event) for event in thoughts):
-            for told in events:
-                self._turn(told)
+            for event in events:
+                self._turn(event)
             self._news = False  # the raw frame tells it
             yield raw
         else:
@@ -236,7 +236,7 @@ class OpenAIEncoder(Encoder):
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
-                yield self._told(event)
+                yield self._own_frame(event)
             else:
                 if not chunk.takes(event):
                     yield from self._finished(chunk)
@@ -244,7 +244,7 @@ class OpenAIEncoder(Encoder):
                 self._add(chunk, event)
         yield from self._finished(chunk)
 
-    def _told(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
+    def _own_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
         """Return the frame of an event that is one by itself."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
@@ -297,7 +297,7 @@ class OpenAIEncoder(Encoder):
                 if name == "tool_calls":
                     chunk.calls += self._entries(entry, event)
                 else:
-                    chunk.inner[name] = _said(entry, event)
+                    chunk.inner[name] = _judged_fields(entry, event)
             case Finish():
                 # a chat server's own word stays; another dialect's is none of this one
                 word = "" if self.foreign else event.server_word
@@ -324,7 +324,7 @@ class OpenAIEncoder(Encoder):
         if named and "index" not in fields and not self._whole:
             named["type"] = kind  # what leaves one out leaves both out
         kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
-        return {**number, **named, **kept, kind: _said(fields.get(kind), event)}
+        return {**number, **named, **kept, kind: _judged_fields(fields.get(kind), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -376,7 +376,7 @@ def _names(event: Thinking) -> dict[str, object] | None:
     return None if sent is None else dict(sent)
 
 
-def _said(function: object, event: ToolCall) -> dict[str, object]:
+def _judged_fields(function: object, event: ToolCall) -> dict[str, object]:
     """Return a server's fields of a function, or of a custom call, with the judged name and
     arguments, or text.
 
@@ -387,20 +387,20 @@ def _said(function: object, event: ToolCall) -> dict[str, object]:
     name: dict[str, object] = {"name": event.name} if event.name else {}
     if event.free_text:
         return {**name, **others, CUSTOM_INPUT: text_of(event)}
-    told = event.arguments or "arguments" in fields
-    return {**name, **others, **({"arguments": event.arguments} if told else {})}
+    has_arguments = event.arguments or "arguments" in fields
+    return {**name, **others, **({"arguments": event.arguments} if has_arguments else {})}
 
 
 type _Pieces = dict[str, list[Any]]
 """The values of each field, in the order of their frames."""
 
 
-def _message(said: _Pieces, streamed: bool) -> dict[str, object]:
+def _message(fields: _Pieces, streamed: bool) -> dict[str, object]:
     return {
         name: _calls(lists, streamed)
         if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
         else _folded(pieces, list if name == "role" else str)
-        for name, pieces in said.items()
+        for name, pieces in fields.items()
     }
 
 
@@ -408,9 +408,9 @@ def _folded(pieces: list[Any], kind: type) -> Any:
     """Return the folded value of a field: lists, and values of `kind`, go on in the next frame; of
     any other value the last one counts. SGLang sends null in each frame.
     """
-    said = [value for value in pieces if value is not None]
-    last: Any = said[-1] if said else None
-    alike: list[Any] = [value for value in said if type(value) is type(last)]
+    values = [value for value in pieces if value is not None]
+    last: Any = values[-1] if values else None
+    alike: list[Any] = [value for value in values if type(value) is type(last)]
     if isinstance(last, list):
         return list(chain.from_iterable(alike))
     if type(last) is not kind:
@@ -434,11 +434,11 @@ def _calls(
 def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
     """Return a call; that of a stream without the index of its pieces."""
     functions = [as_object(piece.get("function")) for piece in pieces]
-    arguments = [said for each in functions if isinstance(said := each.get("arguments"), str)]
+    arguments = [text for each in functions if isinstance(text := each.get("arguments"), str)]
     call = pieces[0] | (
         {"function": functions[0] | {"arguments": "".join(arguments)}} if arguments else {}
     )
     if customs := [as_object(piece["custom"]) for piece in pieces if "custom" in piece]:
-        inputs = [said for each in customs if isinstance(said := each.get(CUSTOM_INPUT), str)]
+        inputs = [text for each in customs if isinstance(text := each.get(CUSTOM_INPUT), str)]
         call |= {"custom": customs[0] | {CUSTOM_INPUT: "".join(inputs)}}
     return {name: value for name, value in call.items() if name != "index" or not streamed}

@@ -55,7 +55,7 @@ their messages, perhaps those of the request before.
 
 
 def _anew(
-    _turns: Sequence[Turn], _way: object, write: Callable[[], list[dict[str, object]]]
+    _turns: Sequence[Turn], _basis: object, write: Callable[[], list[dict[str, object]]]
 ) -> list[dict[str, object]]:
     return write()
 
@@ -210,12 +210,12 @@ def write_messages(
     system, messages = join_texts(texts), list[dict[str, object]]()
     if system:
         messages.append({"role": "system", "content": system})
-    way = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
+    basis = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
     for _, same_role in groupby(turns, key=lambda turn: turn.role):
         run = tuple(same_role)
         write = _assistant if run[0].role == "assistant" else _user
         blocks = tuple(block for turn in run for block in turn.blocks)
-        messages += run_of(run, way, partial(write, blocks, settings))
+        messages += run_of(run, basis, partial(write, blocks, settings))
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
         messages.pop()
     return messages
@@ -257,14 +257,17 @@ def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[
     ]
     of_tool_turns = settings.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
-    message: dict[str, object] = {"role": "assistant", "content": join_texts(_said(blocks, field))}
+    message: dict[str, object] = {
+        "role": "assistant",
+        "content": join_texts(_texts_in(blocks, field)),
+    }
     thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
     if field not in ("tags", "drop") and (thoughts or of_tool_turns):
         message[field] = thoughts
     return [message | ({"tool_calls": calls} if calls else {})]
 
 
-def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
+def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, TextBlock):
             yield block.text
@@ -292,8 +295,8 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, 
                 if name := NAMES.get(type(part)):
                     waiting += [TextBlock(ABOVE.format(name, block.tool_use_id)), part]
         else:
-            said = (block,) if isinstance(block, TextBlock) else sendable((block,), links)
-            parts += [*waiting, *said]
+            sent = (block,) if isinstance(block, TextBlock) else sendable((block,), links)
+            parts += [*waiting, *sent]
             waiting = []
     messages += _user_message([*parts, *waiting])
     return messages or [{"role": "user", "content": ""}]

@@ -15,15 +15,15 @@ class TextCompletionDecoder(OpenAIDecoder):
 
     _begun = False
 
-    def _read(self, said: object, frame: Frame) -> list[Event]:
+    def _read(self, parsed: object, frame: Frame) -> list[Event]:
         """Return the frame's events; the first one says who speaks, as in a chat completion."""
-        body, choices = as_object(said), as_object(said).get("choices")
+        body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):
-            return super()._read(said, frame)
+            return super()._read(parsed, frame)
         head = {} if self._begun else {"role": "assistant"}
         self._begun = self._begun or bool(choices)
         chat = [dict(as_object(choice)) for choice in choices]
         for choice in chat:
-            said = {**head, "content": choice.pop("text", None) or ""}
-            choice["message" if frame.is_body else "delta"] = said
+            inner = {**head, "content": choice.pop("text", None) or ""}
+            choice["message" if frame.is_body else "delta"] = inner
         return super()._read({**body, "object": _KINDS[frame.is_body], "choices": chat}, frame)

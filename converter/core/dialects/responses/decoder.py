@@ -19,7 +19,7 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
-from converter.core.dialects.finish_words import is_known, meaning_of
+from converter.core.dialects.finish_words import is_standard, meaning_of
 from converter.core.dialects.reasoning_fields import ReasoningMerger, thinking_in
 from converter.core.model.events import (
     Block,
@@ -52,7 +52,7 @@ class _Item:
     """One item, as far as it was told. `index`: its place in the output."""
 
     index: int
-    said: int = 0
+    length: int = 0
     called: bool = False
     merger: ReasoningMerger | None = None
 
@@ -75,14 +75,14 @@ class ResponsesDecoder(DialectDecoder):
             "response.output_item.done": self._done,
         }
 
-    def _failure(self, error: ServerError, said: object, _: Frame) -> Failure | None:
-        fields = as_object(said)
+    def _failure(self, error: ServerError, parsed: object, _: Frame) -> Failure | None:
+        fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
             return None  # these have a place for an error
         return Failure(error.message, error.code or error.kind, error.status)
 
-    def _read(self, said: object, _: Frame) -> Iterator[Event]:
-        event = object_of(said)
+    def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
+        event = object_of(parsed)
         kind = str(event.get("type") or "")
         if event.get("object") == "response":
             yield from self._whole(event)
@@ -119,7 +119,7 @@ class ResponsesDecoder(DialectDecoder):
         if response.get("status") == "incomplete":
             ended = "length"  # for a reason that the API does not know
         meaning = meaning_of(word)
-        yield Finish(meaning if is_known(meaning) else ended, server_word=word)
+        yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):
             yield _usage(usage)
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
@@ -131,24 +131,24 @@ class ResponsesDecoder(DialectDecoder):
         """Return the item that an event is about. llama.cpp (November 2026) numbers no items and
         tells their ids; other servers number items and send a new id with each event.
         """
-        index, item = as_index(event.get("output_index")), event.get("item")
-        name = item.get("id") if isinstance(item, dict) else event.get("item_id")
+        index, fields = as_index(event.get("output_index")), event.get("item")
+        name = fields.get("id") if isinstance(fields, dict) else event.get("item_id")
         number = index if type(index) is int else len(self._items)
-        found = self._items.setdefault(str(name) if index is None else number, _Item(number))
+        item = self._items.setdefault(str(name) if index is None else number, _Item(number))
         if len(self._items) > MOST_PARTS:
             del self._items[next(iter(self._items))]
-        return found
+        return item
 
     def _text(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         delta = as_text(event["delta"])
-        item.said += len(delta)
+        item.length += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Servers send the thought raw, as a summary, or both."""
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
-        item.said += len(new)
+        item.length += len(new)
         if new:
             yield Thinking(new)
 
@@ -156,7 +156,7 @@ class ResponsesDecoder(DialectDecoder):
         """Arguments of a call that goes on whole are in it."""
         if item.called:
             delta = as_text(event["delta"])
-            item.said += len(delta)
+            item.length += len(delta)
             yield ToolCall(item.index, "", "", delta)
 
     def _added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
@@ -177,13 +177,13 @@ class ResponsesDecoder(DialectDecoder):
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":
-            yield from () if item.said else _parts(fields)
+            yield from () if item.length else _parts(fields)
         elif kind == "reasoning":
             text = thinking_in(fields.get("content")) or thinking_in(fields.get("summary"))
-            yield from [Thinking(text)] if text and not item.said else []
+            yield from [Thinking(text)] if text and not item.length else []
             yield ThinkingEnd()
         elif _is_plain_call(fields):
-            rest = string_of(fields.get("arguments"))[item.said :]
+            rest = string_of(fields.get("arguments"))[item.length :]
             if not item.called:
                 yield self._call(fields, item, rest)
             elif rest:

@@ -50,7 +50,7 @@ def error_body(
 
 def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
     """Return the client's status and body for a server's answer that is no reply."""
-    message = message_of_answer(status, body, told=status >= 500)
+    message = message_of_answer(status, body, with_status=status >= 500)
     misfit = status < 400 or context_length.find(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
     return client_status, error_body(message, client_status)

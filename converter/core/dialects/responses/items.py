@@ -146,7 +146,7 @@ def _output(item: Fields, _: Toolbox, left_out: set[str]) -> list[ContentBlock]:
     return read_parts(item, "output", left_out)
 
 
-def _found_tools(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlock]:
+def _search_output(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlock]:
     names = list[str]()
     for tool in item.children("tools"):
         name = tool.optional("name", str) or ""
@@ -161,7 +161,7 @@ def _found_tools(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlo
 _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] = {
     "function_call_output": _output,
     "custom_tool_call_output": _output,
-    "tool_search_output": _found_tools,
+    "tool_search_output": _search_output,
 }
 
 

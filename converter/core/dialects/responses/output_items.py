@@ -57,7 +57,7 @@ def done(item: dict[str, object], index: int) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class WordsForm:
+class TextForm:
     """A kind of item that is told in pieces of its only part. `item` and `part`: without words.
     `parts`: the item's field of parts. `index`: the field of the part's number, in events whose
     names begin with `part_event` and `event`; the latter, of the words, have what is `beside` them.
@@ -73,7 +73,7 @@ class WordsForm:
     beside: dict[str, object]
 
 
-MESSAGE = WordsForm(
+MESSAGE = TextForm(
     "msg",
     {"type": "message", "status": RUNNING, "role": "assistant"},
     "content",
@@ -84,7 +84,7 @@ MESSAGE = WordsForm(
     {"logprobs": []},
 )
 """Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
-THOUGHT = WordsForm(
+THOUGHT = TextForm(
     "rs",
     {"type": "reasoning", "status": RUNNING},
     "summary",
@@ -97,10 +97,10 @@ THOUGHT = WordsForm(
 """One thought, as a summary: the raw `reasoning_text` is invisible in most clients."""
 
 
-class WordsItem(OutputItem):
+class TextItem(OutputItem):
     """Text or a thought. `sealed`: the client wants it as opaque content too."""
 
-    def __init__(self, name: str, index: int, form: WordsForm, sealed: bool = False) -> None:
+    def __init__(self, name: str, index: int, form: TextForm, sealed: bool = False) -> None:
         super().__init__(f"{form.prefix}_{name}", index)
         self._form, self._sealed = form, sealed
 
@@ -173,8 +173,8 @@ class FunctionCall(OtherCall):
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the whole call."""
         text, name = "".join(self._pieces), self._tool.name
-        told = self._event("function_call_arguments.done", name=name, arguments=text)
-        return self._of(status, text), [told]
+        event = self._event("function_call_arguments.done", name=name, arguments=text)
+        return self._of(status, text), [event]
 
 
 def with_id(item: object, name: str) -> object:

@@ -93,8 +93,8 @@ ECHOED: Mapping[str, object] = {
 def echo(request: Fields) -> dict[str, object]:
     """Return the fields of a response that its request decides."""
     values = request.values
-    said = {name: value for name, value in values.items() if value is not None}
-    fields = {name: said.get(name, default) for name, default in ECHOED.items()}
+    sent = {name: value for name, value in values.items() if value is not None}
+    fields = {name: sent.get(name, default) for name, default in ECHOED.items()}
     return {
         **fields,
         "reasoning": {"effort": None, "summary": None, **request.within("reasoning").values},

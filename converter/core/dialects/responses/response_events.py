@@ -24,7 +24,7 @@ from converter.core.dialects.responses.output_items import (
     FunctionCall,
     OtherCall,
     OutputItem,
-    WordsItem,
+    TextItem,
     added,
     done,
 )
@@ -47,8 +47,8 @@ REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Finish reason -> why a response is incomplete; any other reason completes it."""
 
 
-def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object] | None:
-    """Return the tokens; None when the server did not count. `thought` and `text`: characters that
+def counts(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
+    """Return the tokens; None when the server did not count. `thinking` and `text`: characters that
     went out as thinking, and as anything else.
 
     Codex 0.169 fails the turn when `total_tokens` is missing, and compacts by it.
@@ -62,7 +62,7 @@ def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object]
             "cache_write_tokens": usage.created or 0,
         },
         "output_tokens": usage.output,
-        "output_tokens_details": {"reasoning_tokens": thinking_tokens(usage, thought, text)},
+        "output_tokens_details": {"reasoning_tokens": thinking_tokens(usage, thinking, text)},
         "total_tokens": usage.input + usage.output,
     }
 
@@ -186,7 +186,7 @@ class ResponsesEncoder(BlockWriter):
             **self._context.echo,
             **ending,
             "output": self.output,
-            "usage": counts(self._usage, self.thought, self.said),
+            "usage": counts(self._usage, self.thinking_length, self.text_length),
         }
         self._context.keep(self._result)
         return {"type": f"response.{ending['status']}", "response": self._result}
@@ -237,9 +237,9 @@ class ResponsesEncoder(BlockWriter):
             call = FunctionCall if tool.kind == "function" else OtherCall
             self._item = call(name, index, block.id, tool)
         elif kind == THINKING:
-            self._item = WordsItem(name, index, THOUGHT, self._context.encrypted)
+            self._item = TextItem(name, index, THOUGHT, self._context.encrypted)
         else:
-            self._item = WordsItem(name, index, MESSAGE)
+            self._item = TextItem(name, index, MESSAGE)
         return self._item.start()
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:

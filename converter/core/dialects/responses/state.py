@@ -33,7 +33,7 @@ REFERS = (
 REMOVED = "removed"
 """Names the item that an entry takes out of its conversation."""
 _RESPONSE = "resp_"
-_MADE = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
+_ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
 """The ids that responses give to their items, and to those of their requests."""
 _REASONING = "rs_"
 """Begins the ids of reasoning items, which a conversation can do without."""
@@ -124,7 +124,7 @@ def names_of(items: Iterable[object], key: str = "") -> list[str]:
 
 def _response_of(name: str) -> str:
     """Return the key of the response that gave an item its id; empty if no response did."""
-    match = _MADE.fullmatch(name)
+    match = _ITEM_ID.fullmatch(name)
     return f"{_RESPONSE}{match[1]}" if match else ""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.dialects.error_words import NO_WORDS
+from converter.core.dialects.error_words import NO_MESSAGE
 from converter.core.dialects.openai_chat.errors import error_body, error_reply
 
 
@@ -30,7 +30,7 @@ def test_an_error_tells_words_type_and_code(
         (400, b'{"object": "error", "message": "no"}', "no", "invalid_request_error"),
         (422, b'{"detail": "no"}', "no", "invalid_request_error"),
         (500, b'{"error": "no"}', "no", "server_error"),
-        (429, b'{"error": {"message": null}}', NO_WORDS, "rate_limit_error"),
+        (429, b'{"error": {"message": null}}', NO_MESSAGE, "rate_limit_error"),
     ],
 )
 def test_an_answer_that_is_no_error_object_becomes_one(

@@ -8,13 +8,13 @@ from converter.core.dialects.responses.output_items import (
     FunctionCall,
     OtherCall,
     OutputItem,
-    WordsItem,
+    TextItem,
 )
 from converter.core.dialects.responses.tools import ToolName
 
 ITEMS: dict[str, OutputItem] = {
-    "message": WordsItem("1", 3, MESSAGE),
-    "reasoning": WordsItem("1", 3, THOUGHT),
+    "message": TextItem("1", 3, MESSAGE),
+    "reasoning": TextItem("1", 3, THOUGHT),
     "function_call": FunctionCall("1", 3, "c", ToolName("function", "f", "n")),
     "custom_tool_call": OtherCall("1", 3, "c", ToolName("custom", "f", "n")),
     "tool_search_call": OtherCall("1", 3, "c", ToolName("tool_search", "tool_search")),
@@ -34,6 +34,6 @@ def test_every_event_names_the_same_item_at_the_same_place(kind: str) -> None:
 
 
 def test_a_message_that_was_cut_says_so() -> None:
-    message = WordsItem("1", 0, MESSAGE)
+    message = TextItem("1", 0, MESSAGE)
     message.feed("a")
     assert message.finish(INCOMPLETE)[0]["status"] == INCOMPLETE

@@ -42,7 +42,7 @@ from tests.support.strategies import law
 
 def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
     items = ResponsesEncoder(ResponseContext())
-    events = [event for piece in content for event in items.told(piece)]
+    events = [event for piece in content for event in items.wire_events(piece)]
     of_items = [event for event in events if "response" not in event]
     return items, [*of_items, *items.finish(whole=True)]
 
@@ -56,7 +56,7 @@ def response_behind(reason: str, *, repeats: bool = False) -> dict[str, Any]:
 
 def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:
     items, _ = fed(Thinking("abc"), Text("de"), ToolCall(0, "c", "f", '{"a": 1}'))
-    assert (items.thought, items.said) == (3, 2 + len('{"a":1}'))
+    assert (items.thinking_length, items.text_length) == (3, 2 + len('{"a":1}'))
 
 
 def test_an_item_of_another_kind_stands_in_its_place() -> None:
