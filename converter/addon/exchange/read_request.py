@@ -28,7 +28,7 @@ from converter.addon.servers.refusals import (
     TOOL_CHOICE,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
-from converter.core.dialects.dialect import RequestContext, read_anew
+from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (
@@ -372,7 +372,7 @@ def read(
         exchange.endpoint.purpose,
         exchange.settings.map,
         memory,
-        repeated.read if repeated else read_anew,
+        repeated.read if repeated else None,
     )
     conversation = exchange.client.requests.read(value, around)
     thinking = conversation.thinking

@@ -13,7 +13,7 @@ from converter.addon.servers.chat_templates import WrittenHistory
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
-from converter.core.dialects.request_settings import Order, HistoryForm
+from converter.core.dialects.request_settings import HistoryForm, Order
 from converter.core.dialects.signs_of_life import FORMS
 from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped

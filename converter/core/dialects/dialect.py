@@ -109,7 +109,7 @@ class RequestContext:
     purpose: Purpose = Purpose.REPLY  # of the endpoint
     map: Mapping[str, Mapped] = field(default_factory=dict)  # the user's field map
     memory: Memory | None = None  # of earlier replies; None: the request stands alone
-    turn_of: TurnOf = read_anew
+    turn_of: TurnOf | None = None  # the turns that the request repeats, if any
 
 
 type RequestReader = Callable[[object, RequestContext], Conversation]

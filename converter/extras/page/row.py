@@ -71,7 +71,9 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
-    asked = running.sides.client_request if running else None  # the client's, before it was rewritten
+    asked = (
+        running.sides.client_request if running else None
+    )  # the client's, before it was rewritten
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),

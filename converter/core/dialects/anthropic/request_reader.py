@@ -16,7 +16,7 @@ from typing import get_args
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, Reader, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import Purpose, RequestContext, TurnOf, read_anew
+from converter.core.dialects.dialect import Purpose, RequestContext, TurnOf
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
 from converter.core.model.conversation import (
     Block,
@@ -57,7 +57,7 @@ def read_in_thread(body: object, context: RequestContext) -> Conversation:
         body, thread = threads.complete(body, context.memory)
     blocks = {row.block for row in context.map.values()}
     # the next request does not repeat what a thread holds
-    turn_of = read_anew if thread else context.turn_of
+    turn_of = None if thread else context.turn_of
     counting = context.purpose is Purpose.COUNT
     request = read(body, counting=counting, kinds=blocks, turn_of=turn_of)
     return replace(request, own=thread) if thread else request
@@ -68,7 +68,7 @@ def read(
     *,
     counting: bool = False,
     kinds: Collection[str] = (),
-    turn_of: TurnOf = read_anew,
+    turn_of: TurnOf | None = None,
 ) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
@@ -111,7 +111,7 @@ def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf
+    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf | None
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
@@ -121,7 +121,7 @@ def _turns(
         (message, partial(_turn, message, f"messages.{at}", blocks, left_out))
         for at, message in enumerate(messages)
     )
-    turns = tuple(turn_of(message, reader, None) for message, reader in readers)
+    turns = tuple(turn_of(one, reader, None) if turn_of else reader()[0] for one, reader in readers)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")

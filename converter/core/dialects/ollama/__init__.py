@@ -11,6 +11,7 @@ from converter.core.dialects.dialect import (
     Label,
     Purpose,
     Requests,
+    read_anew,
 )
 from converter.core.dialects.ollama import own_answers
 from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
@@ -53,7 +54,7 @@ OLLAMA = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=lambda body, context: read(body, context.turn_of),
+        read=lambda body, context: read(body, context.turn_of or read_anew),
         path="/api/chat",
         example={**QUESTION, "options": {**SAMPLING, "num_predict": 200}},
         streams=True,
