@@ -47,7 +47,7 @@ def _checked(out: list[bytes]) -> list[bytes]:
 def _read(client: Dialect, rewriter: Rewriter, said: bytes, *, is_own: bool = False) -> None:
     faults = [note for note in (rewriter.failure, *rewriter.notes) if "fault of the addon" in note]
     assert not faults, faults
-    rewriter.summary.told()
+    rewriter.summary.values()
     if is_own:
         return  # what nobody could read goes on to it as it came, and a second end
     if rewriter.form is Form.STREAM:

@@ -53,7 +53,7 @@ class ContinuedReply:
             rewriter.refuse("this server's protocol lets no reply go on in another")
             return None
         second = http_messages.copied(sent)
-        body = awaited.again(first, rewriter.findings, rewriter.continuation.made)
+        body = awaited.again(first, rewriter.findings, rewriter.continuation.first_tokens)
         http_messages.fill(second, json_text.write(body))
         self._has_sent = True
         return second

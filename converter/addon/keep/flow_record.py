@@ -126,7 +126,7 @@ class FlowRecord:
     @property
     def reply_summary(self) -> dict[str, object]:
         """The rewriter's summary of the reply so far; empty where no reply is rewritten."""
-        return self.rewriter.summary.told() if self.rewriter else {}
+        return self.rewriter.summary.values() if self.rewriter else {}
 
     @property
     def model(self) -> str:
@@ -145,7 +145,7 @@ class FlowRecord:
             status = refused.partition(":")[0]
             troubles = [trouble for trouble in troubles if trouble.rstrip("…") not in refused]
             troubles = [refused, *(trouble for trouble in troubles if status not in trouble)]
-        thought = summary.thinking_in_words if summary.thoughts else ""
+        thought = summary.thinking_summary if summary.thoughts else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING

@@ -108,7 +108,7 @@ class ReplyReader:
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _facts(self) -> dict[str, object]:
-        summary = self.summary.told()
+        summary = self.summary.values()
         facts = {name: value for name, value in summary.items() if self._timed or name not in TIMES}
         reasons = [each.finish for each in self._choices.values() if each.finish]
         stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]

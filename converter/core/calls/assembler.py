@@ -9,7 +9,7 @@ from converter.core.calls.ids import CallIds
 from converter.core.calls.names import offered_name
 from converter.core.calls.open_calls import Call, OpenCalls, Schemas
 from converter.core.calls.schema_values import properties_of
-from converter.core.model.events import Event, Failure, Finish, ToolCall, WordKind
+from converter.core.model.events import Event, Failure, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
 
 CALLED = ("tool_calls", "function_call")
@@ -70,7 +70,7 @@ class Assembler:
             words, status = fault_of(error)
             return [Failure(words, status=status)]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words of a string of the only call that is open, and all that are none of a
         call's.
         """

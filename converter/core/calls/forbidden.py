@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from converter.core.calls.assembler import CALLED
-from converter.core.model.events import Event, Finish, Text, ToolCall, WordKind
+from converter.core.model.events import Event, Finish, Text, TextKind, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 
@@ -37,7 +37,7 @@ class ForbiddenCalls:
                 return [*held, replace(event, reason=reason)]
         return [event]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return all words that are none of a call's."""
         return None if kind is ToolCall else (kind, "")
 

@@ -21,7 +21,7 @@ from converter.core.calls.schema_values import (
     type_names,
     typed,
 )
-from converter.core.model.events import Event, Finish, ToolCall, WordKind
+from converter.core.model.events import Event, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonReader, Part, Want
 from converter.core.wire.json_text import objects
@@ -244,7 +244,7 @@ class TypedValues:
             return self._piece(event)
         return [*self.close(), event] if isinstance(event, Finish) else [event]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words of a string that stays one, and all that are none of a call's."""
         if kind is not ToolCall or not self._open:
             return kind, ""

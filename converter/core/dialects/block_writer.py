@@ -20,11 +20,11 @@ from converter.core.model.events import (
     Own,
     Start,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
     Usage,
-    WordKind,
 )
 from converter.core.reading.thought import Thought
 from converter.core.wire import json_text
@@ -180,7 +180,7 @@ class BlockWriter(Encoder, ABC):
         out = self._sent(self._stop() if self._started and not self._over else ())
         return [json_text.write(self._folded())] if self._whole else out
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
         """Take words that go on in the open block, in so many pieces."""
         if kind is Thinking:
             self.thinking_length += len(text)

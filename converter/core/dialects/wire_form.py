@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from converter.core.model.events import Event, WordKind, Words
+from converter.core.model.events import Event, TextEvent, TextKind
 from converter.core.wire.sse import SSE, Frame, Framing
 
 
@@ -59,7 +59,7 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
 
-    def repeat(self, event: Words) -> bool:  # noqa: ARG002
+    def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
         """Take note of words in frames like the last one; return whether they would have been read
         as this event. Of a decoder without one, frames are to be read.
         """
@@ -84,7 +84,7 @@ class Encoder(Protocol):
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words in so many frames, written like the last frame of this kind; return
         the number of the first frame, where frames are numbered.
         """

@@ -4,7 +4,7 @@ for all text.
 
 from dataclasses import replace
 
-from converter.core.model.events import Event, Text, ToolCall, WordKind
+from converter.core.model.events import Event, Text, TextKind, ToolCall
 
 JOINT = "\n\n"
 """Between two thoughts that share one field, and between words before a call and words behind it,
@@ -40,7 +40,7 @@ class TextApart:
                     self._with_text.add(choice)
         return event
 
-    def spliced(self, kind: WordKind, text: str) -> None:
+    def spliced(self, kind: TextKind, text: str) -> None:
         """Take note of words of the first choice that were written by themselves."""
         if kind is Text and 0 not in self._with_text and not text.isspace():
             self._with_text.add(0)

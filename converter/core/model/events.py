@@ -116,8 +116,8 @@ class ToolCall:
     is_value: bool = field(default=False, compare=False)
 
 
-type Words = Text | Thinking | ToolCall
-type WordKind = type[Text] | type[Thinking] | type[ToolCall]
+type TextEvent = Text | Thinking | ToolCall
+type TextKind = type[Text] | type[Thinking] | type[ToolCall]
 """Words of an answer, of a thought, of a call's arguments; and their kinds."""
 
 

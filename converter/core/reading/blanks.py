@@ -13,10 +13,10 @@ from converter.core.model.events import (
     Event,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
 )
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -55,7 +55,7 @@ class BlanksTrimmer:
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 
-    def plain(self, kind: WordKind) -> tuple[type[Thinking], str] | None:
+    def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
         """Return thinking alone: any text may end in blanks that wait."""
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

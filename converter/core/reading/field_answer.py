@@ -17,10 +17,10 @@ from converter.core.model.events import (
     Event,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
 )
 from converter.core.reading.beginning import JSON_BEGINS, Grammar
 from converter.core.reading.findings import Findings
@@ -85,7 +85,7 @@ class FieldAnswer:
         self._held, self._size = [], 0
         return held
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words as they are where none wait. A closer may begin in those of a thought."""
         if self._held or self._waits or self._blank == (kind is Thinking):
             return None

@@ -7,10 +7,10 @@ from converter.core.model.events import (
     Event,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
 )
 
 OPENER = "<details>\n<summary>Thinking</summary>\n\n"
@@ -41,7 +41,7 @@ class ThoughtFolder:
         self._is_open = False
         return closer
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words like the last ones; those of a thought are text."""
         if self._is_open != (kind is Thinking):
             return None

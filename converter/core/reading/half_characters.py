@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.core.model.events import Event, Own, Text, Thinking, ToolCall, WordKind, Words
+from converter.core.model.events import Event, Own, Text, TextEvent, TextKind, Thinking, ToolCall
 from converter.core.wire.json_text import whole_characters
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -23,7 +23,7 @@ class HalfCharacters:
 
     def __init__(self) -> None:
         self._held = ""
-        self._begun: Words | None = None  # the piece that ended in the held half
+        self._begun: TextEvent | None = None  # the piece that ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events with whole characters."""
@@ -41,7 +41,7 @@ class HalfCharacters:
             words = words[:-1]
         return [*out, *_with(event, whole_characters(words))]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words as they are: plain ones have no half."""
         return None if self._held else (kind, "")
 
@@ -56,13 +56,13 @@ class HalfCharacters:
         return _with(begun, "\ufffd")
 
 
-def _goes_on(begun: Words | None, event: Words) -> bool:
+def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
     if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
         return begun.index == event.index
     return type(begun) is type(event)
 
 
-def _with(event: Words, words: str) -> Sequence[Event]:
+def _with(event: TextEvent, words: str) -> Sequence[Event]:
     """Return the event with these words; nothing where it says nothing then."""
     if isinstance(event, ToolCall):
         says = words or event.name or event.id or event.ends

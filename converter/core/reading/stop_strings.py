@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.core.model.events import Event, Finish, Text, WordKind
+from converter.core.model.events import Event, Finish, Text, TextKind
 from converter.core.reading.findings import Findings
 
 
@@ -41,7 +41,7 @@ class StopStrings:
         held, self._held = self._held, None
         return [held] if held else []
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words as they are. In those of the answer a string may begin."""
         if self._held or self._is_over:
             return None

@@ -1,6 +1,6 @@
 """A reply without its thinking, because its client does not want any: a stage behind all others."""
 
-from converter.core.model.events import Event, Thinking, ThinkingEnd, WordKind
+from converter.core.model.events import Event, TextKind, Thinking, ThinkingEnd
 
 
 class ThinkingHider:
@@ -10,7 +10,7 @@ class ThinkingHider:
         """Return the event, unless it is of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words of none but a thought, which do not come out."""
         return None if kind is Thinking else (kind, "")
 

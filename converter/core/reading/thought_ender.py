@@ -13,10 +13,10 @@ from converter.core.model.events import (
     Event,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
     joined,
 )
 from converter.core.reading.findings import Findings
@@ -149,7 +149,7 @@ class ThoughtEnder:
         """Return nothing: nothing is held."""
         return []
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words that may come later: those of a thought only if it is not to be ended. Of a
         thought alone only the finish matters, which comes behind them.
         """

@@ -7,7 +7,7 @@ token by which the model has ended its turn.
 import re
 from dataclasses import replace
 
-from converter.core.model.events import Event, Finish, Text, WordKind
+from converter.core.model.events import Event, Finish, Text, TextKind
 
 TOKENS = (
     *("<|im_end|>", "<|endoftext|>"),  # Qwen and others
@@ -48,7 +48,7 @@ class TurnEnd:
             self._held = None
         return self._released()
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return any words; text with a token's first character is looked at."""
         return None if self._held else (kind, "<" if kind is Text else "")
 

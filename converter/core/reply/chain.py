@@ -16,10 +16,10 @@ from converter.core.model.events import (
     Failure,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
     joined,
 )
 from converter.core.reading.findings import Findings
@@ -36,7 +36,7 @@ class Stage(Protocol):
     def close(self) -> Sequence[Event]:
         """Return the held events."""
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the meaning of plain words of this kind, and the characters that make words not
         plain; None while words may do more than come out. Words that are plain change nothing of
         this: the stage may get them later, and joined.
@@ -62,7 +62,7 @@ class Choice:
         return self.reading.expected
 
 
-type Table = Sequence[Callable[[Choice], Stage | None]]
+type StageTable = Sequence[Callable[[Choice], Stage | None]]
 """The makers of stages, in the order in which events go through them; `None`: not wanted for this
 reply.
 """
@@ -77,7 +77,9 @@ so that one of megabytes would let no other thread have its turn.
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: the notes."""
 
-    def __init__(self, table: Table, reading: Reading, findings: Findings | None = None) -> None:
+    def __init__(
+        self, table: StageTable, reading: Reading, findings: Findings | None = None
+    ) -> None:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
@@ -89,8 +91,8 @@ class Stages:
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that these become; long texts go through in pieces."""
         pieces, feed = in_pieces(events), self.feed
-        made = [made for event in pieces for made in feed(event)]
-        return made if pieces is events else joined(made)
+        out = [staged for event in pieces for staged in feed(event)]
+        return out if pieces is events else joined(out)
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that it becomes. The reply's end empties all stages; bookkeeping
@@ -98,20 +100,20 @@ class Stages:
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
-        made = self._of(event)
-        kinds = [*map(type, made)]
+        out = self._of(event)
+        kinds = [*map(type, out)]
         if Failure not in kinds:
-            return made
+            return out
         self._failed = True
-        return made[: kinds.index(Failure) + 1]
+        return out[: kinds.index(Failure) + 1]
 
     def _of(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
-                made = _fed(self._chain(event.choice), [event])
-                is_over = made and type(made[-1]) is Finish  # that has emptied its stages
+                out = _fed(self._chain(event.choice), [event])
+                is_over = out and type(out[-1]) is Finish  # that has emptied its stages
                 (self._open.discard if is_over else self._open.add)(event.choice)
-                return made
+                return out
             case End() | Failure():
                 return [*self.close(), event]
             case _:
@@ -128,7 +130,7 @@ class Stages:
             held += events
         return held
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the meaning of plain words of the first choice, and the characters that make words
         not plain; None while they may do more than come out.
         """
@@ -157,7 +159,7 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     """Return the events that these become, through one stage after another."""
     for stage in stages:
         fed = map(stage.feed, events)
-        events = next(fed) if len(events) == 1 else [made for each in fed for made in each]
+        events = next(fed) if len(events) == 1 else [staged for each in fed for staged in each]
     return events
 
 
@@ -171,5 +173,5 @@ def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
 def _pieces(event: Event) -> Sequence[Event]:
     if not isinstance(event, Text) or event.own or event.refusal or len(event.text) <= LONGEST:
         return [event]
-    places = range(0, len(event.text), LONGEST)
-    return [Text(event.text[at : at + LONGEST], event.choice) for at in places]
+    starts = range(0, len(event.text), LONGEST)
+    return [Text(event.text[at : at + LONGEST], event.choice) for at in starts]

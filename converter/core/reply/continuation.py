@@ -19,7 +19,7 @@ class Continuation:
 
     `pauses`: leave the rest of the bytes in which a thought was ended, as so many `unused` ones, to
     who asks for the second reply. `stopped`: no more is wanted of a reply. `is_over`: of none.
-    `made`: tokens of the first. `thoughts`: those that ended in it and
+    `first_tokens`: tokens of the first. `thoughts`: those that ended in it and
     nobody has taken yet. `rest`: the events with which a reply ends that cannot go on.
     """
 
@@ -28,7 +28,7 @@ class Continuation:
         self._ends = 0
         self._second: SecondReply | None = None
         self.pauses = self.stopped = self.is_over = False
-        self.unused = self.made = 0
+        self.unused = self.first_tokens = 0
         self.thoughts: list[ThoughtEvent] = []
         self.rest: list[Event] = []
 
@@ -51,8 +51,8 @@ class Continuation:
         if self._findings.stopped or self._second or not self._findings.ends.turn:
             self.refuse()
             return False
-        self.made = tokens.go_on()
-        self._second = SecondReply(tokens.first, self.made, self._findings.ends.added)
+        self.first_tokens = tokens.go_on()
+        self._second = SecondReply(tokens.first, self.first_tokens, self._findings.ends.added)
         return True
 
     def refuse(self) -> None:
@@ -78,13 +78,13 @@ class SecondReply:
     """The second of two replies that the client gets as one, because it goes on where a thought of
     the first was ended. The words of the first are left out of it, and both counts add up.
 
-    Events in, what the client gets of them out. `first`: what the first counted, if it did; `made`:
-    the tokens of its words; `added`: those of the words that the addon put behind them.
+    Events in, the client's events out. `first`: the counts of the first, if it has some;
+    `first_tokens`: the tokens of its text; `added`: those of the text that the addon put behind it.
     """
 
-    def __init__(self, first: Usage | None, made: int, added: int = 0) -> None:
+    def __init__(self, first: Usage | None, first_tokens: int, added: int = 0) -> None:
         self._first = first
-        self._made = made
+        self._first_tokens = first_tokens
         self._added = added
         self._thinks = False
 
@@ -108,14 +108,16 @@ class SecondReply:
         as thinking, though they are text.
         """
         first = self._first
-        made = first.output if first else min(self._made, second.input)
-        prompt = first.input if first else max(0, second.input - made - self._added)
+        first_tokens = first.output if first else min(self._first_tokens, second.input)
+        prompt = first.input if first else max(0, second.input - first_tokens - self._added)
         return replace(
             second,
             input=prompt,
-            output=made + second.output,
+            output=first_tokens + second.output,
             cached=None if second.cached is None else min(second.cached, prompt),
-            thinking=None if second.thinking is None else made + second.thinking * self._thinks,
+            thinking=None
+            if second.thinking is None
+            else first_tokens + second.thinking * self._thinks,
             own=None,
             estimated=first is None,
         )

@@ -41,10 +41,10 @@ from converter.core.model.events import (
     Opaque,
     Own,
     Text,
+    TextEvent,
+    TextKind,
     Thinking,
     ToolCall,
-    WordKind,
-    Words,
     model_text,
 )
 from converter.core.reply.chain import LONGEST, Stages
@@ -63,7 +63,7 @@ class Seam:
     counter: bytes = b""
 
     @property
-    def places(self) -> int:
+    def gaps(self) -> int:
         """The number of places that hold the words."""
         return len(self.pieces) - 1
 
@@ -74,7 +74,7 @@ class Seam:
         """
         words = json_text.write(text)[1:]
         ends = frame.count(words) + frame.count(words[:-1] + b"\n")
-        return self.places == ends == 1 and not self.pieces[1].startswith(b":")
+        return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
         """Tell whether a frame says this text in this way."""
@@ -90,7 +90,7 @@ class Seam:
             ends = Seam((behind, *self.pieces[1:]))
             frames = (ends.write([word], 0) for word in words)
             return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
-        if self.places == 1:
+        if self.gaps == 1:
             head, tail = self.pieces[0] + b'"', b'"' + self.pieces[1]
             return head + (tail + head).join(words) + tail
         return b"".join([(b'"' + word + b'"').join(self.pieces) for word in words])
@@ -122,20 +122,20 @@ class _Shape:
 
     before: bytes
     behind: bytes
-    sample: Words
+    sample: TextEvent
 
     def fits(self, raw: bytes) -> bool:
         fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
-    def words(
+    def plain_texts(
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain."""
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits
-        for place in range(begin, len(raws)):
-            raw = raws[place]
+        for index in range(begin, len(raws)):
+            raw = raws[index]
             if not fits(raw) or not plain(words := raw[before:-behind]):
                 break
             pieces.append(words)
@@ -143,16 +143,16 @@ class _Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """The way of a kind of words to the client. `sample`: the event that they become, without its
     words; `seam`: its frame, None for the frame as it came.
     """
 
-    sample: Words
+    sample: TextEvent
     seam: Seam | None
 
 
-type _Ready = tuple[_Shape, WordKind, Callable[[bytes], object]]
+type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object]]
 """A shape, the kind that its words become now, and the test for plain ones."""
 
 
@@ -175,13 +175,13 @@ class FastPath:
         self._decoder, self._stages, self.encoder, self._tell = decoder, stages, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
-        self._ways: dict[WordKind, _Way] = {}
-        self._unsure: dict[WordKind, str] = {}
+        self._routes: dict[TextKind, _Route] = {}
+        self._unsure: dict[TextKind, str] = {}
         """The words that taught a kind and may stand in its frame by chance, as `:` and `text` do,
         until other words come out as they should.
         """
         self._ready: _Ready | None = None
-        self._waiting: list[Words] = []
+        self._waiting: list[TextEvent] = []
         self._characters = 0
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
@@ -190,19 +190,19 @@ class FastPath:
         if ready is None:
             return 0, b""
         shape, kind, plain = ready
-        words = shape.words(raws, begin, plain)
+        words = shape.plain_texts(raws, begin, plain)
         text = decoded(words) if words else None
         if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""
-        way = self._ways[kind]
+        route = self._routes[kind]
         self._waiting.append(read)
         self._characters += len(text)
-        self._tell([_with(way.sample, text)])
+        self._tell([_with(route.sample, text)])
         self.taken += len(words)
         first = self.encoder.spliced(kind, text, len(words))
-        self.changes = way.seam is not None
+        self.changes = route.seam is not None
         taken = raws[begin : begin + len(words)]
-        return len(words), way.seam.write(words, first) if way.seam else b"".join(taken)
+        return len(words), route.seam.write(words, first) if route.seam else b"".join(taken)
 
     def settle(self) -> None:
         """Give the stages the words that went past them; other words may be plain now."""
@@ -222,55 +222,57 @@ class FastPath:
             return None  # the next frame is parsed, and the stages get these words before it
         if self._ready is None and self._shape:
             plain = self._stages.plain(type(self._shape.sample))
-            if plain and plain[0] in self._ways and plain[0] not in self._unsure:
+            if plain and plain[0] in self._routes and plain[0] not in self._unsure:
                 self._ready = self._shape, plain[0], _plain(plain[1], plain[0] is ToolCall)
         return self._ready
 
     def learn(
-        self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
+        self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
         """Take note of a frame that went the full way: its words, the stages' events for them, and
         the bytes that were written. `raw`: empty for one that had to be mended; what was known of
         others may not hold behind it.
         """
-        if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
-            words = _only_words(made)
-            if words and self._unsure.get(type(words), said := model_text(words)) != said:
+        if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
+            words = _only_text(staged)
+            if words and self._unsure.get(type(words), text := model_text(words)) != text:
                 del self._unsure[type(words)]  # other words came out as these pieces say
             return
-        words, became = _only_words(read), _only_words(made)
+        words, became = _only_text(read), _only_text(staged)
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (words and became and model_text(words) == model_text(became)) or not written:
-            self._ways.clear()  # a block began or ended
+            self._routes.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
         shape, text = _shape_of(raw, words), model_text(words)
         seam = None if written == raw else splice_of(written, text, self._counter)
-        way, kind = _Way(_sample(became), seam), type(became)
-        if shape is None or shape != self._shape or self._ways.get(kind) != way:
+        route, kind = _Route(_sample(became), seam), type(became)
+        if shape is None or shape != self._shape or self._routes.get(kind) != route:
             self._shape = shape
-            self._ways.clear()
-        if shape and (seam is None or seam.places):
-            self._ways[kind] = way
+            self._routes.clear()
+        if shape and (seam is None or seam.gaps):
+            self._routes[kind] = route
             self._unsure.pop(kind, None)
             if seam and not seam.is_sure(written, text):
                 self._unsure[kind] = text
 
-    def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
+    def _goes_on(
+        self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
+    ) -> bool:
         """Tell whether the words of a frame of the known shape are still written in the known way.
 
         They may wait in a stage, or come out with words that had waited.
         """
-        bare, became = _bare(read), _bare(made)
+        bare, became = _bare(read), _bare(staged)
         if not became:
-            return not bare or _only_words(bare) is not None
-        words = _only_words(became)
-        way = self._ways.get(type(words)) if words else None
-        if words is None or way is None or way.sample != _sample(words) or len(out) != 1:
+            return not bare or _only_text(bare) is not None
+        words = _only_text(became)
+        route = self._routes.get(type(words)) if words else None
+        if words is None or route is None or route.sample != _sample(words) or len(out) != 1:
             return False
         text = model_text(words)
-        return way.seam.gives(out[0], text) if way.seam else json_text.write(text) in out[0]
+        return route.seam.gives(out[0], text) if route.seam else json_text.write(text) in out[0]
 
 
 def decoded(words: Sequence[bytes]) -> str | None:
@@ -283,7 +285,7 @@ def decoded(words: Sequence[bytes]) -> str | None:
     return json.loads(f'"{text}"') if "\\" in text else text
 
 
-def _only_words(events: Sequence[Event]) -> Words | None:
+def _only_text(events: Sequence[Event]) -> TextEvent | None:
     """Return the words of the first choice, if nothing else is said but fields of the server's."""
     match _bare(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
@@ -294,7 +296,7 @@ def _only_words(events: Sequence[Event]) -> Words | None:
             return None
 
 
-def _with(sample: Words, text: str) -> Words:
+def _with(sample: TextEvent, text: str) -> TextEvent:
     """Return the event that says these words."""
     if isinstance(sample, ToolCall):
         return replace(sample, arguments=text)
@@ -303,7 +305,7 @@ def _with(sample: Words, text: str) -> Words:
     return type(sample)(text)
 
 
-def _sample(words: Words) -> Words:
+def _sample(words: TextEvent) -> TextEvent:
     """Return the event without its words."""
     if isinstance(words, ToolCall):
         return replace(words, arguments="", own=None, read_from="")
@@ -315,16 +317,16 @@ def _bare(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
-def _shape_of(raw: bytes, words: Words) -> _Shape | None:
+def _shape_of(raw: bytes, words: TextEvent) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
     text = model_text(words)
     if not text or len(raw) > LONGEST:
         return None
     if isinstance(words, Thinking) and words.own and [*words.own.fields.values()] != [text]:
         return None
-    said = json_text.write(text)
-    before, _, behind = raw.partition(said)
-    if not behind or said in behind:
+    written = json_text.write(text)
+    before, _, behind = raw.partition(written)
+    if not behind or written in behind:
         return None
     return _Shape(before + b'"', b'"' + behind, _sample(words))
 

@@ -26,8 +26,8 @@ class FrameReader:
         fields: Mapping[str, Mapped] = NO_FIELDS,
         cutter: FrameDecoder | None = None,
     ) -> None:
-        made = server.wire.framing.cutter if form is Form.STREAM else WholeBody
-        self.cutter: FrameDecoder = cutter or made()
+        cutter_type = server.wire.framing.cutter if form is Form.STREAM else WholeBody
+        self.cutter: FrameDecoder = cutter or cutter_type()
         self.decoder = server.wire.decoder(fields)
         self._mend, self._framing = server.wire.mend, server.wire.framing
 

@@ -10,7 +10,7 @@ type Grown = TextBlock | ThinkingBlock | ToolUse
 
 
 @dataclass(slots=True)
-class _Words:
+class _GrowingText:
     """Text or a thought. `label`: the place of a text, the note of a thought."""
 
     kind: type[TextBlock | ThinkingBlock]
@@ -52,24 +52,24 @@ class GrowingBlocks[Other]:
     """Blocks in the order in which they began, and other parts between them."""
 
     def __init__(self) -> None:
-        self._entries: list[_Words | GrowingCall | Other] = []
-        self._open: _Words | None = None
+        self._entries: list[_GrowingText | GrowingCall | Other] = []
+        self._open: _GrowingText | None = None
         self._calls: dict[Hashable, GrowingCall] = {}
 
     def parts(self) -> tuple[Grown | Other, ...]:
         """Return all that has come."""
         return tuple(
-            each.block() if isinstance(each, _Words | GrowingCall) else each
+            each.block() if isinstance(each, _GrowingText | GrowingCall) else each
             for each in self._entries
         )
 
-    def say(self, words: str, place: str = "") -> bool:
+    def say(self, text: str, label: str = "") -> bool:
         """Add words of the answer; tell whether they begin a block."""
-        return self._grow(TextBlock, words, place)
+        return self._grow(TextBlock, text, label)
 
-    def think(self, words: str) -> bool:
+    def think(self, text: str) -> bool:
         """Add words of a thought; tell whether they begin a block."""
-        return self._grow(ThinkingBlock, words, "")
+        return self._grow(ThinkingBlock, text, "")
 
     def end_thought(self, signature: str, note: str) -> None:
         """End the thought that is open, with what is known of it."""
@@ -102,12 +102,12 @@ class GrowingBlocks[Other]:
         self._entries.append(call)
         return call
 
-    def _grow(self, kind: type[TextBlock | ThinkingBlock], words: str, label: str) -> bool:
+    def _grow(self, kind: type[TextBlock | ThinkingBlock], text: str, label: str) -> bool:
         entry = self._open
         fresh = entry is None or entry.kind is not kind
         fresh = fresh or (kind is TextBlock and entry is not None and entry.label != label)
         if entry is None or fresh:
-            entry = self._open = _Words(kind, label)
+            entry = self._open = _GrowingText(kind, label)
             self._entries.append(entry)
-        entry.pieces.append(words)
+        entry.pieces.append(text)
         return fresh

@@ -52,11 +52,11 @@ class Message:
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
     """Return the message that the events tell. `choice`: which of several answers."""
-    known = joined(events)
-    failure = next((event.message for event in known if isinstance(event, Failure)), "")
-    models = [event.model for event in known if isinstance(event, Start) and event.model]
-    counts = [event for event in known if isinstance(event, Usage)]
-    own = [event for event in known if getattr(event, "choice", None) == choice]
+    merged = joined(events)
+    failure = next((event.message for event in merged if isinstance(event, Failure)), "")
+    models = [event.model for event in merged if isinstance(event, Start) and event.model]
+    counts = [event for event in merged if isinstance(event, Usage)]
+    own = [event for event in merged if getattr(event, "choice", None) == choice]
     ends = [event.reason for event in own if isinstance(event, Finish)]
     return Message(
         tuple(_blocks(own)),

@@ -23,7 +23,7 @@ from converter.core.model.events import (
 )
 from converter.core.wire.sse import Frame
 
-_WORDS = (Text, Thinking, ToolCall)
+_TEXT_EVENTS = (Text, Thinking, ToolCall)
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
 """Finish reasons, a weaker one first: the stronger of two is the choice's."""
 _ENDED = ("stop", "tool_calls")
@@ -73,9 +73,9 @@ class PendingFinish:
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._gone or Finish in kinds):
             return [read]  # as nearly all frames
-        spoke = {event.choice for event in read.events if isinstance(event, _WORDS)}
+        spoke = {event.choice for event in read.events if isinstance(event, _TEXT_EVENTS)}
         self._gone -= spoke
-        out = self._words_of(spoke)
+        out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
         if Failure in kinds:  # the server's own words for what a finish called an error
@@ -98,12 +98,12 @@ class PendingFinish:
             return frames
         return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
 
-    def _words_of(self, choices: set[int]) -> list[ReadFrame]:
+    def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
         """Take out all that waits beside a finish of these choices, which go on."""
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
-        words = [read.without(lambda event: not _is_other(event)) for read in mixed]
-        return [read for read in words if read.events]
+        beside = [read.without(lambda event: not _is_other(event)) for read in mixed]
+        return [read for read in beside if read.events]
 
     def _without(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
         """Take out finishes that wait; return the frames that wait for none now."""

@@ -37,18 +37,18 @@ _LONG = FRAME_LIMIT - 16
 """Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
 _SAMPLE = 200
 """Characters of unreadable bytes that are worth showing."""
-_WORDS = (Text, Thinking, ToolCall)
-_USUAL = frozenset((*_WORDS, Opaque))
+_TEXT_EVENTS = (Text, Thinking, ToolCall)
+_USUAL = frozenset((*_TEXT_EVENTS, Opaque))
 
 
 class ReplyEnd:
     """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole. `server`: the side that should have sent the reply. `keeps_words`: the client's dialect
+    whole. `server`: the side that should have sent the reply. `keeps_reasons`: the client's dialect
     is the server's, so that it can have any word for a finish. `failure`: why it is not whole.
     """
 
-    def __init__(self, server: Speaker, keeps_words: bool = False) -> None:
-        self._server, self._keeps_words = server, keeps_words
+    def __init__(self, server: Speaker, keeps_reasons: bool = False) -> None:
+        self._server, self._keeps_reasons = server, keeps_reasons
         self._spoke: set[int] = set()
         self._finished: set[int] = set()
         self._is_over = self._started = False
@@ -58,7 +58,9 @@ class ReplyEnd:
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return the events that may go on."""
         if self.failure is None and _USUAL.issuperset(map(type, events)):
-            self._spoke.update([event.choice for event in events if isinstance(event, _WORDS)])
+            self._spoke.update(
+                [event.choice for event in events if isinstance(event, _TEXT_EVENTS)]
+            )
             return events
         return [checked for event in events for checked in self._checked(event)]
 
@@ -115,7 +117,7 @@ class ReplyEnd:
         elif isinstance(event, OpaqueFrame) and event.lost:
             yield from self._lost(event.own.raw)
         elif isinstance(event, Finish) and (sentence := self._unfinished(event)):
-            yield self._failed(sentence.format(word=self._words_of(event.server_word.encode())))
+            yield self._failed(sentence.format(word=self._shown(event.server_word.encode())))
         else:
             self._note(event)
             yield event
@@ -137,7 +139,7 @@ class ReplyEnd:
         """Return why a finish is none of a whole reply; empty if it is one."""
         if event.reason == NOT_WHOLE:
             return UNFINISHED
-        return "" if self._keeps_words or is_standard(event.reason) else UNKNOWN
+        return "" if self._keeps_reasons or is_standard(event.reason) else UNKNOWN
 
     def _ended(self, end: End) -> Iterator[Event]:
         """A whole body is complete without a finish; the end of a stream, which is a frame of its
@@ -151,7 +153,7 @@ class ReplyEnd:
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
             return self._failed(CUT_SHORT)
-        words = self._words_of(self._unknown)
+        words = self._shown(self._unknown)
         return self._failed(self._unread(words) if words else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
@@ -165,9 +167,9 @@ class ReplyEnd:
         elif is_frame and not raw.endswith((b"\n", b"\r")):
             yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
         elif self.begun or is_frame:
-            yield self._failed(LOST.format(words=self._words_of(raw)))
+            yield self._failed(LOST.format(words=self._shown(raw)))
         else:
-            yield self._failed(self._unread(self._words_of(raw)))
+            yield self._failed(self._unread(self._shown(raw)))
 
     def _failed(self, words: str) -> Failure:
         self.failure = Failure(words, status=BAD_GATEWAY)
@@ -176,7 +178,7 @@ class ReplyEnd:
     def _unread(self, words: str) -> str:
         return UNREAD.format(reply=self._server.reply, words=words)
 
-    def _words_of(self, raw: bytes) -> str:
+    def _shown(self, raw: bytes) -> str:
         """Return the readable part of bytes, in one line of bounded length."""
         words = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
         return " ".join(words.split())[:_SAMPLE]

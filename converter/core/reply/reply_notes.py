@@ -31,10 +31,10 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
     if findings.loop:
-        words = "".join(filter(str.isprintable, " ".join(findings.loop)))[:_SAMPLE]
-        place = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
-        done = place if "loop" in findings.ends.reasons else "repeats"
-        notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {words}")
+        text = "".join(filter(str.isprintable, " ".join(findings.loop)))[:_SAMPLE]
+        ended = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
+        done = ended if "loop" in findings.ends.reasons else "repeats"
+        notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {text}")
     if findings.ends.reasons and (len(findings.ends.reasons) > 1 or not findings.ends.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]

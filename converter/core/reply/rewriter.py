@@ -12,7 +12,7 @@ from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.model.events import End, Event, Failure, Finish, Start, ThinkingEnd, Usage
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
-from converter.core.reply.chain import Stages, Table
+from converter.core.reply.chain import Stages, StageTable
 from converter.core.reply.continuation import Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.frame_reader import FrameReader
@@ -50,7 +50,7 @@ class Rewriter:
 
     def __init__(
         self,
-        table: Table,
+        table: StageTable,
         reading: Reading,
         server: Speaker,
         client: Speaker,
@@ -144,23 +144,23 @@ class Rewriter:
         """
         self.events, self._at = [], at
         if self.continuation.is_over:
-            return self._told([])
+            return self._returned([])
         self.summary.arrived(at)
-        raws, place, out = self._reader.cutter.cut(chunk), 0, list[bytes]()
-        while place < len(raws):
-            taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
+        raws, index, out = self._reader.cutter.cut(chunk), 0, list[bytes]()
+        while index < len(raws):
+            taken = self._hurry(self._fast, raws, index, out) if self._fast else 0
             if not taken:
-                out += self._rewrite(self._reader.cutter.read(raws[place]))
-            place += taken or 1
+                out += self._rewrite(self._reader.cutter.read(raws[index]))
+            index += taken or 1
             if self.continuation.has_come:
-                place -= self._is_of_next
+                index -= self._is_of_next
                 held = self.held()
                 out += self._end_thought()
                 if self.continuation.pauses or self.continuation.is_over:
-                    self.continuation.unused = sum(map(len, raws[place:])) + held
-                    return self._told(out)
+                    self.continuation.unused = sum(map(len, raws[index:])) + held
+                    return self._returned(out)
         out += [piece for frame in self._reader.cutter.overflow() for piece in self._rewrite(frame)]
-        return self._told(out)
+        return self._returned(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
         """Return all that the client gets for a reply that is all there: both calls in one."""
@@ -174,15 +174,15 @@ class Rewriter:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
         if self.continuation.is_over:
-            return self._told(self._ended([], self.continuation.take_rest, b""))
+            return self._returned(self._ended([], self.continuation.take_rest, b""))
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
         if self.continuation.has_come:  # the server has gone, and nobody can ask it to go on
             self.continuation.refuse()
-            return self._told(self._ended(out, self.continuation.take_rest, b""))
+            return self._returned(self._ended(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
-        return self._told(self._ended(out, self.end.close, whole))
+        return self._returned(self._ended(out, self.end.close, whole))
 
     def refuse(self, words: str) -> None:
         """Note why a server does not go on behind a thought, where the reply then ends."""
@@ -214,14 +214,14 @@ class Rewriter:
         if self.finished:
             return self.close()
         self.closed, self.events = True, []
-        return self._told(self._ended([], lambda: self.end.broke_off(reason), b""))
+        return self._returned(self._ended([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
         self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
         return [] if self.closed or self._broken else self._encoder.ping()
 
-    def _told(self, out: list[bytes]) -> list[bytes]:
+    def _returned(self, out: list[bytes]) -> list[bytes]:
         """Return the bytes of one call; what it told is in `events` and `thoughts`. Behind the last
         call nothing points back here, so that a reply goes with its exchange, and not when the
         garbage collector has looked at all of its events.
@@ -323,15 +323,15 @@ class Rewriter:
             self._fast.learn(frame.raw if frame is came else b"", read, events, out)
         return out
 
-    def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
-        """Rewrite frames of a known shape from `place` on without parsing; return how many."""
+    def _hurry(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
+        """Rewrite frames of a known shape from `index` on without parsing; return how many."""
         if self._broken:
             return 0
         try:
-            taken, made = fast.rewrite(raws, place)
+            taken, made = fast.rewrite(raws, index)
         except Exception as error:
-            out += self._fault(error, b"".join(raws[place:]))
-            return len(raws) - place
+            out += self._fault(error, b"".join(raws[index:]))
+            return len(raws) - index
         if taken:
             self._tokens.read(self.events[-1:], taken)
             out.append(made)
@@ -339,7 +339,7 @@ class Rewriter:
         return taken
 
     def _with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
-        return [*events] if self.end.failure else self._tokens.told(events, is_last)
+        return [*events] if self.end.failure else self._tokens.with_counts(events, is_last)
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:

@@ -15,7 +15,7 @@ from converter.core.reading.stop_strings import StopStrings
 from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.turn_end import TurnEnd
-from converter.core.reply.chain import Choice, Stage, Table
+from converter.core.reply.chain import Choice, Stage, StageTable
 from converter.core.reply.thought_events import ThoughtEvents
 
 
@@ -54,11 +54,11 @@ def _ender(choice: Choice) -> Stage | None:
 
 def _thought_events(choice: Choice) -> Stage | None:
     thoughts = choice.expected.thoughts
-    told = choice.thoughts
-    return ThoughtEvents(thoughts.task, thoughts.context, told) if thoughts.task else None
+    ended = choice.thoughts
+    return ThoughtEvents(thoughts.task, thoughts.context, ended) if thoughts.task else None
 
 
-STAGES: Table = (
+STAGES: StageTable = (
     lambda _: HalfCharacters(),
     _field_answer,
     _reading,

@@ -104,15 +104,15 @@ class Summary:
     @property
     def is_unanswered(self) -> bool:
         """Tell whether the model stopped by itself and left nothing but a thought."""
-        said = self.first_text is not None or self.calls
-        return self.finish == "stop" and bool(self.thoughts) and not said
+        answered = self.first_text is not None or self.calls
+        return self.finish == "stop" and bool(self.thoughts) and not answered
 
     @property
-    def thinking_in_words(self) -> str:
-        """The thinking in a few words; see `in_words`."""
-        return in_words({name: getattr(self, name) for name in _OF_THINKING})
+    def thinking_summary(self) -> str:
+        """The thinking in a few words; see `describe_thinking`."""
+        return describe_thinking({name: getattr(self, name) for name in _OF_THINKING})
 
-    def told(self) -> dict[str, object]:
+    def values(self) -> dict[str, object]:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.counted
         values = {
@@ -151,16 +151,16 @@ class Summary:
         self.thinking_time += at - began if began is not None else 0.0
 
 
-def in_words(summary: Mapping[str, object]) -> str:
+def describe_thinking(summary: Mapping[str, object]) -> str:
     """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
     chars in 3.1 s`.
     """
     count, characters, seconds = map(summary.get, _OF_THINKING)
     if not count:
         return "no thought"
-    words = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
+    text = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
     timed = isinstance(seconds, float) and seconds >= SHORTEST
-    return f"{words} in {seconds:.1f} s" if timed else words
+    return f"{text} in {seconds:.1f} s" if timed else text
 
 
 SHORTEST = 0.05

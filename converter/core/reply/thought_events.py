@@ -14,10 +14,10 @@ from converter.core.model.events import (
     Failure,
     Finish,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
 )
 from converter.core.wire.bounds import LONGEST_THOUGHT
 
@@ -26,28 +26,28 @@ type ThoughtEvent = dict[str, object]
 
 class ThoughtEvents:
     """A stage that tells of thoughts as they end, and passes all events on. `task`: the exchange;
-    `context`: the conversation; `told`: a list that gets a thought event for each that ended.
+    `context`: the conversation; `ended`: a list that gets a thought event for each that ended.
 
     A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
     kept apart.
     """
 
-    def __init__(self, task: str, context: str, told: list[ThoughtEvent]) -> None:
+    def __init__(self, task: str, context: str, ended: list[ThoughtEvent]) -> None:
         self._task = task
         self._context = context
-        self._told = told
-        self._said: dict[int, StringIO] = {}
+        self._ended = ended
+        self._pending: dict[int, StringIO] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Tell the thoughts that end with `event`; return it."""
         match event:
             case Thinking():
-                words = self._said.setdefault(event.choice, StringIO(newline=""))
-                if room := max(0, LONGEST_THOUGHT - words.tell()):
-                    words.write(event.text[:room])
+                buffer = self._pending.setdefault(event.choice, StringIO(newline=""))
+                if room := max(0, LONGEST_THOUGHT - buffer.tell()):
+                    buffer.write(event.text[:room])
             case ThinkingEnd():
                 self._end(event)
-            case Text() | ToolCall() | Finish() if event.choice in self._said:
+            case Text() | ToolCall() | Finish() if event.choice in self._pending:
                 if not isinstance(event, Text) or event.text.strip():
                     self._end(ThinkingEnd(event.choice))
             case End() | Failure():
@@ -56,17 +56,17 @@ class ThoughtEvents:
 
     def close(self) -> Sequence[Event]:
         """Tell the thought so far: the reply is over, or cut."""
-        for choice in sorted(self._said):
+        for choice in sorted(self._pending):
             self._end(ThinkingEnd(choice))
         return []
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words that end no thought, as they are."""
-        return None if kind is not Thinking and self._said else (kind, "")
+        return None if kind is not Thinking and self._pending else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:
-        words = self._said.pop(end.choice, None)
-        thought = words.getvalue().strip("\r\n") if words else ""
+        buffer = self._pending.pop(end.choice, None)
+        thought = buffer.getvalue().strip("\r\n") if buffer else ""
         if thought and not thought.isspace():
             metadata: dict[str, object] = {"verbosity": "normal"}
             if end.thought_type:
@@ -81,4 +81,4 @@ class ThoughtEvents:
                 "thought": thought,
                 "metadata": metadata,
             }
-            self._told.append(event)
+            self._ended.append(event)

@@ -55,15 +55,15 @@ class TokenCounts:
         self._size = self._frames = 0
         return self._before
 
-    def told(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
+    def with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
         """Return the events, with the counts that are missing before the end of a whole reply.
         `is_last`: nothing comes behind these events.
         """
         kinds = [type(event) for event in events]
         if {Usage, Failure} & {*kinds} or not (is_last or End in kinds):
             return [*events]
-        place = kinds.index(End) if End in kinds else len(kinds)
-        return [*events[:place], *self.missing(), *events[place:]]
+        index = kinds.index(End) if End in kinds else len(kinds)
+        return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
         """Return the estimate for a reply that ends without counts, if its client wants one: by its
@@ -72,8 +72,8 @@ class TokenCounts:
         if self.usage or self._prompt is None:
             return []
         first, written = self.first, -(-self._size // BYTES_PER_TOKEN)
-        if known := self._counted or (None if written else first):
-            return [replace(known, own=None)]
+        if counts := self._counted or (None if written else first):
+            return [replace(counts, own=None)]
         prompt = first.input if first else self._prompt()
         cached = first.cached if first else None
         return [Usage(prompt, self._before + written, cached=cached, estimated=True)]
@@ -84,8 +84,8 @@ def counts_of(timings: Mapping[str, object]) -> Usage | None:
     read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
     if type(read) is not int or type(written) is not int:
         return None
-    known = cached if type(cached) is int else 0
-    return Usage(read + known, written, cached=known)
+    counts = cached if type(cached) is int else 0
+    return Usage(read + counts, written, cached=counts)
 
 
 def _size_of(event: Event) -> int:

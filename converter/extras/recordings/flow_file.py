@@ -21,7 +21,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
 
 from converter.addon.keep.notes import METADATA, Cuts, NotesError, read_notes, write_notes
 from converter.addon.redact.scrubber import HERE
-from converter.core.reply.summary import in_words
+from converter.core.reply.summary import describe_thinking
 from converter.extras.recordings.recording import (
     Answered,
     Chunk,
@@ -196,11 +196,11 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
     times = [chunk.at for chunk in recording.chunks] or [0.0]
     if recording.ended:
         kept.error = flow.Error(recording.ended, BEGAN + times[-1])
-    summary = recording.replayed().summary.told()
+    summary = recording.replayed().summary.values()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
     noted = cuts, recording.ended, recording.options, recording.found
     kept.metadata[METADATA] = write_notes(noted, summary)
-    kept.comment = in_words(summary) if summary.get("thoughts") else ""
+    kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
     server_said = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
     )

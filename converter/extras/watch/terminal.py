@@ -28,7 +28,7 @@ from converter.addon.transcript.terminal import TerminalWriter
 from converter.addon.transcript.turns import Field
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event, Start, model_text
-from converter.core.reply.summary import in_words
+from converter.core.reply.summary import describe_thinking
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import bounded
 
@@ -281,7 +281,7 @@ def reply_line(record: FlowRecord) -> str:
     """
     flow, summary = record.flow, record.reply_summary
     model = str(summary.get("model") or record.model)
-    thoughts = in_words(summary) if record.rewriter else ""
+    thoughts = describe_thinking(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
     ended = str(summary.get("failure") or summary.get("finish") or "")

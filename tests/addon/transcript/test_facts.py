@@ -41,7 +41,7 @@ def test_of_what_is_known_from_elsewhere_count_times_and_what_the_reply_does_not
 
 
 def test_tokens_that_the_addon_estimates_are_about_so_many() -> None:
-    facts = Summary(usage=Usage(7, 5, estimated=True)).told()
+    facts = Summary(usage=Usage(7, 5, estimated=True)).values()
     assert dict(lines(facts))["tokens"] == "about 7 in, 5 out"
 
 

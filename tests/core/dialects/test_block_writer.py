@@ -281,7 +281,7 @@ def test_what_is_told_otherwise_is_not_named() -> None:
 class _Encoder(AnthropicEncoder):
     """Each text is an event, and the end is one."""
 
-    def told(self, event: Event) -> Iterator[dict[str, object]]:
+    def wire_events(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Text):
             self._started = True
             yield {"type": "said", "text": event.text}

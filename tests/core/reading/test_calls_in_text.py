@@ -422,8 +422,8 @@ def test_a_mark_may_be_quoted_or_in_a_sentence(
     text: str, quoted: bool, in_sentence: bool, size: int
 ) -> None:
     found = around(text, size)
-    in_words = found.place is MarkPlace.IN_SENTENCE
-    assert (found.shows_calls, in_words) == (quoted, in_sentence)
+    describe_thinking = found.place is MarkPlace.IN_SENTENCE
+    assert (found.shows_calls, describe_thinking) == (quoted, in_sentence)
 
 
 @pytest.mark.parametrize("first", ["", "assistant", "commentary", "assistantcommentary"])

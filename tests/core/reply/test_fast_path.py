@@ -79,7 +79,7 @@ def _both(
         assert fast.thoughts == slow.thoughts
     assert b"".join(fast.close()) == b"".join(slow.close())
     assert (fast.notes, fast.changed, fast.failure) == (slow.notes, slow.changed, slow.failure)
-    assert fast.summary.told() == slow.summary.told()
+    assert fast.summary.values() == slow.summary.values()
     assert fast.findings == slow.findings
     return fast, slow
 
@@ -471,7 +471,7 @@ def test_numbered_frames_go_on_counting() -> None:
 
 def test_words_that_stand_twice_are_written_twice() -> None:
     splice = splice_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
-    assert splice.places == 2
+    assert splice.gaps == 2
     assert splice.write([b"y"], 5) == b'{"number":5,"a":"y","b":"y"}'
 
 
@@ -500,4 +500,4 @@ def test_without_a_counter_numbers_are_part_of_the_frame() -> None:
 
 
 def test_a_frame_without_the_text_has_no_place_for_it() -> None:
-    assert splice_of(FRAME, "two").places == 0
+    assert splice_of(FRAME, "two").gaps == 0

@@ -14,7 +14,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.reply.summary import Summary, in_words
+from converter.core.reply.summary import Summary, describe_thinking
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -27,7 +27,7 @@ def told(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
         summary.feed(event, at)
     summary.arrived(end)
     summary.close(end)
-    return summary.told()
+    return summary.values()
 
 
 USUAL = told(
@@ -129,7 +129,7 @@ WORDS = ROWS["words"]
 
 @pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)
 def test_in_words(said: dict[str, object], words: str) -> None:
-    assert in_words(said) == words
+    assert describe_thinking(said) == words
 
 
 def test_where_calls_stood_that_were_read_from_words_is_told_once() -> None:
@@ -143,14 +143,14 @@ def test_llama_cpps_timings_count_where_no_usage_came() -> None:
     timings = {"prompt_n": 13, "cache_n": 7, "predicted_n": 50}
     summary = Summary()
     summary.feed(Start("1", "small", own=Own("openai", {"timings": timings})), 0.0)
-    told = summary.told()
+    told = summary.values()
     assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"]) == (20, 7, 50)
     summary.feed(Usage(1, 2), 0.1)
-    assert (summary.told()["input_tokens"], summary.told()["output_tokens"]) == (1, 2)
+    assert (summary.values()["input_tokens"], summary.values()["output_tokens"]) == (1, 2)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.05, 1.26])
 @pytest.mark.parametrize("thoughts", [0, 1, 2])
 def test_a_summary_says_its_thinking_as_its_plain_values_do(thoughts: int, seconds: float) -> None:
     summary = Summary(thoughts=thoughts, thinking=1234 * thoughts, thinking_time=seconds)
-    assert summary.thinking_in_words == in_words(summary.told())
+    assert summary.thinking_summary == describe_thinking(summary.values())

@@ -17,7 +17,7 @@ from converter.core.model.events import (
     MappedField,
     Own,
     Start,
-    WordKind,
+    TextKind,
     own_fields,
 )
 from converter.core.wire import json_text
@@ -71,11 +71,11 @@ class OllamaEncoder(BlockWriter):
             return [raw]
         return lines
 
-    def values(self, event: Event) -> Iterator[dict[str, Any]]:
+    def wire_events(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield the lines that can go out."""
         return super().wire_events(self._apart.feed(event))
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
         """Take words that go on in the same field."""
         self._apart.spliced(kind, text)
         return super().spliced(kind, text, frames)

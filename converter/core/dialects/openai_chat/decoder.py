@@ -40,10 +40,10 @@ from converter.core.model.events import (
     Own,
     Start,
     Text,
+    TextEvent,
     Thinking,
     ToolCall,
     Usage,
-    Words,
 )
 from converter.core.wire.bounds import MOST_CHOICES
 from converter.core.wire.json_text import as_object
@@ -179,7 +179,7 @@ class OpenAIDecoder(DialectDecoder):
     def _ended(self, frame: Frame) -> list[Event]:
         return [End(self._own(frame))]
 
-    def repeat(self, event: Words) -> bool:
+    def repeat(self, event: TextEvent) -> bool:
         """Take note of words in frames like the last one; return whether the decoder would have
         read them as this event. Thinking counts only while one field name has brought it.
         """

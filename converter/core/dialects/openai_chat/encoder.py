@@ -31,11 +31,11 @@ from converter.core.model.events import (
     OpaqueFrame,
     Start,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
     Usage,
-    WordKind,
     own_fields,
 )
 from converter.core.wire import json_text
@@ -145,7 +145,7 @@ class OpenAIEncoder(Encoder):
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words before a call; frames have no number."""
         self._apart.spliced(kind, text)
         return 0

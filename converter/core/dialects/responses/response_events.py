@@ -36,8 +36,8 @@ from converter.core.model.events import (
     MappedField,
     Own,
     Start,
+    TextKind,
     Usage,
-    WordKind,
     own_fields,
 )
 from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
@@ -104,7 +104,7 @@ class ResponsesEncoder(BlockWriter):
         first, self._sequence = self._sequence, self._sequence + count
         return first
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+    def spliced(self, kind: TextKind, text: str, frames: int) -> int:
         """Number the frames of words that are written like the last ones of this kind."""
         super().spliced(kind, text, frames)
         return self._numbers(frames)

@@ -35,9 +35,9 @@ from converter.core.model.events import (
     Event,
     LateCloser,
     Text,
+    TextKind,
     Thinking,
     ToolCall,
-    WordKind,
     joined,
 )
 from converter.core.reading.beginning import Grammar, Mode
@@ -198,7 +198,7 @@ class Engine:
         self._source, self._context, self._section = Source(), Context(), None
         return self._drain()
 
-    def plain(self) -> tuple[WordKind, str] | None:
+    def plain(self) -> tuple[TextKind, str] | None:
         """Return the meaning of words that hold none of the characters returned with it; None
         while they would do more than come out.
         """

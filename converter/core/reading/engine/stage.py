@@ -16,10 +16,10 @@ from converter.core.model.events import (
     LateCloser,
     Own,
     Text,
+    TextKind,
     Thinking,
     ThinkingEnd,
     ToolCall,
-    WordKind,
 )
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.evidence import Evidence
@@ -138,7 +138,7 @@ class ReadingStage:
             return [*held, *self._close("", cut=True)]
         return [*self._drafted(), *self._close("", cut=True)]
 
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
         the line breaks at a thought's end; so does its own call, once it has begun.
         """
