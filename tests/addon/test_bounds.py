@@ -4,7 +4,7 @@ from converter.addon import bounds
 from converter.core.wire import bounds as of_replies
 
 
-def test_each_bound_has_its_words() -> None:
+def test_each_bound_has_its_text() -> None:
     both = [*bounds.TABLE, *of_replies.TABLE]
     assert len({bound.what for bound in both}) == len(both)
     assert bounds.TABLE

@@ -49,7 +49,7 @@ def test_a_package_without_its_module_is_broken(folder: Path) -> None:
         load("half")
 
 
-def test_the_binary_is_told_to_take_no_packages(
+def test_users_of_the_binary_learn_that_it_takes_no_packages(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "made").mkdir()

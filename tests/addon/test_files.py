@@ -36,7 +36,7 @@ def test_who_is_interrupted_leaves_nothing_half_written(
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"old")]
 
 
-def test_a_folder_that_cannot_be_made_or_written_in_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_or_written_in_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for bad in (tmp_path / "file", tmp_path / "no" / "kept"):
         with pytest.raises(FileError, match=str(bad)):

@@ -28,7 +28,7 @@ from tests.support.addon_flows import (
 FIELDS = ((b"Host", b"a"), (b"X-Api-Key", b"1"), (b"accept", b"x"), (b"x-api-key", b"2"))
 
 
-def test_a_field_keeps_its_place_and_its_spelling() -> None:
+def test_a_field_keeps_its_position_and_its_spelling() -> None:
     headers = Headers(FIELDS)
     change(headers, {b"host": b"b", b"accept": b"y"})
     assert headers.fields == (
@@ -71,9 +71,7 @@ def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
     ("server", "may"),
     [("", True), ("llama.cpp", True), ("other", True), ("uvicorn", False), ("nginx/1.24", False)],
 )
-def test_a_server_may_close_after_a_stream_that_is_not_known_to_keep(
-    server: str, may: bool
-) -> None:
+def test_an_unlisted_server_may_close_after_a_stream(server: str, may: bool) -> None:
     made = response(EVENT_STREAM)
     made.headers.update({"server": server} if server else {})
     assert http_messages.may_close_after_streams(made) is may
@@ -117,7 +115,7 @@ def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "identity", "None"])
-def test_a_body_may_be_said_to_be_plain(name: str) -> None:
+def test_a_body_may_be_declared_plain(name: str) -> None:
     """Servers of streams write `none`, so that nobody in between compresses them."""
     plain, notes = response(content_encoding=name), list[str]()
     plain.raw_content = b"a"
@@ -138,7 +136,7 @@ def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bo
         assert refused.response.headers["request-id"].startswith("req_")
 
 
-def test_the_id_that_a_server_has_given_a_request_stays() -> None:
+def test_the_servers_own_id_of_a_request_stays() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(MESSAGES))
         flow.response = response(Request_ID="req_own")

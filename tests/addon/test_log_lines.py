@@ -26,7 +26,7 @@ from tests.support.addon_flows import request
 HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999
 
 
-def test_a_request_is_named_in_bounded_words_without_its_query() -> None:
+def test_a_request_is_named_in_bounded_text_without_its_query() -> None:
     flow = request(HOSTILE + "?secret=1")
     for said in (in_a_line(flow.request), path_of(flow.request)):
         assert said.isprintable()
@@ -61,7 +61,7 @@ def shown(level: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("level", "heard"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
-def test_a_line_is_heard_where_a_handler_takes_it(level: str, heard: bool) -> None:
+def test_a_line_is_logged_where_a_handler_takes_it(level: str, heard: bool) -> None:
     with shown(level):
         assert is_logged(logging.INFO) is heard
         assert is_logged(logging.ERROR)

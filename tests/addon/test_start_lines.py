@@ -45,7 +45,7 @@ def test_a_question_survives_the_shell() -> None:
     assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
 
 
-def test_a_program_with_an_sdk_is_told_the_address() -> None:
+def test_a_program_with_an_sdk_gets_the_address() -> None:
     _, program = clients(PROXY, "m", None)
     openai = f"OPENAI_BASE_URL={PROXY}/v1 OPENAI_API_KEY=unused"
     assert program == ("A program with an SDK", f"{openai} python my_program.py")
@@ -79,5 +79,7 @@ def test_claude_code_is_started_only_where_it_can_work(
         ("another", 4096, ""),
     ],
 )
-def test_a_window_that_is_too_small_is_told(client: str, window: int | None, words: str) -> None:
+def test_a_window_that_is_too_small_is_reported(
+    client: str, window: int | None, words: str
+) -> None:
     assert too_small(client, window) == words

@@ -53,7 +53,7 @@ class Deaf(Watcher):
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_each_exchange_is_told_once_and_a_fault_costs_no_other_watcher_anything(
+def test_each_exchange_ends_once_and_a_fault_costs_no_other_watcher_anything(
     streams: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     noted = Noted()
@@ -67,7 +67,7 @@ def test_each_exchange_is_told_once_and_a_fault_costs_no_other_watcher_anything(
     assert "a watcher failed" in caplog.text
 
 
-def test_a_refusal_is_an_end_and_what_the_addon_answers_itself_is_told_to_nobody() -> None:
+def test_a_refusal_is_an_end_and_the_addons_own_answers_reach_no_watcher() -> None:
     noted = Noted()
     with running() as (addon, _):
         addon._watchers = addon._replies._watchers = Watchers([noted])

@@ -42,9 +42,7 @@ def test_calls_are_forbidden_where_the_client_wants_none_and_the_text_is_read() 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
 @pytest.mark.parametrize("tools", ["auto", "off", "told"])
-def test_tools_are_offered_that_the_server_is_told_of_in_whatever_way(
-    choice: str, tools: str
-) -> None:
+def test_tools_are_offered_in_fields_or_in_the_system_turn(choice: str, tools: str) -> None:
     offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
     awaited = _awaited({**offered, "tool_choice": choice}, tools=tools)
     assert awaited.expected.calls.offered
@@ -73,7 +71,7 @@ def test_long_stop_strings_are_left_to_the_server(stop: object) -> None:
     assert not _awaited({**BODY, "stop": stop}).cuts
 
 
-def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:
+def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
     known = KnownServers()
     for _ in range(2):
         awaited = _awaited(prompt="tags")
@@ -82,7 +80,7 @@ def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:
         prompted.learn(Findings(thought=True), known, UPSTREAM)
 
 
-def test_a_model_that_thinks_by_itself_is_not_asked_again() -> None:
+def test_a_model_that_thinks_by_itself_is_not_prompted_again() -> None:
     known, awaited = KnownServers(), _awaited(prompt="tags")
     awaited.learn(Findings(thought=False), known, UPSTREAM)
     assert awaited.request.prompted(known, UPSTREAM) is not None
@@ -103,7 +101,7 @@ def _taught(body: Mapping[str, object], *replies: Findings, **options: object) -
     return known.facts(UPSTREAM, body).corrected
 
 
-def test_a_wrong_guess_is_corrected_unless_the_user_has_said_where_replies_begin() -> None:
+def test_a_wrong_guess_is_corrected_unless_the_user_has_set_where_replies_begin() -> None:
     assert _taught(BODY, CORRECTED, start="text") is None
     assert _taught(BODY, CORRECTED) is InitialState.LIKELY_THINKING
 
@@ -124,7 +122,7 @@ def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> 
 
 
 @pytest.mark.parametrize("model", ["small", "qwen3-8b", "deepseek-r1"])
-def test_it_stays_a_guess_where_no_prompt_is_known_to_open_a_thought(model: str) -> None:
+def test_it_stays_a_guess_where_no_prompt_opens_a_thought(model: str) -> None:
     """Two answers that speak of closers would make the next one empty."""
     body = {**BODY, "model": model}
     assert _taught(body, CORRECTED, CONFIRMED) is InitialState.LIKELY_THINKING
@@ -153,7 +151,7 @@ def test_thoughts_of_earlier_turns_are_no_talk_of_closers() -> None:
     assert _taught({**BODY, "messages": turns}, CORRECTED) is InitialState.LIKELY_THINKING
 
 
-def test_a_closer_amid_words_teaches_nothing() -> None:
+def test_a_closer_within_a_line_teaches_nothing() -> None:
     assert _taught(BODY, Findings(beginning=Beginning(correction=InitialState.THINKING))) is None
     assert _taught(BODY, Findings(beginning=Beginning(confirmed=InitialState.THINKING))) is None
 

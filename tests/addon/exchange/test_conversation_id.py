@@ -52,7 +52,7 @@ def parts(*texts: str) -> list[dict[str, object]]:
     "body",
     ROWS["the same words in another form are the same conversation"],
 )
-def test_the_same_words_in_another_form_are_the_same_conversation(body: dict[str, object]) -> None:
+def test_the_same_text_in_another_form_is_the_same_conversation(body: dict[str, object]) -> None:
     assert conversation_id(body) == ID
 
 

@@ -175,7 +175,7 @@ def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, 
     assert [name for name in memory.store._entries if name.startswith("thoughts")] == []
 
 
-def test_a_place_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
+def test_a_field_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
     talk.turn(says("2 + 3"), TAGGED)
     asked, _ = talk.turn(says("thanks"), ANSWERED)
@@ -201,7 +201,7 @@ def test_a_template_of_loops_gets_no_more_than_it_reads(way: Way) -> None:
     assert replies(asked)[-1]["reasoning_content"] == "I look."
 
 
-def test_what_is_not_known_any_more_is_counted(way: Way) -> None:
+def test_a_reply_without_an_entry_is_counted(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
     talk.memory = Memory(99, 9999)
@@ -215,9 +215,7 @@ def test_what_is_not_known_any_more_is_counted(way: Way) -> None:
     "value",
     [b"null", b"[1,2]", b"no JSON", b'{"thinking": "x"}', b'{"thinking": null, "text": "x"}'],
 )
-def test_what_is_kept_in_another_shape_is_told_and_taken_as_not_there(
-    way: Way, value: bytes
-) -> None:
+def test_an_entry_of_another_shape_is_reported_and_ignored(way: Way, value: bytes) -> None:
     """Another version's, or a damaged file's: a model was told the word `None`."""
     store = ProcessStore(Bounds(99, 9999))
     talk = Talk(way, Memory(store=store))
@@ -231,7 +229,7 @@ def test_what_is_kept_in_another_shape_is_told_and_taken_as_not_there(
     assert "taken as not there" in note
 
 
-def test_a_reply_without_a_thought_is_known(way: Way) -> None:
+def test_a_reply_without_a_thought_has_an_entry(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), frames.stream("5"))
     asked, earlier = talk.turn(says("thanks"), ANSWERED)
@@ -289,7 +287,9 @@ STEPS = st.lists(
 
 
 @given(BLANKS_AND_WORDS, BLANKS_AND_WORDS, st.lists(st.integers(0, 40), max_size=3))
-def test_what_is_put_back_is_what_was_said(thought: str, answer: str, cuts: list[int]) -> None:
+def test_a_restored_thought_is_the_one_that_was_sent(
+    thought: str, answer: str, cuts: list[int]
+) -> None:
     assume(thought.strip() and answer.strip())
     said = f"<think>{thought}</think>{answer}"
     places = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})

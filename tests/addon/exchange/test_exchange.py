@@ -123,7 +123,7 @@ FORMS |= {"stream to whole": (STREAM_BODY, False), "stream to stream": (STREAM_B
 
 
 @pytest.mark.parametrize(("body", "streaming"), FORMS.values(), ids=FORMS)
-def test_a_translated_reply_has_the_form_that_was_asked_for(body: bytes, streaming: bool) -> None:
+def test_a_translated_reply_has_the_requested_form(body: bytes, streaming: bool) -> None:
     answer = _answer(
         _messages({"stream": streaming}), body, EVENTS if body is STREAM_BODY else JSON
     )
@@ -140,7 +140,7 @@ def test_a_stream_by_another_name_is_a_stream(content_type: str) -> None:
     )
 
 
-def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> None:
+def test_the_requested_model_stands_in_for_one_the_server_does_not_name() -> None:
     body = json.dumps(
         {"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}
     ).encode()
@@ -192,7 +192,7 @@ def test_what_is_no_reply_is_a_bad_gateway(body: bytes) -> None:
     assert rewriter.failure in _message(answer)["error"]["message"]
 
 
-def test_a_client_that_waits_for_a_stream_is_told_of_a_cut_in_the_stream() -> None:
+def test_a_client_of_a_stream_gets_the_cut_in_the_stream() -> None:
     answer = _answer(_messages({"stream": True}), STREAM_BODY[:500], EVENTS)
     assert answer.status == 200
     assert read_strictly(answer.body).error["error"] == {"type": "api_error", "message": CUT_SHORT}
@@ -200,7 +200,7 @@ def test_a_client_that_waits_for_a_stream_is_told_of_a_cut_in_the_stream() -> No
 
 @pytest.mark.parametrize("native", [False, True], ids=["translated", "native"])
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "stream"])
-def test_an_error_has_the_clients_shape_and_the_servers_words(
+def test_an_error_has_the_clients_shape_and_the_servers_message(
     native: bool, streaming: bool
 ) -> None:
     exchange = _native(stream=streaming) if native else _messages({"stream": streaming})
@@ -267,7 +267,7 @@ def test_native_blocks_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["asked whole", "asked for a stream"])
-def test_a_native_reply_has_the_form_that_was_asked_for(streaming: bool) -> None:
+def test_a_native_reply_has_the_requested_form(streaming: bool) -> None:
     answer = _answer(_native(stream=streaming), _native_body(TAGGED))
     assert (answer.content_type.startswith(EVENTS), _blocks(answer)) == (
         streaming,
@@ -278,7 +278,7 @@ def test_a_native_reply_has_the_form_that_was_asked_for(streaming: bool) -> None
 MODELS = b'{"object":"list","data":[{"id":"small","created":1}]}'
 
 
-def test_models_are_listed_in_the_clients_words() -> None:
+def test_models_are_listed_in_the_clients_dialect() -> None:
     answer = _answer(_models(), MODELS)
     assert (answer.status, answer.content_type) == (200, JSON)
     assert [model["type"] for model in json.loads(answer.body)["data"]] == ["model"]
@@ -305,11 +305,13 @@ STREAMS = {
 
 
 @pytest.mark.parametrize(("content_type", "body"), STREAMS.items())
-def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body: bytes) -> None:
+def test_a_stream_is_recognised_by_its_name_or_its_beginning(
+    content_type: str, body: bytes
+) -> None:
     assert is_stream(content_type, body)
 
 
-def test_a_model_that_nobody_has_is_not_found() -> None:
+def test_a_model_that_nobody_has_gets_a_404() -> None:
     one = Exchange(endpoints.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
     answer = one.models(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
@@ -384,12 +386,12 @@ def test_an_owner_is_a_hash_whatever_the_credentials(credentials: dict[str, str]
     assert re.fullmatch("[0-9a-f]{64}", _begun("POST", "/v1/responses", credentials).owner)
 
 
-def test_no_key_is_in_what_is_known_of_an_exchange() -> None:
+def test_no_key_is_in_the_values_of_an_exchange() -> None:
     assert "s3cret" not in repr(_begun("POST", "/v1/responses", {"authorization": "s3cret"}))
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages", "/v1/chat/completions"])
-def test_a_memory_that_is_away_is_told_with_the_time_to_try_again(path: str) -> None:
+def test_a_memory_that_is_away_is_reported_with_the_time_to_retry(path: str) -> None:
     words, answer = _begun("POST", path, {}).refusal(AwayError("it is gone"))
     assert (answer.status, answer.retry_after) == (503, 1)
     assert words == f"{AWAY} (it is gone)"
@@ -419,7 +421,7 @@ def test_an_item_that_is_sent_again_refers_to_nothing(item: bytes, refers: bool)
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC])
-def test_names_that_say_how_much_to_think_are_listed_if_asked_for(client: Dialect) -> None:
+def test_names_with_an_effort_are_listed_if_requested(client: Dialect) -> None:
     exchange = Exchange(endpoints.MODELS, settings.read({"variants": True}), client=client)
     answer = exchange.models(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer

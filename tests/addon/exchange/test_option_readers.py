@@ -91,6 +91,6 @@ def test_a_collector_is_a_url(written: str, url: str) -> None:
 @pytest.mark.parametrize(
     "written", ["localhost:4318", "grpc://a:4317", "http://", "http://me:key@a", "http://a:0"]
 )
-def test_what_is_no_collector_is_refused_without_its_words(written: str) -> None:
+def test_a_url_that_is_no_collector_is_refused_and_not_quoted(written: str) -> None:
     with pytest.raises(ValueError, match=r"^expected http://HOST:PORT or [^@]*$"):
         readers.read_collector(written)

@@ -18,11 +18,11 @@ def test_what_the_user_chose_decides_how_a_reply_is_read() -> None:
     assert not reading.inside
 
 
-def test_the_facts_known_of_a_reply_are_read_with() -> None:
+def test_the_expected_facts_of_a_reply_are_read_with() -> None:
     assert reading_of(settings.read(), THINKING, whole=True).inside
 
 
-def test_the_words_that_clients_get_are_the_users() -> None:
+def test_the_names_that_clients_get_are_the_users() -> None:
     chosen = settings.read({"signature": "of-mine", "fields": ["reasoning"]})
     body = whole(content="<think>t</think>a")
     assert b'"of-mine"' in b"".join(rewriter_of(chosen, ANTHROPIC, Form.WHOLE).whole(body))

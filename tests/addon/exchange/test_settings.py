@@ -134,7 +134,7 @@ def test_fields_are_one_or_both_in_the_order_written(fields: list[str]) -> None:
 
 
 @pytest.mark.parametrize("start", [InitialState.AUTO, InitialState.TEXT, InitialState.THINKING])
-def test_a_reply_starts_where_it_is_said(start: InitialState) -> None:
+def test_a_reply_starts_where_the_option_says(start: InitialState) -> None:
     assert settings.read({"start": start.value}).start is start
 
 
@@ -169,12 +169,12 @@ def test_limits_are_names_with_numbers(written: str) -> None:
         settings.read({"limits": [written]})
 
 
-def test_limits_are_counted_in_things_and_bytes() -> None:
+def test_limits_are_counted_in_numbers_and_bytes() -> None:
     limits = settings.read({"limits": ["flows=7", "flows_mb=2", "replies=0"]}).limits
     assert limits == MemoryLimits(32 << 20, 7, 2 << 20, 0, 32 << 20)
 
 
-def test_no_option_is_said_to_be_gone_that_is_there() -> None:
+def test_no_existing_option_is_listed_as_removed() -> None:
     assert settings.REMOVED.keys() & {option.name for option in OPTIONS} == set()
 
 

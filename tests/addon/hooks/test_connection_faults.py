@@ -31,14 +31,14 @@ def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
     assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")
 
 
-def test_other_words_are_told_as_they_are_in_one_line_of_bounded_length() -> None:
+def test_other_reasons_are_quoted_in_one_line_of_bounded_length() -> None:
     words = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
     assert words.startswith(f"no reply from the model server at {HERE}: a")
     assert words.isprintable()
     assert len(words) < LONGEST + 100
 
 
-def test_what_the_system_says_is_known() -> None:
+def test_reasons_of_the_system_have_their_message() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         _, port = closed.getsockname()
@@ -52,7 +52,7 @@ async def _connect(host: str, port: int) -> None:
     await asyncio.open_connection(host, port)
 
 
-def test_a_fault_names_the_server_that_was_asked() -> None:
+def test_a_fault_names_the_server() -> None:
     words = fault_of(request(CHAT), "server closed connection")
     assert words == (
         "the model server at http://localhost:8000 closed the connection without an answer"

@@ -71,7 +71,7 @@ def local(path: str = CHAT, **headers: str) -> HTTPFlow:
 
 
 @pytest.mark.parametrize(("path", "dialect"), [(CHAT, "openai"), (MESSAGES, "anthropic")])
-def test_a_foreign_page_is_told_in_the_dialect_of_its_path(
+def test_a_foreign_page_is_refused_in_the_dialect_of_its_path(
     path: str, dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = Doorkeeper().refusal(local(path, **FOREIGN), "localhost:8080", DEFAULT)
@@ -117,7 +117,7 @@ def test_the_addon_refuses_before_anything_else() -> None:
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/unknown"])
-def test_a_key_of_anthropics_stays_here_and_is_told_of_once(
+def test_a_key_of_anthropics_stays_here_and_is_logged_once(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running() as (addon, _):

@@ -103,7 +103,7 @@ def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
             assert head.stream.ping()
 
 
-def test_an_error_that_comes_late_is_told_with_the_servers_words() -> None:
+def test_a_late_error_has_the_servers_message() -> None:
     with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
         head = listener(addon).early(flow)
@@ -115,7 +115,7 @@ def test_an_error_that_comes_late_is_told_with_the_servers_words() -> None:
         assert b"status 400: too long" in said
 
 
-def test_a_whole_reply_that_was_made_a_stream_goes_on_as_one() -> None:
+def test_a_whole_reply_that_became_a_stream_goes_on_as_one() -> None:
     with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
         head = listener(addon).early(flow)

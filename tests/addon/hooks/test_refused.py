@@ -77,7 +77,7 @@ def test_a_part_that_is_refused_twice_has_a_next_one() -> None:
         assert not watcher.stopped
 
 
-def test_unsure_words_cost_this_request_alone_its_pictures() -> None:
+def test_an_unsure_message_costs_this_request_alone_its_pictures() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     pictured = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
     with running() as (addon, _):
@@ -121,7 +121,7 @@ def test_tools_go_to_a_server_that_reads_no_calls() -> None:
             wait(addon.responseheaders(flow))
 
 
-def test_a_servers_own_endpoint_is_told_of_no_calls_in_its_own_words() -> None:
+def test_a_servers_own_endpoint_gets_no_calls_as_text() -> None:
     tool = {"name": "log", "input_schema": SCHEMA}
     asked = {**ASKED, "tools": [tool], "tool_choice": {"type": "auto"}}
     unparsed = b'{"type": "error", ' + UNPARSED[1:]
@@ -149,7 +149,7 @@ def test_without_a_reader_of_calls_the_refusal_stands() -> None:
         assert not watcher.stopped
 
 
-def test_words_of_the_client_are_no_refusal() -> None:
+def test_text_of_the_client_is_no_refusal() -> None:
     picture = {"type": "image_url", "image_url": {"url": "http://x/?m is not a multimodal model"}}
     pictured = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
     with running() as (addon, _):

@@ -44,7 +44,7 @@ THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
-def test_what_was_said_goes_with_its_exchange_and_not_when_garbage_is_collected(path: str) -> None:
+def test_texts_are_freed_with_their_exchange_and_not_by_garbage_collection(path: str) -> None:
     asked = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
     with running() as (addon, _):
         flow = ask(addon, request(path, asked))
@@ -68,7 +68,7 @@ def test_a_stream_is_rewritten_as_it_comes() -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_a_broken_prompt_is_told_of_a_client_that_leaves_at_the_last_event(
+def test_a_broken_prompt_is_reported_of_a_client_that_leaves_at_the_last_event(
     caplog: pytest.LogCaptureFixture, leaves: bool
 ) -> None:
     caplog.set_level("INFO")
@@ -164,7 +164,7 @@ def test_a_remedy_reaches_client_log_and_comment(
 @pytest.mark.parametrize(
     ("words", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
 )
-def test_a_server_that_has_gone_is_asked_again_what_it_is(words: str, is_due: bool) -> None:
+def test_a_server_that_has_gone_is_identified_anew(words: str, is_due: bool) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
         known, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
@@ -209,7 +209,7 @@ def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
         assert all(isinstance(pieces, list) and all(pieces) for pieces in given)
 
 
-def test_an_anthropic_client_that_asked_for_a_stream_gets_one() -> None:
+def test_an_anthropic_client_that_requests_a_stream_gets_one() -> None:
     with running() as (addon, _):
         pieces = answer(addon, ask(addon, streaming()), response(EVENT_STREAM), STREAM)
         assert pieces
@@ -240,7 +240,7 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/embeddings"])
-def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_told(
+def test_the_servers_connection_is_used_once_for_a_stream_unseen_by_the_client(
     path: str,
 ) -> None:
     with running() as (addon, _):
@@ -299,7 +299,7 @@ def test_an_openai_client_gets_what_has_nothing_to_change_as_it_came(
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", JSON])
-def test_a_stream_by_another_name_is_known_by_how_it_begins(content_type: str) -> None:
+def test_a_stream_by_another_name_is_recognised_by_how_it_begins(content_type: str) -> None:
     got = exchanged(streaming(CHAT), response(content_type), b"\n: ping\n\n" + STREAM)
     assert b'"reasoning_content":"a"' in (got.content or b"")
     assert (got.content or b"").endswith(b"data: [DONE]\n\n")
@@ -315,20 +315,20 @@ def test_what_is_no_reply_is_an_error_for_an_openai_client(
     assert "server" in json.loads(got.content or b"")["error"]["message"]
 
 
-def test_an_openai_client_that_asked_for_a_body_gets_one_of_a_stream() -> None:
+def test_an_openai_client_that_requests_a_body_gets_one_of_a_stream() -> None:
     got = exchanged(request(CHAT), response(EVENT_STREAM), STREAM)
     [choice] = json.loads(got.content or b"")["choices"]
     assert choice["message"] == {"role": "assistant", "content": "b", "reasoning_content": "a"}
     assert (got.headers["content-type"], got.status_code) == (JSON, 200)
 
 
-def test_an_anthropic_client_that_asked_for_a_message_gets_one_of_a_stream() -> None:
+def test_an_anthropic_client_that_requests_a_message_gets_one_of_a_stream() -> None:
     got = exchanged(request(MESSAGES), response(EVENT_STREAM), STREAM)
     assert json.loads(got.content or b"")["content"] == [THOUGHT, {"type": "text", "text": "b"}]
     assert (got.headers["content-type"], got.status_code) == (JSON, 200)
 
 
-def test_an_anthropic_client_that_asked_for_a_stream_gets_one_of_a_whole_reply() -> None:
+def test_an_anthropic_client_that_requests_a_stream_gets_one_of_a_whole_reply() -> None:
     got = exchanged(streaming(), response(), BODY)
     assert (got.content or b"").startswith(b"event: message_start\n")
     assert got.headers["content-type"].startswith("text/event-stream")
@@ -384,7 +384,7 @@ def test_a_reply_cut_off_in_its_compression_is_an_error_for_an_anthropic_client(
     assert (got.status_code, json.loads(got.content or b"")["type"]) == (502, "error")
 
 
-def test_a_stream_not_compressed_in_so_many_words_is_live() -> None:
+def test_a_stream_declared_uncompressed_is_live() -> None:
     with running() as (addon, _):
         assert answer(
             addon,
@@ -400,7 +400,7 @@ def test_deflate_without_its_header_is_read_as_well() -> None:
     assert json.loads(got.raw_content or b"")["content"][0] == THOUGHT
 
 
-def test_calls_that_were_read_from_the_text_are_told_beside_the_flow() -> None:
+def test_calls_that_were_read_from_the_text_are_in_the_comment() -> None:
     tool = {"type": "function", "function": {"name": "now", "parameters": {}}}
     called = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
     with running() as (addon, _):

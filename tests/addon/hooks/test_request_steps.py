@@ -37,7 +37,7 @@ from think_addon import ThinkAddon
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
-def test_the_server_is_asked_for_uncompressed_replies(path: str) -> None:
+def test_uncompressed_replies_are_requested(path: str) -> None:
     with running() as (addon, _):
         assert (
             ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"]
@@ -336,7 +336,7 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
 
 
 @pytest.mark.parametrize(("counted", "who"), [(7, "vllm"), (None, "estimate")])
-def test_it_is_said_who_counted_the_tokens(
+def test_a_count_names_its_counter(
     monkeypatch: pytest.MonkeyPatch, counted: int | None, who: str
 ) -> None:
     async def count(*_: object) -> int | None:
@@ -376,12 +376,12 @@ def _asked_to_think(addon: ThinkAddon, body: dict[str, object], reply: str) -> b
 WISHES: dict[str, object] = {"model": "small", "reasoning_effort": "high"}
 
 
-def test_a_model_that_thinks_only_when_it_is_asked_is_asked_each_time() -> None:
+def test_a_model_that_thinks_only_when_prompted_gets_the_prompt_each_time() -> None:
     with running(prompt="tags") as (addon, _):
         assert [_asked_to_think(addon, WISHES, "<think>a</think>b") for _ in range(2)] == [True] * 2
 
 
-def test_a_model_that_thinks_by_itself_is_not_asked() -> None:
+def test_a_model_that_thinks_by_itself_is_not_prompted() -> None:
     with running(prompt="tags") as (addon, _):
         assert not _asked_to_think(addon, {"model": "small"}, "<think>a</think>b")
         assert not _asked_to_think(addon, WISHES, "<think>a</think>b")
@@ -417,7 +417,7 @@ def test_earlier_calls_have_the_ids_that_the_model_needs(
     assert (calling["tool_calls"][0]["id"], told["tool_call_id"]) == (wanted, wanted)
 
 
-def test_the_server_is_asked_for_its_own_name_of_a_model() -> None:
+def test_the_server_gets_its_own_name_of_a_model() -> None:
     with running(models=["gpt-*=small"]) as (addon, _):
         for name, served in (("gpt-4o", "small"), ("other", "other")):
             flow = ask(addon, request(CHAT, {**ASKED, "model": name}))
@@ -488,7 +488,7 @@ COUNTED = {"stream_options": {"include_usage": True}}
     ],
 )
 @pytest.mark.parametrize("around", [b"", b" \n", b"\xef\xbb\xbf"])
-def test_a_streams_counts_are_asked_for(
+def test_a_streams_counts_are_requested(
     body: dict[str, object], options: dict[str, str], sent: dict[str, object], around: bytes
 ) -> None:
     raw = around + json.dumps(body).encode()
@@ -503,7 +503,7 @@ def test_a_streams_counts_are_asked_for(
         assert got == raw
 
 
-def test_a_server_that_refuses_the_counts_is_not_asked_for_them() -> None:
+def test_a_server_that_refuses_the_counts_gets_no_request_for_them() -> None:
     with running() as (addon, _):
         flow = request(CHAT, STREAM)
         known = addon._requests._client.servers
@@ -530,7 +530,7 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
 
 
 @pytest.mark.parametrize("body", [STREAM, {**STREAM, **COUNTED}])
-def test_counts_that_the_addon_asked_for_are_its_own(body: dict[str, object]) -> None:
+def test_counts_that_the_addon_requested_are_its_own(body: dict[str, object]) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, body))
         said = b"".join(stream("<think>a</think>b"))
@@ -545,7 +545,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO
 @pytest.mark.parametrize(
     ("content", "path"), [("hi", COMPLETION_PATH), ([PICTURE], CHAT)], ids=["text", "a picture"]
 )
-def test_an_unread_model_is_asked_for_text_where_text_says_it_all(
+def test_an_unread_model_gets_a_text_completion_of_a_plain_request(
     content: object, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def prompt(*_: object) -> str:

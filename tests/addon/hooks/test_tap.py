@@ -109,7 +109,7 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
     assert long >= 2
 
 
-def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
+def test_watchers_of_a_long_call_are_called_in_the_loop() -> None:
     told: list[threading.Thread] = []
     through = tap(lambda: told.append(threading.current_thread()))
     asyncio.run(through.beside(stream("b")[0]))
@@ -122,7 +122,7 @@ def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long:
     assert tap(dialect=dialect, asked=asked).is_long is long
 
 
-def test_the_last_words_of_a_reply_wait_for_its_writing() -> None:
+def test_the_last_pieces_of_a_reply_wait_until_it_is_kept() -> None:
     memory = Memory(store=StoreElsewhere(ProcessStore(Bounds(9, 1000))))
     may_write, through = threading.Event(), tap(memory=memory)
     first, *chunks = stream("b")

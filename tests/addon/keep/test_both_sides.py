@@ -40,7 +40,7 @@ def bodies(flow: HTTPFlow) -> tuple[str, bytes | None, bytes | None]:
 
 
 @EACH
-def test_the_flow_shows_what_the_client_asked_and_got(
+def test_the_flow_shows_the_clients_request_and_reply(
     path: str, kind: str, chunks: list[bytes]
 ) -> None:
     shown, body, got = bodies(exchanged(path, kind, chunks))
@@ -54,7 +54,7 @@ def test_the_flow_shows_what_the_client_asked_and_got(
 
 @EACH
 @pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
-def test_revert_gives_what_the_server_was_asked_and_said(
+def test_revert_restores_the_servers_request_and_reply(
     path: str, kind: str, chunks: list[bytes], from_file: bool
 ) -> None:
     flow = exchanged(path, kind, chunks)

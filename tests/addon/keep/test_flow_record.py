@@ -76,7 +76,7 @@ def test_a_broken_stream_holds_what_came_until_then() -> None:
     assert bodies(flow)[2] == b"".join(THOUGHT[:2])
 
 
-def test_a_request_that_no_server_answered_is_there_both_ways() -> None:
+def test_a_request_that_no_server_answered_has_both_sides() -> None:
     with watched() as there:
         flow = there.break_off(there.ask(streaming()), "no route to host")
     assert flow.request.path == MESSAGES
@@ -111,7 +111,7 @@ def misread(path: str = CHAT) -> HTTPFlow:
     )
 
 
-def test_the_comment_says_in_a_few_words_what_was_done() -> None:
+def test_the_comment_says_in_short_what_was_done() -> None:
     chunks = stream("<think>ab</think>", "c", "<think>d</think>", "e</think>")
     assert kept(streaming(), response(EVENT_STREAM), *chunks).comment == "2 thoughts, 3 chars"
     assert misread().comment == "opener missing"
@@ -178,7 +178,7 @@ def test_a_comment_and_marker_of_a_person_stay() -> None:
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
-def test_half_a_character_in_a_servers_words_can_be_saved(path: str) -> None:
+def test_half_a_character_of_a_server_can_be_saved(path: str) -> None:
     odd = b'data: {"error": {"message": "\\ud800"}}\n\n'
     flow = saved(
         kept(
@@ -215,7 +215,7 @@ def test_a_flow_in_a_list_does_not_hold_its_exchange() -> None:
     assert not callable(flow.response.stream)
 
 
-def test_the_words_of_an_error_in_a_stream_are_in_the_comment_for_every_client() -> None:
+def test_the_message_of_an_error_in_a_stream_is_in_the_comment_for_every_client() -> None:
     failing = [
         *THOUGHT[:2],
         data({"error": {"message": "out of \x1bmemory", "type": "server_error"}}),
@@ -228,7 +228,7 @@ def test_the_words_of_an_error_in_a_stream_are_in_the_comment_for_every_client()
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
-def test_an_http_error_is_marked_told_in_full_and_counted_as_failed(path: str) -> None:
+def test_an_http_error_is_marked_quoted_and_counted_as_failed(path: str) -> None:
     words = "the model exceeds the memory: 4,200 megabytes of 4,096"
     body = json.dumps({"error": {"message": words}}).encode()
     flow = kept(request(path), response(status=400), body)
@@ -247,7 +247,7 @@ def sent_again() -> HTTPFlow:
     return flow
 
 
-def test_what_was_said_of_the_last_reply_is_taken_back() -> None:
+def test_notes_on_the_last_reply_are_removed() -> None:
     flow = sent_again()
     assert flow.comment
     forget(flow)
@@ -272,7 +272,7 @@ def test_a_flow_that_is_not_sent_again_keeps_all() -> None:
     assert METADATA in flow.metadata
 
 
-def test_server_replay_has_a_reply_to_what_it_was_given() -> None:
+def test_server_replay_has_a_reply_to_the_clients_request() -> None:
     flow = kept(request(CHAT), response(), b"{}")
     with watched() as there:
         playback = ServerPlayback()

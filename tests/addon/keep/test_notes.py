@@ -23,7 +23,7 @@ def test_what_was_written_is_read() -> None:
     assert read == WRITTEN
 
 
-def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
+def test_half_a_character_of_a_server_can_be_kept() -> None:
     told = notes.write_notes(WRITTEN, {"failure": "\ud800"})
     assert told.isascii()
     assert json.loads(told)["summary"] == {"failure": "\ud800"}

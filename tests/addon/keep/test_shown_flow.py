@@ -34,5 +34,5 @@ def test_a_flow_shows_the_client_and_has_the_server_behind_it(tmp_path: Path) ->
     assert reading_of(flow, of_server=True)[0] is not AS_WRITTEN
 
 
-def test_of_no_flow_nothing_is_known() -> None:
+def test_no_flow_has_no_facts() -> None:
     assert (sent_of(None), backup_of(None), facts_of(None)) == (None, None, {})

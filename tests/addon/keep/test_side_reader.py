@@ -7,7 +7,7 @@ from tests.support.addon_flows import EVENT_STREAM, ask, response, running, stre
 from tests.support.frames import text
 
 
-def test_both_sides_are_told_as_they_come() -> None:
+def test_both_sides_are_read_as_they_come() -> None:
     with running() as (addon, _):
         flow = ask(addon, streaming())
         record = RUNNING_RECORDS[flow.id]

@@ -55,7 +55,7 @@ def reset_at_once(server: Server) -> None:
     server.state = ConnectionState.OPEN
 
 
-def test_a_connection_that_was_reset_at_once_is_told_of() -> None:
+def test_a_connection_that_was_reset_at_once_is_reported() -> None:
     with Core() as core:
         core.opens_never = reset_at_once
         core.ask()
@@ -96,14 +96,14 @@ def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:
         assert core.layer.streams == {}
 
 
-def test_when_mitmproxy_ends_who_still_waits_is_told() -> None:
+def test_when_mitmproxy_ends_waiting_clients_get_an_error() -> None:
     with Core() as core:
         core.ask()
         core.happens(Quit("bye"))
         assert core.heard().endswith(b"{bye}")
 
 
-def test_layers_of_open_connections_are_known() -> None:
+def test_layers_of_open_connections_are_listed() -> None:
     with Core() as core:
         assert core.layer in LIVE
 
@@ -129,7 +129,7 @@ def tunnel(core: Core, seconds_of_silence: float = 0, handler: object = None) ->
     return outer
 
 
-def test_in_a_tunnel_pings_and_the_end_find_their_way(clock: list[float]) -> None:
+def test_in_a_tunnel_pings_and_the_end_reach_the_client(clock: list[float]) -> None:
     with Core() as core:
         tunnel(core)
         core.streams_with(Marker())
@@ -153,7 +153,7 @@ def test_a_tunnel_keeps_no_timer(clock: list[float]) -> None:
         assert len(core.timers) == 1
 
 
-def test_an_exchange_whose_hook_waits_is_looked_at_seldom_and_told_nothing(
+def test_an_exchange_whose_hook_waits_is_looked_at_seldom_and_sent_nothing(
     clock: list[float],
 ) -> None:
     """A person may hold it for hours."""
@@ -354,7 +354,7 @@ def test_what_goes_to_one_connection_at_once_goes_in_one_write() -> None:
     assert says((one, b"a"), (one, long), (one, b"b")) == [(one, b"a"), (one, long), (one, b"b")]
 
 
-def test_what_was_said_before_a_fault_goes_out() -> None:
+def test_data_before_a_fault_is_sent() -> None:
     client = Client(peername=("a", 1), sockname=("b", 2))
 
     def handling() -> Generator[commands.Command, Any, None]:

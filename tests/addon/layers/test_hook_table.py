@@ -84,7 +84,7 @@ async def test_the_same_addons_are_called_in_the_same_order(
 
 
 @pytest.mark.parametrize("way", [by_mitmproxy, by_the_table])
-async def test_a_hook_that_is_no_function_is_told_of_and_costs_no_other(
+async def test_a_hook_that_is_no_function_is_reported_and_costs_no_other(
     way: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls: list[str] = []
@@ -159,7 +159,7 @@ class Deaf:
         self.name, self.addons = name, list(addons)
 
 
-def test_who_holds_an_addon_with_the_hook_is_found_in_order() -> None:
+def test_addons_that_hold_one_with_the_hook_are_listed_in_order() -> None:
     last = Hears("last")
     outer = Deaf("outer", Deaf("between", Hears("deep")), Hears("inner"))
     with taddons.context(Deaf("deaf"), outer, last):
@@ -169,7 +169,7 @@ def test_who_holds_an_addon_with_the_hook_is_found_in_order() -> None:
         assert HookTable().of("response") == []
 
 
-def test_an_addon_that_a_script_loads_anew_is_found() -> None:
+def test_an_addon_that_a_script_loads_anew_is_listed() -> None:
     script = Deaf("script", first := Hears("within"))
     with taddons.context(script) as context:
         addons, listeners = context.master.addons, HookTable()

@@ -82,7 +82,7 @@ def test_no_body_is_streamed_for_its_size(caplog: pytest.LogCaptureFixture) -> N
         assert "stream_large_bodies is switched off" in caplog.text
 
 
-def test_what_this_mitmproxy_lacks_is_said_and_its_own_layers_stay(
+def test_missing_members_are_logged_and_mitmproxys_own_layers_stay(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(PROMISES, "lacks", ["HttpLayer.make_stream"])
@@ -100,7 +100,7 @@ def test_a_script_that_is_loaded_anew_breaks_nothing_off() -> None:
         assert own_layers.OwnLayers(Says()).done() is None
 
 
-def test_a_script_that_is_loaded_anew_is_asked_for_open_connections() -> None:
+def test_a_script_that_is_loaded_anew_answers_for_open_connections() -> None:
     with Core() as core, running("reverse:http://127.0.0.1:8000"):
         new = Says()
         own_layers.OwnLayers(new).running()

@@ -85,7 +85,7 @@ def test_an_empty_frame_of_http_2_is_no_end() -> None:
         assert function.calls == [b"a", b"b", b""]
 
 
-def test_what_came_before_the_break_is_heard() -> None:
+def test_data_before_the_break_is_sent() -> None:
     with Core() as core:
         streaming(core)
         broken(core, "in a chunk")
@@ -94,7 +94,7 @@ def test_what_came_before_the_break_is_heard() -> None:
         assert ABORTED in rest
 
 
-def test_the_error_hook_comes_after_the_last_words() -> None:
+def test_the_error_hook_comes_after_the_last_bytes() -> None:
     with Core() as core:
         streaming(core)
         heard: list[bytes] = []
@@ -105,7 +105,7 @@ def test_the_error_hook_comes_after_the_last_words() -> None:
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_a_connection_that_closes_after_a_fault_is_told_of_once(streams: bool) -> None:
+def test_a_connection_that_closes_after_a_fault_is_reported_once(streams: bool) -> None:
     with Core() as core:
         core.streams_with(Marker() if streams else False)
         core.hold = "error"
@@ -130,7 +130,7 @@ def test_after_a_broken_stream_the_next_request_is_answered() -> None:
         assert len(core.servers) == 2
 
 
-def test_a_client_that_leaves_is_told_nothing() -> None:
+def test_a_client_that_leaves_is_sent_nothing() -> None:
     with Core() as core:
         streaming(core)
         core.client_leaves()
@@ -150,7 +150,7 @@ def test_a_stream_of_another_addon_is_left_to_mitmproxy() -> None:
         assert core.client in core.closed
 
 
-def test_a_server_that_is_not_there_is_told_in_the_dialect() -> None:
+def test_a_missing_server_is_reported_in_the_dialect() -> None:
     with Core() as core:
         core.refuse = "[Errno 111] Connect call failed"
         core.ask()
@@ -194,14 +194,14 @@ def test_a_whole_reply_that_breaks_off_is_an_error(part: bytes) -> None:
         assert core.named[-1] == "error"
 
 
-def test_headers_that_mitmproxy_refuses_are_told_in_the_dialect() -> None:
+def test_headers_that_mitmproxy_refuses_are_reported_in_the_dialect() -> None:
     with Core() as core:
         core.ask()
         core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
         assert b"\r\ncontent-type: a/json\r\n" in core.heard()
 
 
-def test_a_reply_beyond_the_limit_is_told_in_the_dialect() -> None:
+def test_a_reply_beyond_the_limit_is_reported_in_the_dialect() -> None:
     with Core(body_size_limit="3") as core:
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
@@ -225,7 +225,7 @@ def test_a_flow_that_a_person_kills_just_ends() -> None:
         assert core.client in core.closed
 
 
-def test_the_clients_own_host_is_heard_before_mitmproxy_replaces_it() -> None:
+def test_the_clients_own_host_is_noted_before_mitmproxy_replaces_it() -> None:
     with Core() as core:
         heard: list[object] = []
         core.hooks["requestheaders"] = lambda flow: heard.append(
@@ -320,7 +320,7 @@ def test_with_early_start_the_stream_begins_in_silence(clock: list[float]) -> No
         assert core.named == ["requestheaders", "request", "responseheaders", "response"]
 
 
-def test_an_error_after_an_early_start_is_told_in_the_stream(clock: list[float]) -> None:
+def test_an_error_after_an_early_start_is_sent_in_the_stream(clock: list[float]) -> None:
     with Core(Says(starts_early=Marker())) as core:
         core.ask()
         clock[0] += 10
@@ -331,7 +331,9 @@ def test_an_error_after_an_early_start_is_told_in_the_stream(clock: list[float])
         assert core.named[-1] == "response"
 
 
-def test_a_server_that_dies_after_an_early_start_is_told_in_the_stream(clock: list[float]) -> None:
+def test_a_server_that_dies_after_an_early_start_is_reported_in_the_stream(
+    clock: list[float],
+) -> None:
     with Core(Says(starts_early=Marker())) as core:
         core.ask()
         clock[0] += 10
@@ -341,7 +343,7 @@ def test_a_server_that_dies_after_an_early_start_is_told_in_the_stream(clock: li
         assert core.heard() == chunk(b"<held><abort: server closed connection>") + END
 
 
-def test_bad_headers_after_an_early_start_are_told_in_the_stream(clock: list[float]) -> None:
+def test_bad_headers_after_an_early_start_are_reported_in_the_stream(clock: list[float]) -> None:
     with Core(Says(starts_early=Marker())) as core:
         core.ask()
         clock[0] += 10
@@ -464,7 +466,7 @@ def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
     return asyncio.run(long())
 
 
-def test_a_long_call_is_made_beside_the_loop_and_what_comes_meanwhile_waits_for_it() -> None:
+def test_a_long_call_runs_beside_the_loop_and_later_data_waits_for_it() -> None:
     heard, function = _beside(lambda core, _: core.answer(chunk(b"c")))
     assert heard == chunk(b"<b>") + chunk(b"<c>")
     assert function.made_beside == [b"b"]
@@ -482,7 +484,7 @@ def test_a_break_during_a_long_call_waits_for_it() -> None:
     assert heard.endswith(END)
 
 
-def test_a_long_end_is_made_beside_the_loop_once() -> None:
+def test_a_long_end_runs_beside_the_loop_once() -> None:
     async def long() -> None:
         with Core() as core:
             function = streaming(core)

@@ -135,7 +135,7 @@ async def test_a_read_goes_from_socket_to_socket() -> None:
         assert ends.long == []
 
 
-async def test_a_read_without_words_for_the_client_writes_nothing() -> None:
+async def test_a_read_without_data_for_the_client_writes_nothing() -> None:
     async with two_ends() as ends:
         ends.begin()
         ends.say(b"nothing")
@@ -219,7 +219,7 @@ async def test_the_end_is_the_layers_and_later_reads_are_mitmproxys() -> None:
         await ends.until(b"more")
 
 
-async def test_a_server_that_closes_is_heard_of() -> None:
+async def test_a_server_that_closes_is_noticed() -> None:
     async with two_ends() as ends:
         ends.begin()
         ends.say(b"a")
@@ -228,7 +228,7 @@ async def test_a_server_that_closes_is_heard_of() -> None:
         await ends.until(b"")
 
 
-async def test_a_second_reply_takes_the_place_of_the_first() -> None:
+async def test_a_second_reply_replaces_the_first() -> None:
     async with two_ends() as ends:
         ends.begin()
         first, ends.short = ends.short, Short()
@@ -289,7 +289,7 @@ def test_what_is_carried_is_kept_where_streams_are(kept: bool) -> None:
     assert flow.response.raw_content == (b"<a><end>" if kept else None)
 
 
-def test_data_with_the_end_is_heard_before_it() -> None:
+def test_data_with_the_end_is_sent_before_it() -> None:
     with Core() as core:
         core.streams_with(Marker())
         core.ask()

@@ -191,7 +191,7 @@ def test_only_what_can_be_broken_off_and_can_ping_is_ours() -> None:
     assert not is_stream_function(False)
 
 
-def test_a_short_call_is_made_at_once() -> None:
+def test_a_short_call_runs_at_once() -> None:
     function, said = Marker(), list[list[bytes]]()
     assert list(call_in_turns(of_ours(function), b"a", _into(said))) == []
     assert function.calls == [b"a"]

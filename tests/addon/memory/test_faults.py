@@ -237,7 +237,7 @@ def answer(question: Callable[[], object]) -> object:
 
 @pytest.mark.parametrize("just_started", [False, True], ids=["running", "just started"])
 @pytest.mark.parametrize("fault", list(FAULTS))
-def test_nothing_wrong_is_said_and_nothing_is_lost(
+def test_no_wrong_value_is_returned_and_none_is_lost(
     fault: str, just_started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it lasts, each answer is the right one or that nobody can say; afterwards all is there."""

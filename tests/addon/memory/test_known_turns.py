@@ -58,12 +58,12 @@ def test_a_request_of_an_unusual_form_has_no_turns_to_keep(body: bytes) -> None:
     assert KnownTurns().read("o", body) == (json.loads(body), None)
 
 
-def test_what_is_no_json_is_told_as_ever() -> None:
+def test_a_body_that_is_no_json_raises_as_ever() -> None:
     with pytest.raises(UnreadableError, match="Expecting"):
         KnownTurns().read("o", b"{")
 
 
-def test_a_request_takes_the_place_of_the_one_before() -> None:
+def test_a_request_replaces_the_one_before() -> None:
     known = KnownTurns()
     asked(known, "other", "one", size=KNOWN_TURNS_BYTES // 2)
     for number in range(2, 5):
@@ -71,7 +71,7 @@ def test_a_request_takes_the_place_of_the_one_before() -> None:
     assert asked(known, "other", "one", size=SHORT)
 
 
-def test_conversations_that_begin_alike_are_all_known() -> None:
+def test_conversations_that_begin_alike_are_all_kept() -> None:
     known = KnownTurns()
     for number in range(4):
         asked(known, "system", str(number))

@@ -107,7 +107,7 @@ def test_an_exchange_has_one_limit_for_all_its_waits(
     troubled.may_answer.set()
 
 
-def test_a_reply_that_cannot_be_kept_is_told_of(
+def test_a_reply_that_cannot_be_kept_is_reported(
     memory: Memory, troubled: Troubled, caplog: pytest.LogCaptureFixture
 ) -> None:
     troubled.fails = True
@@ -125,7 +125,7 @@ def test_work_in_this_process_needs_no_thread() -> None:
     )
 
 
-def test_words_wait_for_the_writing_of_a_reply_that_is_kept_elsewhere(memory: Memory) -> None:
+def test_pieces_wait_until_a_reply_is_kept_elsewhere(memory: Memory) -> None:
     unsaid = PendingPieces(memory)
     assert unsaid.due([b"a"], b"chunk") == [b"a"]
     write = Future[object]()
@@ -137,7 +137,7 @@ def test_words_wait_for_the_writing_of_a_reply_that_is_kept_elsewhere(memory: Me
     assert memory.waits.writes == []
 
 
-def test_no_words_wait_for_a_memory_of_this_process() -> None:
+def test_no_pieces_wait_for_a_memory_of_this_process() -> None:
     here = Memory(store=ProcessStore(Bounds(9, 1000)))
     here.waits.writes.append(Future[object]())
     unsaid = PendingPieces(here)

@@ -102,7 +102,7 @@ def test_what_one_learns_the_others_know(opens: Opens) -> None:
     run(opens, story)
 
 
-def test_two_that_learn_different_things_tell_both(opens: Opens) -> None:
+def test_two_that_learn_different_lessons_share_both(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
         one.known.recognised(HERE, VLLM)
@@ -130,7 +130,7 @@ def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) ->
     run(opens, story)
 
 
-def test_a_prompt_that_a_reply_contradicts_is_asked_for_by_all(opens: Opens) -> None:
+def test_a_prompt_that_a_reply_contradicts_is_probed_by_all(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
         one.known.saw_prompt(HERE, SMALL, TEXT)
@@ -232,7 +232,7 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
     run(opens, story, count=2)
 
 
-def test_nothing_is_told_twice(opens: Opens) -> None:
+def test_no_lesson_is_written_twice(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
         teach(one.known)
@@ -294,7 +294,9 @@ def test_a_silent_store_is_waited_for_once_and_not_long(monkeypatch: pytest.Monk
     assert WAIT < 1
 
 
-def test_what_could_not_be_told_is_told_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lesson_that_could_not_be_written_is_written_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("converter.addon.memory.remembering.REST", 0.0)
     store = Troubled()
 

@@ -153,7 +153,7 @@ ODD = ["words", 1e300, "9" * 30]
         ("names.name", ("", BOTH), False),
     ],
 )
-def test_what_is_of_another_type_is_told_and_passed_over(
+def test_a_value_of_another_type_is_reported_and_ignored(
     store: SqliteStore,
     column: str,
     odd: object,

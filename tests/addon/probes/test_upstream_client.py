@@ -118,13 +118,13 @@ async def _settled(_: UpstreamClient) -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-def test_a_server_is_asked_once(server: ByPathServer) -> None:
+def test_a_server_is_probed_once(server: ByPathServer) -> None:
     server.rows |= owned_by("vllm")
     assert _run(*[_recognise(_at(server))] * 3) == [VLLM] * 3
     assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
 
 
-def test_a_server_is_asked_once_by_many_at_the_same_time(server: ByPathServer) -> None:
+def test_a_server_is_probed_once_by_many_at_the_same_time(server: ByPathServer) -> None:
     server.rows |= owned_by("vllm")
     recognise = _recognise(_at(server))
 
@@ -216,7 +216,7 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
     assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
 
 
-def test_a_known_server_that_lets_nobody_in_is_left_alone_for_a_while(
+def test_an_identified_server_that_lets_nobody_in_is_left_alone_for_a_while(
     server: ByPathServer,
 ) -> None:
     server.rows |= owned_by("vllm")
@@ -236,7 +236,7 @@ def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
     assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
 
 
-def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> None:
+def test_a_server_that_lets_nobody_in_is_probed_again(server: ByPathServer) -> None:
     def guarded(asked: Asked) -> Says:
         right = asked.headers["authorization"] == "Bearer right"
         return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
@@ -268,7 +268,7 @@ def _no_authorities(_: str) -> ssl.SSLContext:
     raise FileNotFoundError("authorities.pem")
 
 
-def test_a_server_that_was_not_there_is_asked_when_it_is() -> None:
+def test_a_server_that_was_not_there_is_probed_when_it_is() -> None:
     upstream = _gone()
 
     async def refused(client: UpstreamClient) -> None:
@@ -343,7 +343,7 @@ def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
+def test_a_server_that_hangs_on_one_probe_is_identified_by_the_others(
     server: ByPathServer,
 ) -> None:
     server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
@@ -352,7 +352,7 @@ def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_background(
+def test_a_server_that_hung_on_an_earlier_probe_is_probed_again_in_the_background(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NIM hangs on /v1/metadata while it loads, and lists the models of the vLLM inside."""
@@ -369,7 +369,7 @@ def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_backgro
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_was_silent_is_asked_again_in_the_background(
+def test_a_server_that_was_silent_is_probed_again_in_the_background(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upstream_client, "REST", 0.0)
@@ -384,7 +384,7 @@ def test_a_server_that_was_silent_is_asked_again_in_the_background(
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_has_rested_is_asked_once_at_a_time(
+def test_a_server_that_has_rested_is_probed_once_at_a_time(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upstream_client, "REST", 0.0)
@@ -413,7 +413,7 @@ def test_a_server_counts(server: ByPathServer) -> None:
     assert _run(_count(_at(server))) == [7]
 
 
-def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
+def test_the_models_of_a_server_are_requested_once(server: ByPathServer) -> None:
     server.rows |= owned_by("vllm")
     first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
     assert first == second == [{"id": "small", "owned_by": "vllm"}]
@@ -438,7 +438,9 @@ def test_a_server_tells_of_a_model(server: ByPathServer) -> None:
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_is_slow_to_tell_of_a_model_is_asked_by_others(server: ByPathServer) -> None:
+def test_a_server_that_is_slow_with_facts_of_a_model_is_probed_by_others(
+    server: ByPathServer,
+) -> None:
     let_go = threading.Event()
     server.rows |= {"/v1/models": Says(steps=[let_go]), "/tokenize": Says({"count": 7})}
     upstream = _at(server)
@@ -457,7 +459,9 @@ def test_only_servers_that_are_there_and_were_sent_requests_tell_of_models(
     assert _run(_facts(_gone())) == [""]
 
 
-def test_where_a_reply_begins_is_asked_once_for_each_model_and_switch(server: ByPathServer) -> None:
+def test_where_a_reply_begins_is_probed_once_for_each_model_and_switch(
+    server: ByPathServer,
+) -> None:
     server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
     upstream, off = _at(server), {**SMALL, "reasoning_effort": "none"}
     asks = [_ask(upstream), _ask(upstream), _begins(upstream), _ask(upstream)]
@@ -502,13 +506,13 @@ def test_nobody_waits_for_an_answer_that_cannot_decide(
     assert upstream_client.GRACE not in waits
 
 
-def test_a_reply_that_nobody_asked_about_is_not_waited_for(waits: list[object]) -> None:
+def test_a_reply_without_a_probe_is_not_waited_for(waits: list[object]) -> None:
     assert _run(_begins(_gone(), {"model": "qwq-32b"})) == [LIKELY]
     assert waits == []
 
 
 @pytest.mark.parametrize("name", ["lmstudio", None])
-def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
+def test_an_answer_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
     known, upstream = KnownServers(), _gone()
     known.recognised(upstream, GENERIC)
 
@@ -525,7 +529,7 @@ def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> No
     assert known.has_prompt(prompt_key(upstream, SMALL))
 
 
-def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin() -> None:
+def test_a_server_that_was_not_there_yet_is_probed_again_where_its_replies_begin() -> None:
     upstream = _gone()
     ask, begins = _ask(upstream), _begins(upstream)
 
@@ -556,7 +560,7 @@ def test_whatever_goes_wrong_changes_only_the_guess(
     ]
 
 
-def test_a_failure_is_told_once_for_each_server(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_logged_once_for_each_server(caplog: pytest.LogCaptureFixture) -> None:
     with _silent() as one, _silent() as other, pytest.MonkeyPatch.context() as patch:
         patch.setattr(upstream_client, "PATIENCE", SHORT)
         patch.setattr(upstream_client, "REST", 0.0)
@@ -618,12 +622,12 @@ def _pieces(upstream: Upstream, met: bool = True) -> Step:
     return ask
 
 
-def test_the_tokens_of_a_prompt_are_asked_for_when_somebody_looks(server: ByPathServer) -> None:
+def test_the_tokens_of_a_prompt_are_requested_when_somebody_looks(server: ByPathServer) -> None:
     server.rows["/tokenize"] = OPENED
     assert _run(_pieces(_at(server))) == [[b"<|im_start|>", b"<think>", b"\n"]]
 
 
-def test_a_server_of_a_file_that_was_loaded_is_not_asked(server: ByPathServer) -> None:
+def test_a_server_of_a_loaded_file_is_not_probed(server: ByPathServer) -> None:
     server.rows["/tokenize"] = OPENED
     assert _run(_pieces(_at(server), met=False)) == [None]
     assert server.paths() == []

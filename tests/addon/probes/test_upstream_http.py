@@ -152,7 +152,7 @@ def test_an_address_that_cannot_be_reached_is_no_reply(monkeypatch: pytest.Monke
         _ask(_at(1))
 
 
-def test_a_server_in_the_clear_asked_encrypted_gives_no_reply(server: ScriptedServer) -> None:
+def test_a_server_in_the_clear_gives_no_reply_to_tls(server: ScriptedServer) -> None:
     server.answer(GOOD)
     with pytest.raises(NoReplyError):
         _ask(_at(server.server_port, scheme="https"))
@@ -221,7 +221,7 @@ UNSAYABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("headers", "fields"), UNSAYABLE.values(), ids=UNSAYABLE)
-def test_what_cannot_be_asked_has_no_reply(
+def test_a_request_that_cannot_be_written_has_no_reply(
     server: ScriptedServer, headers: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> None:
     server.answer(GOOD)
@@ -264,5 +264,5 @@ def _of_tls(reason: str) -> ssl.SSLError:
         (ValueError(), "ValueError"),
     ],
 )
-def test_a_reason_is_said_in_words_of_the_network(error: Exception, reason: str) -> None:
+def test_a_reason_is_in_terms_of_the_network(error: Exception, reason: str) -> None:
     assert reason_of(error) == reason

@@ -70,7 +70,7 @@ def _refused(server: ScriptedServer, options: Options) -> str:
     return str(refused.value)
 
 
-def test_an_authority_that_nobody_knows_is_refused_before_anything_is_said(
+def test_an_unknown_authority_is_refused_before_anything_is_sent(
     server: ScriptedServer,
 ) -> None:
     assert "certificate is not trusted" in _refused(server, {})
@@ -149,7 +149,7 @@ def test_mitmproxys_options_decide(
         }
 
 
-def test_a_context_is_made_of_the_options_in_force(authority: PrivateAuthority) -> None:
+def test_a_context_follows_the_options_in_force(authority: PrivateAuthority) -> None:
     with taddons.context(TlsConfig()) as proxy:
         assert tls_for_host(HOST).verify_mode is ssl.CERT_REQUIRED
         proxy.options.update(ssl_insecure=True)
@@ -173,7 +173,9 @@ def test_a_client_certificate_is_a_file_or_one_for_each_host(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "name", [lambda file: {"trusted_ca": file}, lambda file: {"certificate": file}]
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: Callable[[str], Options]) -> None:
+def test_a_file_that_cannot_be_read_is_reported(
+    tmp_path: Path, name: Callable[[str], Options]
+) -> None:
     (tmp_path / "empty.pem").touch()
     with pytest.raises(OSError, match=r"CERTIFICATE|SSL"):
         context(**name(str(tmp_path / "empty.pem")))

@@ -42,7 +42,7 @@ def test_of_an_ollama_clients_request_its_options_are_kept() -> None:
     assert kept({**asked, "options": options}, REQUEST) == asked
 
 
-def test_of_options_and_choices_only_what_is_known_is_kept() -> None:
+def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
     asked = {
         "stream_options": {
             "include_usage": True,

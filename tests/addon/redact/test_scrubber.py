@@ -18,11 +18,11 @@ def test_also_the_beginning_of_one_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("word", ["abc", "messages", "tool_use", "xxxxxx"])
-def test_what_stands_in_too_many_places_is_no_secret(word: str) -> None:
+def test_a_text_that_is_too_common_is_no_secret(word: str) -> None:
     assert Scrubber([word], [], []).text(f"the {word}") == f"the {word}"
 
 
-def test_places_become_this_machine() -> None:
+def test_addresses_become_this_machine() -> None:
     scrubber = Scrubber(
         [],
         ["gpu.lan:8080", "gpu.lan", "10.1.2.3:55", "llm", "llm:80", "fe80::1", "127.0.0.1:9999"],
@@ -83,11 +83,11 @@ def test_a_path_that_tells_the_model_s_marks_still_tells_them() -> None:
     ("name", "path"),
     [("/m/a", True), ("~/a", True), ("C:\\m", True), ("qwen/qwen3", False), ("/", False)],
 )
-def test_a_path_is_told_from_a_name(name: str, path: bool) -> None:
+def test_a_path_is_distinguished_from_a_name(name: str, path: bool) -> None:
     assert is_path(name) is path
 
 
-def test_every_address_in_mitmproxys_words_is_this_machine() -> None:
+def test_every_address_in_mitmproxys_message_is_this_machine() -> None:
     assert (
         Scrubber([], [], []).error_text("Connect call failed ('10.0.0.7', 80)")
         == "Connect call failed ('127.0.0.1', 80)"

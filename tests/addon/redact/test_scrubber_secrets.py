@@ -81,7 +81,7 @@ def test_of_a_body_what_is_not_kept_is_a_secret() -> None:
     }
 
 
-def test_all_of_a_link_that_is_left_out_is_a_secret_but_for_its_plain_words() -> None:
+def test_all_of_a_link_that_is_left_out_is_a_secret_but_for_its_plain_parts() -> None:
     link = "https://mcp.example/s/Path%20Secret1/server/mcp?k=v"
     found = set(secrets_of_body({"mcp_servers": [{"url": link}]}, {}))
     path = "/s/Path%20Secret1/server/mcp"
@@ -101,7 +101,7 @@ def test_a_link_that_cannot_be_read_is_a_secret_as_it_is() -> None:
     assert "http://[bad/Key4711" in set(secrets_of_body({"mcp_servers": "http://[bad/Key4711"}, {}))
 
 
-def test_a_known_header_that_says_something_else_is_a_secret() -> None:
+def test_a_listed_header_with_another_value_is_a_secret() -> None:
     found = set(
         secrets_of_headers(
             {"accept": 'application/json; k="0123456789abcdef"', "content-type": "application/json"}

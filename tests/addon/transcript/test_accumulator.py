@@ -12,7 +12,7 @@ def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
     return growing, [new for event in said for new in growing.feed(event)]
 
 
-def test_words_go_on_until_something_else_comes() -> None:
+def test_text_goes_on_until_another_part_comes() -> None:
     growing, said = fed(
         events.Thinking("de"),
         events.Thinking("ep"),
@@ -29,7 +29,7 @@ def test_words_go_on_until_something_else_comes() -> None:
     ]
 
 
-def test_a_call_is_told_once_it_is_complete() -> None:
+def test_a_call_is_returned_once_it_is_complete() -> None:
     pieces = [
         events.ToolCall(0, "a", "look", ""),
         events.ToolCall(0, "", "", '{"at"'),
@@ -42,7 +42,7 @@ def test_a_call_is_told_once_it_is_complete() -> None:
     assert growing.finish == "tool_calls"
 
 
-def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
+def test_calls_at_one_index_are_distinguished_by_their_ids() -> None:
     growing, _ = fed(
         events.ToolCall(0, "a", "look", "{"),
         events.ToolCall(0, "b", "see", "["),

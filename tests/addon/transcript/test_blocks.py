@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
     assert isinstance(part, Raw)
 
 
-def test_a_content_of_any_shape_is_told() -> None:
+def test_a_content_of_any_shape_is_shown() -> None:
     assert parts_of("words") == [TextBlock("words")]
     assert parts_of(["words", None]) == [TextBlock("words")]
     assert parts_of(None) == []

@@ -64,7 +64,7 @@ def test_an_estimate_is_called_one() -> None:
     assert "estimated" in str(read(json.dumps(body).encode(), settings.read(), None)["note"])
 
 
-def test_the_largest_are_told_and_the_others_are_one() -> None:
+def test_the_largest_are_listed_and_the_others_are_one() -> None:
     turns = [{"role": "user", "content": "x" * (at + 4)} for at in range(MOST + 10)]
     told = parts({"messages": turns}, 1_000_000)
     assert len(told) == MOST + 1
@@ -76,7 +76,7 @@ def test_the_largest_are_told_and_the_others_are_one() -> None:
     "body",
     [b"", b"{", b"[]", b'{"messages": 5, "tools": {"a": 1}}', b'{"tools": [5, {}]}', b"\xff"],
 )
-def test_odd_bodies_are_told_of_and_raise_nothing(body: bytes) -> None:
+def test_odd_bodies_are_listed_and_raise_nothing(body: bytes) -> None:
     told = read(body, settings.read(), 10)["parts"]
     assert isinstance(told, list)
     assert all(tokens >= 0 for _, _, tokens in told)

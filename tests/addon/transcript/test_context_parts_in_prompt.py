@@ -20,7 +20,7 @@ def _letters(prompt: str) -> list[bytes]:
     return [bytes([byte]) for byte in prompt.encode()]
 
 
-def test_each_part_has_the_tokens_of_its_words() -> None:
+def test_each_part_has_the_tokens_of_its_text() -> None:
     prompt = "<sys>Be short.</sys><user>6 * 7</user><user>äß</user>"
     turns = [("  Be short.\n",), ("6 * 7",), ("äß",)]
     assert tokens_of(_letters(prompt), [], turns) == [9, 5, 4]
@@ -44,13 +44,13 @@ def test_what_a_template_leaves_out_is_not_there() -> None:
     assert tokens_of(_letters(prompt), [], turns) == [None, 2, 4, 30, 9]
 
 
-def test_short_words_stand_between_their_neighbours() -> None:
+def test_short_texts_stand_between_their_neighbours() -> None:
     prompt = "<tools>a b c</tools><u>b</u><a>of course, b</a><u>c</u>"
     said = tokens_of(_letters(prompt), [], [("b",), ("of course, b",), ("c",)])
     assert said == [1, 12, 1]
 
 
-def test_the_same_words_said_twice_count_twice() -> None:
+def test_a_repeated_text_counts_twice() -> None:
     prompt = "<u>go on</u><u>go on</u>"
     assert tokens_of(_letters(prompt), [], [("go on",)] * 3) == [5, 5, None]
 
@@ -68,7 +68,7 @@ def test_tools_are_counted_with_the_json_between_them() -> None:
     assert 0 <= len(tools) - tools.index("write") - write <= len('"}}}}')
 
 
-def test_arguments_are_found_however_they_are_written() -> None:
+def test_arguments_match_however_they_are_written() -> None:
     call = ("look", "a.txt", "from the end")
     for written in (
         '{"name": "look", "arguments": {"path": "a.txt", "how": "from the end", "n": 5}}',
@@ -80,6 +80,6 @@ def test_arguments_are_found_however_they_are_written() -> None:
         assert called == written.index("the end") + 7 - written.index("look")
 
 
-def test_words_of_no_part_and_parts_of_no_words() -> None:
+def test_text_of_no_part_and_parts_of_no_text() -> None:
     assert tokens_of([], [()], [("",), (), ("x",)]) == [None] * 4
     assert tokens_of(_letters("?"), [], [("\ud83d",)]) == [1]

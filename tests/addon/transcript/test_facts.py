@@ -16,9 +16,7 @@ ROWS = rows_of(__file__)
     ("facts", "told"),
     ROWS["a line for each thing known"],
 )
-def test_a_line_for_each_thing_known(
-    facts: dict[str, Any], told: list[tuple[str, str]] | None
-) -> None:
+def test_a_line_for_each_fact(facts: dict[str, Any], told: list[tuple[str, str]] | None) -> None:
     assert lines(facts) == (
         told
         if told is not None
@@ -34,7 +32,7 @@ def test_what_came_at_once_has_no_speed() -> None:
     assert "speed" not in dict(lines({"output_tokens": 45, "first_byte": 1.0, "end": 1.001}))
 
 
-def test_of_what_is_known_from_elsewhere_count_times_and_what_the_reply_does_not_tell() -> None:
+def test_facts_from_elsewhere_count_for_times_and_for_what_the_reply_lacks() -> None:
     own, more = {"finish": "end_turn", "end": 1.0}, {"finish": "stop", "end": 2.0, "thoughts": 1}
     assert together(own, more) == {"finish": "end_turn", "end": 2.0, "thoughts": 1}
     assert together(own, None) == own
@@ -45,5 +43,5 @@ def test_tokens_that_the_addon_estimates_are_about_so_many() -> None:
     assert dict(lines(facts))["tokens"] == "about 7 in, 5 out"
 
 
-def test_tokens_that_nobody_counted_are_not_told_as_none() -> None:
+def test_tokens_that_nobody_counted_are_not_shown_as_zero() -> None:
     assert "tokens" not in dict(lines({"input_tokens": 0, "output_tokens": 0}))

@@ -100,7 +100,7 @@ def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> No
             assert given_by(got)[0].replace("\n", "") == given_by(seen)[0].replace("\n", "")
 
 
-def test_the_end_of_a_reply_is_told() -> None:
+def test_the_end_of_a_reply_is_shown() -> None:
     usage = {
         "prompt_tokens": 7,
         "completion_tokens": 5,
@@ -158,12 +158,12 @@ def test_what_has_come_can_be_seen_while_more_comes() -> None:
         ({"error": "words"}, FailurePart("words", "api_error")),
     ],
 )
-def test_errors_are_told(body: dict[str, Any], failure: FailurePart) -> None:
+def test_errors_are_shown(body: dict[str, Any], failure: FailurePart) -> None:
     for raw in (json.dumps(body).encode(), data(body)):
         assert parts(reply.read(raw)) == [failure]
 
 
-def test_an_error_within_a_stream_comes_behind_what_was_said() -> None:
+def test_an_error_within_a_stream_comes_behind_the_text_so_far() -> None:
     body = b"".join([*stream("<think>deep")[:2], data({"error": {"message": "gone"}})])
     assert parts(reply.read(body)) == [ThinkingBlock("deep"), FailurePart("gone", "api_error")]
 
@@ -199,7 +199,7 @@ def test_cut_anywhere_it_reads_the_same(drawn: Reply, draw: st.DataObject) -> No
 
 @law(200)
 @given(replies(late=True))
-def test_what_is_told_live_is_what_stands_in_the_end(drawn: Reply) -> None:
+def test_live_news_add_up_to_the_final_transcript(drawn: Reply) -> None:
     reader = ReplyReader()
     said = [
         new for frame in drawn.stream().split(b"\n\n") for new in reader.feed(frame + b"\n\n")

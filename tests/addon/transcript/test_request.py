@@ -38,7 +38,7 @@ def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
     ("body", "asked"),
     ROWS["settings are told in a line"],
 )
-def test_settings_are_told_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
+def test_settings_are_shown_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
     assert read(**body).settings == asked
     assert list(read(**body).settings) == list(asked)
 

@@ -78,7 +78,7 @@ def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
     ]
 
 
-def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
+def test_a_transcript_has_its_settings_its_turns_and_how_it_ended() -> None:
     whole = Transcript(
         (ShownTurn("user", (TextBlock("hi"),)),),
         {"model": "small", "n": 2},
@@ -96,7 +96,7 @@ def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
 
 
 @given(CONTENT)
-def test_json_can_be_made_of_anything(content: object) -> None:
+def test_json_can_be_written_of_anything(content: object) -> None:
     body = {"messages": [{"role": "user", "content": content}]}
     written = json.dumps(body).encode()
     json.dumps(shown.transcript(request.read(written)))

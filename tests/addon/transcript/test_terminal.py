@@ -53,7 +53,7 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
     assert shown(part) == lines
 
 
-def test_colours_only_when_asked_for() -> None:
+def test_colours_only_when_requested() -> None:
     transcript = Transcript(
         (ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hi"))),), facts={"model": "m"}
     )
@@ -63,7 +63,7 @@ def test_colours_only_when_asked_for() -> None:
     )
 
 
-def test_words_come_as_they_are_told() -> None:
+def test_text_comes_as_it_is_fed() -> None:
     writer, reader = TerminalWriter(), ReplyReader()
     told = [
         writer.feed(reader.feed(frame))

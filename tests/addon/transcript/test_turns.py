@@ -10,7 +10,7 @@ from converter.core.wire.printable import in_bytes
     ("count", "words"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345, "12.3 kB"), (5_000_000, "5.0 MB")],
 )
-def test_a_size_is_told_as_people_say_it(count: int, words: str) -> None:
+def test_a_size_is_written_for_people(count: int, words: str) -> None:
     assert in_bytes(count) == words
 
 

@@ -44,7 +44,7 @@ def test_a_head_without_end_is_a_fault() -> None:
     assert not fault_of_head(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * LONGEST_HEAD * 2)
 
 
-def test_another_protocol_is_a_fault_where_none_was_asked_for() -> None:
+def test_another_protocol_is_a_fault_where_none_was_requested() -> None:
     head = b"HTTP/1.1 101 Switching Protocols\r\n"
     assert "nobody asked for" in fault_of_head(head)
     assert "nobody asked for" in fault_of_head(head, tutils.treq())
@@ -70,7 +70,7 @@ def test_a_server_that_speaks_unasked_is_hung_up_on() -> None:
         assert core.heard().count(b"HTTP/1.1") == 1
 
 
-def test_a_connection_is_taken_over_once_and_stays_in_its_place() -> None:
+def test_a_connection_is_taken_over_once_and_keeps_its_layer() -> None:
     with Core() as core:
         core.ask()
         layer = core.layer.connections[core.servers[0]].child_layer  # type: ignore[attr-defined]
