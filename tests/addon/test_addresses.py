@@ -35,16 +35,16 @@ def test_addresses_of_this_machine() -> None:
 
 
 def test_a_name_is_private_if_all_its_addresses_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"both.example": ["10.0.0.1", "8.8.8.8"], "inside.example": ["10.0.0.1", "::1"]}
+    resolved = {"both.example": ["10.0.0.1", "8.8.8.8"], "inside.example": ["10.0.0.1", "::1"]}
 
     def resolve(host: str, *_: object, **__: object) -> list[tuple[object, ...]]:
-        if host not in found:
+        if host not in resolved:
             raise socket.gaierror
-        return [(0, 0, 0, "", (address, 0)) for address in found[host]]
+        return [(0, 0, 0, "", (address, 0)) for address in resolved[host]]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    asked = ["inside.example", "both.example", "none.example", "10.1.1.1", "8.8.8.8"]
-    assert [asyncio.run(leads_to_private(host)) for host in asked] == [
+    hosts = ["inside.example", "both.example", "none.example", "10.1.1.1", "8.8.8.8"]
+    assert [asyncio.run(leads_to_private(host)) for host in hosts] == [
         True,
         False,
         False,

@@ -23,20 +23,20 @@ def test_long_work_is_done_in_another_thread() -> None:
 
 
 def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None:
-    said: list[str] = []
+    lines: list[str] = []
 
     async def all_of_them() -> None:
         in_turn = asyncio.Lock()
-        works = [aside(AT_ONCE + 1, partial(said.append, "work"), in_turn) for _ in range(3)]
+        works = [aside(AT_ONCE + 1, partial(lines.append, "work"), in_turn) for _ in range(3)]
         working = asyncio.gather(*works)
         while not working.done():
             await asyncio.sleep(0)
-            said.append("others")
+            lines.append("others")
         await working
 
     asyncio.run(all_of_them())
-    assert said.count("work") == 3
-    assert all(pair != ("work", "work") for pair in pairwise(said))
+    assert lines.count("work") == 3
+    assert all(pair != ("work", "work") for pair in pairwise(lines))
 
 
 def test_an_error_of_quick_work_leaves_the_turn_to_others() -> None:

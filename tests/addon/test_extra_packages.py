@@ -22,9 +22,9 @@ def test_a_package_that_is_there_is_imported(folder: Path) -> None:
     (folder / "made").mkdir()
     (folder / "made" / "__init__.py").touch()
     (folder / "made" / "extra.py").write_text("NAME = 'made'")
-    found = load("made")
-    assert found is not None
-    assert found.NAME == "made"
+    module = load("made")
+    assert module is not None
+    assert module.NAME == "made"
 
 
 def test_a_package_that_was_deleted_is_absent(folder: Path) -> None:
@@ -33,11 +33,13 @@ def test_a_package_that_was_deleted_is_absent(folder: Path) -> None:
     assert load("left") is None
 
 
-@pytest.mark.parametrize("words", ["import nowhere_to_be_found", "1 / 0", "from . import nothing"])
-def test_a_fault_within_a_package_is_raised(folder: Path, words: str) -> None:
+@pytest.mark.parametrize(
+    "message", ["import nowhere_to_be_found", "1 / 0", "from . import nothing"]
+)
+def test_a_fault_within_a_package_is_raised(folder: Path, message: str) -> None:
     (folder / "wrong").mkdir()
     (folder / "wrong" / "__init__.py").touch()
-    (folder / "wrong" / "extra.py").write_text(words)
+    (folder / "wrong" / "extra.py").write_text(message)
     with pytest.raises((ImportError, ZeroDivisionError)):
         load("wrong")
 

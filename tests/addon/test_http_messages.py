@@ -72,9 +72,9 @@ def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
     [("", True), ("llama.cpp", True), ("other", True), ("uvicorn", False), ("nginx/1.24", False)],
 )
 def test_an_unlisted_server_may_close_after_a_stream(server: str, may: bool) -> None:
-    made = response(EVENT_STREAM)
-    made.headers.update({"server": server} if server else {})
-    assert http_messages.may_close_after_streams(made) is may
+    reply = response(EVENT_STREAM)
+    reply.headers.update({"server": server} if server else {})
+    assert http_messages.may_close_after_streams(reply) is may
 
 
 def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> None:

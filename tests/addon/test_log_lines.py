@@ -28,10 +28,10 @@ HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999
 
 def test_a_request_is_named_in_bounded_text_without_its_query() -> None:
     flow = request(HOSTILE + "?secret=1")
-    for said in (in_a_line(flow.request), path_of(flow.request)):
-        assert said.isprintable()
-        assert len(said) == LONGEST
-        assert "secret" not in said
+    for line in (in_a_line(flow.request), path_of(flow.request)):
+        assert line.isprintable()
+        assert len(line) == LONGEST
+        assert "secret" not in line
     assert path_of(request("/v1/models?secret=1").request) == "/v1/models"
 
 
@@ -60,10 +60,10 @@ def shown(level: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("level", "heard"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
-def test_a_line_is_logged_where_a_handler_takes_it(level: str, heard: bool) -> None:
+@pytest.mark.parametrize(("level", "logged"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
+def test_a_line_is_logged_where_a_handler_takes_it(level: str, logged: bool) -> None:
     with shown(level):
-        assert is_logged(logging.INFO) is heard
+        assert is_logged(logging.INFO) is logged
         assert is_logged(logging.ERROR)
 
 

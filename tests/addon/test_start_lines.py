@@ -39,10 +39,10 @@ def test_the_model_is_the_first_whose_name_is_safe_to_paste() -> None:
 
 
 def test_a_question_survives_the_shell() -> None:
-    words = shlex.split(question(PROXY, ANTHROPIC, 'it\'s "quoted"'))
-    assert words[:3] == ["curl", "-sN", f"{PROXY}/v1/messages"]
-    assert words[3:5] == ["-H", "content-type: application/json"]
-    assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
+    parts = shlex.split(question(PROXY, ANTHROPIC, 'it\'s "quoted"'))
+    assert parts[:3] == ["curl", "-sN", f"{PROXY}/v1/messages"]
+    assert parts[3:5] == ["-H", "content-type: application/json"]
+    assert json.loads(parts[-1])["model"] == 'it\'s "quoted"'
 
 
 def test_a_program_with_an_sdk_gets_the_address() -> None:
@@ -52,7 +52,7 @@ def test_a_program_with_an_sdk_gets_the_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "told"),
+    ("window", "shown"),
     [
         (None, "claude --model 'my model'"),
         (65536, "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 claude --model 'my model'"),
@@ -60,14 +60,14 @@ def test_a_program_with_an_sdk_gets_the_address() -> None:
     ],
 )
 def test_claude_code_is_started_only_where_it_can_work(
-    window: int | None, told: str | None
+    window: int | None, shown: str | None
 ) -> None:
     (title, line), _ = clients(PROXY, "my model", window)
     assert title == "Claude Code"
-    if told is None:
+    if shown is None:
         assert line == "# Claude Code needs a window of about 40,000 tokens, not 4,096"
     else:
-        assert line == f"ANTHROPIC_BASE_URL={PROXY} ANTHROPIC_API_KEY=unused {told}"
+        assert line == f"ANTHROPIC_BASE_URL={PROXY} ANTHROPIC_API_KEY=unused {shown}"
 
 
 @pytest.mark.parametrize(

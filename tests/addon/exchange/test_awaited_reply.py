@@ -72,12 +72,12 @@ def test_long_stop_strings_are_left_to_the_server(stop: object) -> None:
 
 
 def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
-    known = KnownServers()
+    servers = KnownServers()
     for _ in range(2):
         awaited = _awaited(prompt="tags")
-        assert awaited.request.prompted(known, UPSTREAM) is not None
+        assert awaited.request.prompted(servers, UPSTREAM) is not None
         prompted = AwaitedReply(awaited.request, prompted=True)
-        prompted.learn(Findings(thought=True), known, UPSTREAM)
+        prompted.learn(Findings(thought=True), servers, UPSTREAM)
 
 
 def test_a_model_that_thinks_by_itself_is_not_prompted_again() -> None:

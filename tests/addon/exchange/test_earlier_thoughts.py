@@ -113,8 +113,8 @@ def test_a_thought_that_came_folded_in_the_text_is_put_back(reply: list[bytes]) 
     talk = Talk(WAYS["chat"], Memory(99, 9999), options={"fields": ["text"]})
     talk.turn(says("2 + 3"), reply)
     assert "<details>" in talk.items[-1]["content"]
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    (said,) = replies(asked)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    (said,) = replies(sent)
     assert (earlier.restored, earlier.unknown) == (1, 0)
     assert said["reasoning_content"] == ("I add them." if reply is TAGGED else "I look.")
     assert "<details>" not in said["content"]
@@ -139,8 +139,8 @@ def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(way: Way) -> None:
     talk.turn(says("Oslo?"), CALLED)
     talk.turn(way.result("call_7", "sunny"), ANSWERED)
     asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    said = [(reply["reasoning_content"], reply["content"]) for reply in replies(asked)]
-    assert said == [("I look.", "A moment."), ("Warm.", "Sunny.")]
+    restored = [(reply["reasoning_content"], reply["content"]) for reply in replies(asked)]
+    assert restored == [("I look.", "A moment."), ("Warm.", "Sunny.")]
     assert replies(asked)[0]["tool_calls"][0]["id"] == "call_7"
     assert earlier.restored == 2
 
@@ -270,7 +270,7 @@ def test_of_several_choices_nothing_is_kept() -> None:
 
 # The laws: what is put back is what was said, and nothing is put back into another conversation.
 
-BLANKS_AND_WORDS = st.text("ab \n\r", min_size=1, max_size=12)
+BLANKS_AND_LETTERS = st.text("ab \n\r", min_size=1, max_size=12)
 REPLIES = st.sampled_from([("a", ""), ("b", ""), ("", "1"), ("", "2"), ("a", "1")])
 STEPS = st.lists(
     st.tuples(
@@ -286,15 +286,15 @@ STEPS = st.lists(
 )
 
 
-@given(BLANKS_AND_WORDS, BLANKS_AND_WORDS, st.lists(st.integers(0, 40), max_size=3))
+@given(BLANKS_AND_LETTERS, BLANKS_AND_LETTERS, st.lists(st.integers(0, 40), max_size=3))
 def test_a_restored_thought_is_the_one_that_was_sent(
     thought: str, answer: str, cuts: list[int]
 ) -> None:
     assume(thought.strip() and answer.strip())
     said = f"<think>{thought}</think>{answer}"
-    places = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})
+    offsets = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})
     talk = Talk(WAYS["chat"], Memory(99, 9999), "GLM-5.2")
-    talk.turn(says("2 + 3"), frames.stream(*(said[a:b] for a, b in pairwise(places))))
+    talk.turn(says("2 + 3"), frames.stream(*(said[a:b] for a, b in pairwise(offsets))))
     asked, _ = talk.turn(says("thanks"), ANSWERED)
     (reply,) = replies(asked)
     assert (reply["reasoning_content"], reply["content"]) == (thought, answer)
@@ -305,7 +305,7 @@ def message(reply: tuple[str, str]) -> dict[str, Any]:
     return {"role": "assistant", "content": reply[0], "tool_calls": [call] if reply[1] else []}
 
 
-def told(reply: tuple[str, str], thought: str) -> list[Event]:
+def events_of(reply: tuple[str, str], thought: str) -> list[Event]:
     call: list[Event] = (
         [ToolCall(0, reply[1], "f", ""), ToolCall(0, "", "", "{}")] if reply[1] else []
     )
@@ -334,15 +334,17 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
         elif what == "ask":
             talk.append(says("ab"[two % 2]))
             body = {"model": model, "messages": talk}
-            made, earlier = restore(body, HistoryPlace(exact=True), memory.of(owner))
-            found = [kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)]
-            wanted = [next(iter(each)) if len(each) == 1 else None for each in found]
-            put = [said.get("reasoning_content") for said in replies(dict(made))]
+            changed, earlier = restore(body, HistoryPlace(exact=True), memory.of(owner))
+            expected = [
+                kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)
+            ]
+            wanted = [next(iter(each)) if len(each) == 1 else None for each in expected]
+            put = [said.get("reasoning_content") for said in replies(dict(changed))]
             assert put == [each or None for each in wanted]
             assert earlier.restored == sum(map(bool, wanted))
             assert earlier.unknown == wanted.count(None)
             assert earlier.spot
-            earlier.spot.hear(told(reply, thought), [{"thought": thought}] if thought else [])
+            earlier.spot.hear(events_of(reply, thought), [{"thought": thought}] if thought else [])
             earlier.spot.keep()
             talk.append(message(reply))
             kept[key(owner, model, talk)].add(thought)

@@ -35,7 +35,7 @@ STREAM_BODY = b"".join(stream("<think>hm</think>", "Hi."))
 WHOLE_BODY = whole("<think>hm</think>Hi.")
 EVENTS = "text/event-stream"
 THOUGHT_AND_TEXT = [("thinking", '"hm"'), ("text", '"Hi."')]
-ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
 
 
 def _exchange(endpoint: Endpoint, **options: object) -> Exchange:
@@ -55,10 +55,10 @@ def _models() -> AwaitedReply:
     return _awaited(ReadRequest(_exchange(endpoints.MODELS)))
 
 
-def _messages(asked: Json | None = None, **options: object) -> AwaitedReply:
+def _messages(body: Json | None = None, **options: object) -> AwaitedReply:
     """The reply to a Messages request."""
     exchange = _exchange(endpoints.MESSAGES, **options)
-    return _awaited(read_request.read(exchange, json.dumps(ASKED | (asked or {})).encode()))
+    return _awaited(read_request.read(exchange, json.dumps(REQUEST | (body or {})).encode()))
 
 
 def _native(**asked: object) -> AwaitedReply:
@@ -333,9 +333,9 @@ KEYS: list[dict[str, str]] = [
 
 
 def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> Exchange:
-    found = begin(method, path, headers, settings.read({}), name, reverse=True)
-    assert found
-    return found
+    exchange = begin(method, path, headers, settings.read({}), name, reverse=True)
+    assert exchange
+    return exchange
 
 
 def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
@@ -355,11 +355,11 @@ def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) 
     path = "/v1/conversations/conv_new"
     body = json.dumps({"model": "m", "conversation": "conv_new", "input": "hi"}).encode()
     for key in KEYS:
-        known = 200 if key == owner else 404
-        assert _status(memory, key, "GET", path) == known
-        assert _status(memory, key, "GET", f"{path}/items") == known
+        status = 200 if key == owner else 404
+        assert _status(memory, key, "GET", path) == status
+        assert _status(memory, key, "GET", f"{path}/items") == status
         exchange = _begun("POST", "/v1/responses", key)
-        if known == 200:
+        if status == 200:
             assert read_request.read(exchange, body, memory.of(exchange.owner)).conversation
         else:
             with pytest.raises(RequestError, match="not found"):
@@ -392,10 +392,10 @@ def test_no_key_is_in_the_values_of_an_exchange() -> None:
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages", "/v1/chat/completions"])
 def test_a_memory_that_is_away_is_reported_with_the_time_to_retry(path: str) -> None:
-    words, answer = _begun("POST", path, {}).refusal(AwayError("it is gone"))
+    line, answer = _begun("POST", path, {}).refusal(AwayError("it is gone"))
     assert (answer.status, answer.retry_after) == (503, 1)
-    assert words == f"{AWAY} (it is gone)"
-    assert words in json.loads(answer.body)["error"]["message"]
+    assert line == f"{AWAY} (it is gone)"
+    assert line in json.loads(answer.body)["error"]["message"]
 
 
 def test_a_request_may_refer_in_any_spelling() -> None:

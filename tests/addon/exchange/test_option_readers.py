@@ -50,7 +50,7 @@ def test_all_else_is_no_ping(written: str) -> None:
         readers.read_ping(written)
 
 
-PLACES = {
+TARGETS = {
     "": None,
     "9100": MetricsTarget("127.0.0.1", 9100),
     ":9100": MetricsTarget("127.0.0.1", 9100),
@@ -59,9 +59,9 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("written", "place"), PLACES.items(), ids=list(PLACES))
-def test_metrics_are_at_an_address(written: str, place: MetricsTarget | None) -> None:
-    assert readers.read_metrics(written) == place
+@pytest.mark.parametrize(("written", "target"), TARGETS.items(), ids=list(TARGETS))
+def test_metrics_are_at_an_address(written: str, target: MetricsTarget | None) -> None:
+    assert readers.read_metrics(written) == target
 
 
 def test_metrics_are_in_a_file(tmp_path: Path) -> None:

@@ -17,16 +17,16 @@ from converter.core.model.raw_messages import messages_of
 from converter.core.wire.json_text import UnreadableError
 from tests.support import endpoints
 
-ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
 CHAT = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
 EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
-    request = read(EXCHANGE, json.dumps({**ASKED, "stream": True}).encode())
-    asked = request.written(by_name("llama.cpp"), parses=False)
-    written = asked.body
-    assert (EXCHANGE.path, asked.form, asked.model) == (
+    request = read(EXCHANGE, json.dumps({**REQUEST, "stream": True}).encode())
+    sent = request.written(by_name("llama.cpp"), parses=False)
+    written = sent.body
+    assert (EXCHANGE.path, sent.form, sent.model) == (
         "/gateway/v1/chat/completions",
         Form.STREAM,
         "small",
@@ -54,7 +54,7 @@ def test_the_strings_at_which_a_server_stops(asked: object, stops: tuple[str, ..
 
 def test_what_is_left_out_is_noted() -> None:
     tools = [{"type": "web_search_20250305", "name": "web_search"}]
-    request = read(EXCHANGE, json.dumps({**ASKED, "tools": tools}).encode())
+    request = read(EXCHANGE, json.dumps({**REQUEST, "tools": tools}).encode())
     assert any("web_search" in note for note in request.notes)
 
 
@@ -88,18 +88,18 @@ OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
 def test_a_native_request_may_ask_that_no_thinking_be_shown(
     asked: dict[str, object], shown: bool
 ) -> None:
-    body = json.dumps({**ASKED, **asked}).encode()
+    body = json.dumps({**REQUEST, **asked}).encode()
     assert note(NATIVE, body).shown is shown
     assert note(NATIVE, body).reply_context.shown is shown
     assert asked == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
 
 
 def test_a_field_of_another_dialect_hides_nothing() -> None:
-    assert note(CHAT, json.dumps({**ASKED, **OMITTED}).encode()).shown
+    assert note(CHAT, json.dumps({**REQUEST, **OMITTED}).encode()).shown
 
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
-    served = note(CHAT, json.dumps(ASKED).encode()).served_as("local")
+    served = note(CHAT, json.dumps(REQUEST).encode()).served_as("local")
     assert (served.body["model"], served.called, served.requested_model) == (
         "local",
         "small",
@@ -108,12 +108,12 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "mended"),
+    ("text", "mended"),
     [("cut \ud83d here", True), ("\U0001f600", False), ("\ud83d" + "x" * SEARCHED, False)],
 )
-def test_half_a_character_is_written_anew(words: str, mended: bool) -> None:
+def test_half_a_character_is_written_anew(text: str, mended: bool) -> None:
     """llama.cpp and others refuse the request else."""
-    body = json.dumps({"messages": [{"role": "user", "content": words}]}).encode()
+    body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
     assert note(CHAT, body).mended is mended
 
 

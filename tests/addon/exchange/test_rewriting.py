@@ -26,8 +26,8 @@ def test_the_names_that_clients_get_are_the_users() -> None:
     chosen = settings.read({"signature": "of-mine", "fields": ["reasoning"]})
     body = whole(content="<think>t</think>a")
     assert b'"of-mine"' in b"".join(rewriter_of(chosen, ANTHROPIC, Form.WHOLE).whole(body))
-    told = b"".join(rewriter_of(chosen, OPENAI_CHAT, Form.WHOLE).whole(body))
-    assert b'"reasoning":"t"' in told.replace(b" ", b"")
+    rewritten = b"".join(rewriter_of(chosen, OPENAI_CHAT, Form.WHOLE).whole(body))
+    assert b'"reasoning":"t"' in rewritten.replace(b" ", b"")
 
 
 def test_a_field_of_the_servers_own_goes_where_the_user_says() -> None:

@@ -24,7 +24,7 @@ def _option(name: str) -> Option:
     return next(option for option in OPTIONS if option.name == name)
 
 
-def _told() -> dict[str, tuple[str, str]]:
+def _documented() -> dict[str, tuple[str, str]]:
     """The page's list: each option's values, and its meaning."""
     listed = PAGE.read_text().partition("\n## Options\n")[2].partition("\n### ")[0]
     lines = re.findall(r"^- `(\w+)` \((.+?)\): (.+)$", listed, re.MULTILINE)
@@ -52,12 +52,12 @@ def _value(option: Option) -> str:
 
 
 def test_the_page_has_a_row_for_each_option_in_order() -> None:
-    assert list(_told()) == [f"think_{option.name}" for option in OPTIONS]
+    assert list(_documented()) == [f"think_{option.name}" for option in OPTIONS]
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_the_page_tells_an_options_type_default_and_meaning(option: Option) -> None:
-    value, meaning = _told()[f"think_{option.name}"]
+    value, meaning = _documented()[f"think_{option.name}"]
     assert value == _value(option)
     assert len(meaning) > 10
 
@@ -66,8 +66,8 @@ def test_the_page_tells_an_options_type_default_and_meaning(option: Option) -> N
     "option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name
 )
 def test_the_page_tells_every_choice(option: Option) -> None:
-    told = " ".join(_told()[f"think_{option.name}"]).replace("`", "")
-    assert [choice for choice in option.choices if choice not in told] == []
+    text = " ".join(_documented()[f"think_{option.name}"]).replace("`", "")
+    assert [choice for choice in option.choices if choice not in text] == []
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:

@@ -16,11 +16,11 @@ HERE = "http://localhost:8000"
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("reason", "message"),
     ROWS["a server that is not there"],
 )
-def test_a_server_that_is_not_there(reason: str, words: str) -> None:
-    assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {words}")
+def test_a_server_that_is_not_there(reason: str, message: str) -> None:
+    assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {message}")
 
 
 @pytest.mark.parametrize(

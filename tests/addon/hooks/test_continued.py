@@ -45,11 +45,11 @@ def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(throu
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "sent"),
     [(400, b'"stop_reason":"max_tokens"'), (429, b"status 429: too many")],
     ids=["a refusal ends the reply", "a failure breaks it off"],
 )
-def test_an_answer_that_is_no_reply(through: Tap, status: int, said: bytes) -> None:
+def test_an_answer_that_is_no_reply(through: Tap, status: int, sent: bytes) -> None:
     through.again(possible=True)
     through.second(status, b'{"error": {"message": "too many"}}')
-    assert said in b"".join(through.late)
+    assert sent in b"".join(through.late)

@@ -36,8 +36,8 @@ def test_a_server_that_is_not_there_is_named(path: str) -> None:
         answer = listener(addon).failed(flow, "[Errno 111] Connect call failed ('x', 1)")
         assert answer
         assert (answer.status_code, answer.headers["content-type"]) == (502, "application/json")
-        words = json.loads(answer.content or b"")["error"]["message"]
-        assert words == "no model server at http://localhost:8000: connection refused"
+        message = json.loads(answer.content or b"")["error"]["message"]
+        assert message == "no model server at http://localhost:8000: connection refused"
 
 
 def test_a_server_that_hung_up_at_once_is_worth_another_try() -> None:
@@ -110,9 +110,9 @@ def test_a_late_error_has_the_servers_message() -> None:
         assert head
         assert isinstance(head.stream, Tap)
         flow.response = Response.make(400, b'{"error": {"message": "too long"}}')
-        said = b"".join(listener(addon).late(flow, head.stream))
-        assert said.startswith(b"event: error\n")
-        assert b"status 400: too long" in said
+        sent = b"".join(listener(addon).late(flow, head.stream))
+        assert sent.startswith(b"event: error\n")
+        assert b"status 400: too long" in sent
 
 
 def test_a_whole_reply_that_became_a_stream_goes_on_as_one() -> None:

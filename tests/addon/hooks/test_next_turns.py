@@ -34,9 +34,9 @@ _CHANGES = ("edit", "less", "metadata", "order", "tools", "mark")
 
 
 def first(path: str) -> Body:
-    asked = [{"role": "user", "content": "a" * SHORT}]
+    messages = [{"role": "user", "content": "a" * SHORT}]
     name = "input" if path == "/v1/responses" else "messages"
-    return {"model": "small", "max_tokens": 9, name: asked, "stream": True}
+    return {"model": "small", "max_tokens": 9, name: messages, "stream": True}
 
 
 def next_turn(draw: Callable[[st.SearchStrategy[Any]], Any], path: str, before: Body) -> Body:
@@ -82,5 +82,5 @@ def test_a_next_turn_goes_out_as_it_would_alone(path: str, model: str, data: st.
             key = data.draw(st.sampled_from(["one", "one", "one", "two"]))
             write = data.draw(st.sampled_from(_WRITERS))
             forgetful._requests._turns = KnownTurns()
-            said = write(body).encode()
-            assert outcome(addon, path, said, key) == outcome(forgetful, path, said, key)
+            written = write(body).encode()
+            assert outcome(addon, path, written, key) == outcome(forgetful, path, written, key)

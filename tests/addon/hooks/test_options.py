@@ -46,15 +46,15 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
 
 
 @pytest.mark.parametrize(
-    ("written", "words"),
+    ("written", "message"),
     ROWS["a name that is none stops the start with the next best"],
 )
 def test_a_name_that_is_none_stops_the_start_with_the_next_best(
-    written: str, words: str, tmp_path: Path
+    written: str, message: str, tmp_path: Path
 ) -> None:
     with start_proxy(["regular"], ["--set", written], tmp_path, "unknown") as proxy:
         proxy.exit_status()
-    assert words in proxy.output
+    assert message in proxy.output
     assert "Error logged during startup, exiting..." in proxy.output
 
 

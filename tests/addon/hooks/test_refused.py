@@ -62,18 +62,18 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
 
 
 def test_a_part_that_is_refused_twice_has_a_next_one() -> None:
-    words = b'{"error": {"message": "Thinking mode does not support this tool_choice"}}'
+    refusal = b'{"error": {"message": "Thinking mode does not support this tool_choice"}}'
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, {**BODY, "tool_choice": "required"}))
         for choice in ("required", "auto"):
             watcher = refuse(addon, flow)
-            watcher(words)
+            watcher(refusal)
             again = watcher.again(possible=True)
             assert again
             sent = json.loads(again.text or "")
             assert (sent["tool_choice"], sent["thinking"]) == (choice, {"type": "disabled"})
         watcher = refuse(addon, flow)
-        watcher(words)
+        watcher(refusal)
         assert not watcher.stopped
 
 
@@ -123,10 +123,10 @@ def test_tools_go_to_a_server_that_reads_no_calls() -> None:
 
 def test_a_servers_own_endpoint_gets_no_calls_as_text() -> None:
     tool = {"name": "log", "input_schema": SCHEMA}
-    asked = {**ASKED, "tools": [tool], "tool_choice": {"type": "auto"}}
+    body = {**ASKED, "tools": [tool], "tool_choice": {"type": "auto"}}
     unparsed = b'{"type": "error", ' + UNPARSED[1:]
     with running(native=["messages"]) as (addon, _):
-        flow = ask(addon, request(MESSAGES, asked))
+        flow = ask(addon, request(MESSAGES, body))
         watcher = refuse(addon, flow)
         watcher(REFUSAL)
         assert not watcher.stopped  # all else goes on as it came
@@ -135,11 +135,11 @@ def test_a_servers_own_endpoint_gets_no_calls_as_text() -> None:
         again = watcher.again(possible=True)
         assert again
         assert again.path == MESSAGES
-        assert json.loads(again.text or "") == {**asked, "tool_choice": {"type": "none"}}
+        assert json.loads(again.text or "") == {**body, "tool_choice": {"type": "none"}}
         flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
         wait(addon.responseheaders(flow))
-        later = ask(addon, request(MESSAGES, asked)).request
-        assert json.loads(later.text or "") == {**asked, "tool_choice": {"type": "none"}}
+        later = ask(addon, request(MESSAGES, body)).request
+        assert json.loads(later.text or "") == {**body, "tool_choice": {"type": "none"}}
 
 
 def test_without_a_reader_of_calls_the_refusal_stands() -> None:

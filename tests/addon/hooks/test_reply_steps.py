@@ -45,9 +45,9 @@ THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
 def test_texts_are_freed_with_their_exchange_and_not_by_garbage_collection(path: str) -> None:
-    asked = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
+    body = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
     with running() as (addon, _):
-        flow = ask(addon, request(path, asked))
+        flow = ask(addon, request(path, body))
         record = weakref.ref(RUNNING_RECORDS[flow.id])
         gc.disable()
         try:
@@ -78,7 +78,7 @@ def test_a_broken_prompt_is_reported_of_a_client_that_leaves_at_the_last_event(
             messages = [{"role": role, "content": words} for role, words in said[: 1 + turns]]
             flow = ask(addon, request(CHAT, {**ASKED, "stream": True, "messages": messages}))
             _streamed(addon, flow, leaves)
-    [line] = [told for told in caplog.messages if "the cached prompt was broken" in told]
+    [line] = [message for message in caplog.messages if "the cached prompt was broken" in message]
     assert "character 10: the date or the time; 37 of 40 tokens were read again" in line
 
 
@@ -108,9 +108,9 @@ def test_a_client_that_leaves_is_one_line_that_blames_nobody(
         cast(Callable[[bytes], list[bytes]], flow.response.stream)(b"".join([ROLE, *text("b")]))
         flow.error = Error("Client disconnected.")
         addon.error(flow)
-    said = [line for line in caplog.messages if "disconnected" in line or "cut short" in line]
-    assert len(said) == 1
-    assert re.match("reply: /v1/messages .*Client disconnected.$", said[0])
+    lines = [line for line in caplog.messages if "disconnected" in line or "cut short" in line]
+    assert len(lines) == 1
+    assert re.match("reply: /v1/messages .*Client disconnected.$", lines[0])
     assert "Client disconnected" in flow.comment
     assert "cut short" not in flow.comment
 
@@ -162,17 +162,17 @@ def test_a_remedy_reaches_client_log_and_comment(
 
 
 @pytest.mark.parametrize(
-    ("words", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
+    ("message", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
 )
-def test_a_server_that_has_gone_is_identified_anew(words: str, is_due: bool) -> None:
+def test_a_server_that_has_gone_is_identified_anew(message: str, is_due: bool) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
-        known, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
+        servers, record = addon._replies._servers, RUNNING_RECORDS[flow.id]
         upstream = http_messages.upstream(flow, record.exchange)
-        known.recognised(upstream, by_name("vllm"))
-        flow.error = Error(words)
+        servers.recognised(upstream, by_name("vllm"))
+        flow.error = Error(message)
         addon.error(flow)
-        assert known.is_due(upstream, 600, 600) is is_due
+        assert servers.is_due(upstream, 600, 600) is is_due
 
 
 def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
@@ -204,9 +204,9 @@ def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
         wait(addon.responseheaders(flow))
         assert isinstance(flow.response.stream, Tap)
         chunks = [delta(content="<thi")[:9], delta(content="<thi")[9:], b": ping\n\n", b""]
-        given = [flow.response.stream(chunk) for chunk in chunks]
-        assert given[:2] == [[], []]
-        assert all(isinstance(pieces, list) and all(pieces) for pieces in given)
+        pieces = [flow.response.stream(chunk) for chunk in chunks]
+        assert pieces[:2] == [[], []]
+        assert all(isinstance(each, list) and all(each) for each in pieces)
 
 
 def test_an_anthropic_client_that_requests_a_stream_gets_one() -> None:

@@ -71,14 +71,14 @@ def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
 @pytest.mark.parametrize("key", ["same", "other"])
 def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
     turns = [("user", "a" * SHORT), ("assistant", "b"), ("user", "c"), ("assistant", "d")]
-    told = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]
-    asked = [{**ASKED, "messages": told[: at + 1]} for at in range(4)]
+    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]
+    bodies = [{**ASKED, "messages": messages[: at + 1]} for at in range(4)]
     with running() as (addon, _):
         sent = [
             ask(addon, request(MESSAGES, json.dumps(body).encode(), x_api_key=name)).request
-            for body, name in zip(asked, ["same", "same", key, key], strict=True)
+            for body, name in zip(bodies, ["same", "same", key, key], strict=True)
         ]
-    for body, one in zip(asked, sent, strict=True):
+    for body, one in zip(bodies, sent, strict=True):
         with running() as (addon, _):
             alone = ask(addon, request(MESSAGES, json.dumps(body).encode())).request
             assert one.raw_content == alone.raw_content
@@ -130,8 +130,8 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
     tool = {**tool, "type": "custom"} if path == MESSAGES else tool
     calls = [{"id": "call", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     called = {"role": "assistant", "content": "", "tool_calls": calls} if path == CHAT else None
-    said = {"role": "assistant", "content": "words"}
-    told = [{"role": "user", "content": "\\ud83d" + "a" * SHORT}, called or said]
+    reply = {"role": "assistant", "content": "words"}
+    told = [{"role": "user", "content": "\\ud83d" + "a" * SHORT}, called or reply]
     told += [{"role": "tool", "tool_call_id": "call", "content": "1"}] if called else []
     with running(memory="memory:", **options) as (addon, _):
         for _turn in range(3):
@@ -139,15 +139,15 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
             flow = ask(addon, request(path, {**ASKED, "model": model, "tools": [tool], **messages}))
             assert flow.response is None
             answer(addon, flow, response(), whole("<think>a thought</think>words"))
-            told = [*told, said, {"role": "user", "content": "more"}]
+            told = [*told, reply, {"role": "user", "content": "more"}]
         kept = [each.request for each in addon._requests._turns._kept]
     assert kept
-    for known in kept:
-        for first, end, value in known.members.values():
-            assert value == json.loads(known.data[first:end])
-        for each in known.lists.values():
-            places = [(each.begin + first, each.begin + end) for first, end in each.places]
-            assert each.values == [json.loads(known.data[first:end]) for first, end in places]
+    for entry in kept:
+        for first, end, value in entry.members.values():
+            assert value == json.loads(entry.data[first:end])
+        for each in entry.lists.values():
+            spans = [(each.begin + first, each.begin + end) for first, end in each.places]
+            assert each.values == [json.loads(entry.data[first:end]) for first, end in spans]
 
 
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])
@@ -286,9 +286,9 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("body", "place"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(("body", "field"), BROKEN.values(), ids=BROKEN)
 def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(
-    body: object, place: str
+    body: object, field: str
 ) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(MESSAGES, body))
@@ -299,12 +299,12 @@ def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_serv
             "error",
             "invalid_request_error",
         )
-        assert place in error["error"]["message"]
+        assert field in error["error"]["message"]
         assert flow.request.path == MESSAGES
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ({"model": "m", "input": "a", "truncate": True, "keep_alive": 5}, "truncate, keep_alive"),
         ({"model": "m", "input": 5}, "input: Input should be a string or an array of strings"),
@@ -312,11 +312,11 @@ def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_serv
     ids=["dropped", "refused"],
 )
 def test_the_log_says_what_a_counterpart_does_not_take(
-    body: object, words: str, caplog: pytest.LogCaptureFixture
+    body: object, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with running() as (addon, _), caplog.at_level(logging.INFO):
         ask(addon, request("/api/embed", body))
-    assert words in caplog.text
+    assert message in caplog.text
 
 
 def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
@@ -365,7 +365,7 @@ def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None
         )
 
 
-def _asked_to_think(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
+def _is_prompted(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
     """Whether the addon asks the model to think; then the reply comes."""
     flow = ask(addon, request(CHAT, {**body, "messages": ASKED["messages"]}))
     sent = json.loads(flow.request.content or b"")
@@ -378,19 +378,19 @@ WISHES: dict[str, object] = {"model": "small", "reasoning_effort": "high"}
 
 def test_a_model_that_thinks_only_when_prompted_gets_the_prompt_each_time() -> None:
     with running(prompt="tags") as (addon, _):
-        assert [_asked_to_think(addon, WISHES, "<think>a</think>b") for _ in range(2)] == [True] * 2
+        assert [_is_prompted(addon, WISHES, "<think>a</think>b") for _ in range(2)] == [True] * 2
 
 
 def test_a_model_that_thinks_by_itself_is_not_prompted() -> None:
     with running(prompt="tags") as (addon, _):
-        assert not _asked_to_think(addon, {"model": "small"}, "<think>a</think>b")
-        assert not _asked_to_think(addon, WISHES, "<think>a</think>b")
+        assert not _is_prompted(addon, {"model": "small"}, "<think>a</think>b")
+        assert not _is_prompted(addon, WISHES, "<think>a</think>b")
 
 
 def test_a_reply_without_a_thought_teaches_nothing_of_the_model() -> None:
     with running(prompt="tags") as (addon, _):
-        assert not _asked_to_think(addon, {"model": "small"}, "b")
-        assert _asked_to_think(addon, WISHES, "b")
+        assert not _is_prompted(addon, {"model": "small"}, "b")
+        assert _is_prompted(addon, WISHES, "b")
 
 
 @pytest.mark.parametrize(("model", "wanted"), [("Kimi-K2.7", "functions.f:0"), ("m", "toolu_1")])

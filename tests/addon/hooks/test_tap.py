@@ -27,11 +27,11 @@ from tests.support.kept_flows import watched
 def tap(
     tell: Callable[[], None] = lambda: None,
     dialect: Dialect = OPENAI_CHAT,
-    asked: Request | None = None,
+    client_request: Request | None = None,
     memory: Memory | None = None,
 ) -> Tap:
     exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
-    sides = BothSides(Headers(), client_request=asked)
+    sides = BothSides(Headers(), client_request=client_request)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
     rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)
     return Tap(rewriter, tell, record, lambda reason: f"because {reason}")
@@ -41,8 +41,8 @@ def test_what_goes_out_is_what_the_rewriter_says() -> None:
     through, rewriter = tap(), rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM)
     chunks = stream("<think>a</think>", "b")
     passed = [through(chunk) for chunk in [*chunks, b""]]
-    said = [*(b"".join(rewriter.feed(chunk)) for chunk in chunks), b"".join(rewriter.close())]
-    assert passed == [[piece] if piece else [] for piece in said]
+    pieces = [*(b"".join(rewriter.feed(chunk)) for chunk in chunks), b"".join(rewriter.close())]
+    assert passed == [[piece] if piece else [] for piece in pieces]
 
 
 def test_no_piece_is_empty_before_the_end() -> None:
@@ -93,11 +93,11 @@ def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> Non
 def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
     chunks = stream("<think>a</think>", "b" * (2 * LONG), "c")
     whole = b"".join(chunks)
-    places = range(0, len(whole), LONG // 2)
+    offsets = range(0, len(whole), LONG // 2)
 
     async def beside() -> tuple[bytes, int]:
         through, said, long = tap(), b"", 0
-        for chunk in [*(whole[at : at + LONG // 2] for at in places), b""]:
+        for chunk in [*(whole[at : at + LONG // 2] for at in offsets), b""]:
             long += through.is_long
             told = await through.beside(chunk) if through.is_long else through(chunk)
             said += b"".join(told)
@@ -110,16 +110,16 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
 
 
 def test_watchers_of_a_long_call_are_called_in_the_loop() -> None:
-    told: list[threading.Thread] = []
-    through = tap(lambda: told.append(threading.current_thread()))
+    threads: list[threading.Thread] = []
+    through = tap(lambda: threads.append(threading.current_thread()))
     asyncio.run(through.beside(stream("b")[0]))
-    assert told == [threading.main_thread()]
+    assert threads == [threading.main_thread()]
 
 
 @pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
 def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
     asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
-    assert tap(dialect=dialect, asked=asked).is_long is long
+    assert tap(dialect=dialect, client_request=asked).is_long is long
 
 
 def test_the_last_pieces_of_a_reply_wait_until_it_is_kept() -> None:

@@ -62,8 +62,8 @@ def test_revert_restores_the_servers_request_and_reply(
     assert flow.modified()
     noted = flow.comment, flow.marked, flow.metadata[METADATA]
     flow.revert()
-    shown, body, said = bodies(flow)
-    assert (shown, said) == (CHAT, b"".join(chunks))
+    shown, body, sent = bodies(flow)
+    assert (shown, sent) == (CHAT, b"".join(chunks))
     assert json.loads(body or b"")["messages"][0]["content"] == "Hi"
     assert (flow.comment, flow.marked, flow.metadata[METADATA]) == noted
 
@@ -78,8 +78,10 @@ def test_a_flow_is_the_same_after_it_was_saved(path: str, kind: str, chunks: lis
 
 @EACH
 def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: list[bytes]) -> None:
-    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM}, accept_encoding="gzip")
-    flow = kept(asked, response(kind), *chunks)
+    client_request = request(
+        path, {**ASKED, "stream": kind is EVENT_STREAM}, accept_encoding="gzip"
+    )
+    flow = kept(client_request, response(kind), *chunks)
     assert flow.request.headers["accept-encoding"] == "gzip"
     flow.revert()
     assert flow.request.headers["accept-encoding"] == "identity"

@@ -55,11 +55,11 @@ def test_a_compressed_reply_reverts_to_readable_bytes() -> None:
 
 
 def test_an_error_reply_reverts_to_the_servers_own() -> None:
-    words = json.dumps({"error": {"message": "no such model", "type": "x", "code": 404}}).encode()
-    flow = kept(request(MESSAGES), response(status=404), words)
+    error = json.dumps({"error": {"message": "no such model", "type": "x", "code": 404}}).encode()
+    flow = kept(request(MESSAGES), response(status=404), error)
     assert json.loads(bodies(flow)[2] or b"")["type"] == "error"
     flow.revert()
-    assert bodies(flow)[2] == words
+    assert bodies(flow)[2] == error
 
 
 def test_a_broken_stream_holds_what_came_until_then() -> None:
@@ -130,8 +130,8 @@ def test_the_comment_says_where_a_thought_was_ended_and_why() -> None:
 
 
 def test_a_tag_that_no_family_reads_is_in_the_comment_with_its_option() -> None:
-    asked = request(CHAT, {**ASKED, "stream": True})
-    flow = kept(asked, response(EVENT_STREAM), *stream("<mythink>a", "</mythink>b"))
+    flow_request = request(CHAT, {**ASKED, "stream": True})
+    flow = kept(flow_request, response(EVENT_STREAM), *stream("<mythink>a", "</mythink>b"))
     assert flow.comment == (
         "<mythink> begins the text, and no family reads it, "
         "try --set think_tags=auto --set think_tags='<mythink> </mythink>'"
@@ -157,15 +157,15 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize(("expression", "found"), FILTERS.items())
-def test_filters_find_what_comments_and_markers_say(expression: str, found: set[str]) -> None:
+@pytest.mark.parametrize(("expression", "matching"), FILTERS.items())
+def test_filters_find_what_comments_and_markers_say(expression: str, matching: set[str]) -> None:
     flows = {
         "moved": exchanged(MESSAGES, EVENT_STREAM, THOUGHT),
         "nothing": kept(request(CHAT), response(), whole("b")),
         "trouble": misread(),
     }
     assert {flow.marked for flow in flows.values()} == {MOVED, NOTHING, TROUBLE}
-    assert {name for name, flow in flows.items() if flowfilter.match(expression, flow)} == found
+    assert {name for name, flow in flows.items() if flowfilter.match(expression, flow)} == matching
 
 
 def test_a_comment_and_marker_of_a_person_stay() -> None:
@@ -204,9 +204,9 @@ def test_a_request_that_a_person_edited_does_not_cost_the_servers_reply() -> Non
         pass_on(flow, *THOUGHT, b"")
         there.end(flow)
     flow.revert()
-    _, body, said = bodies(flow)
+    _, body, sent = bodies(flow)
     assert json.loads(body or b"")["messages"][0]["content"] == "Ho"
-    assert said == b"".join(THOUGHT)
+    assert sent == b"".join(THOUGHT)
 
 
 def test_a_flow_in_a_list_does_not_hold_its_exchange() -> None:

@@ -11,10 +11,10 @@ from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
 
-FOUND = NotedFacts("vllm", True, "thinking", 7, True)
-RECORDING = exchange(ended="gone", found=FOUND)
+FACTS = NotedFacts("vllm", True, "thinking", 7, True)
+RECORDING = exchange(ended="gone", found=FACTS)
 CUTS = [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks]
-WRITTEN = CUTS, "gone", RECORDING.options, FOUND
+WRITTEN = CUTS, "gone", RECORDING.options, FACTS
 NOTED = json.loads(notes.write_notes(WRITTEN, {}))
 
 
@@ -24,17 +24,17 @@ def test_what_was_written_is_read() -> None:
 
 
 def test_half_a_character_of_a_server_can_be_kept() -> None:
-    told = notes.write_notes(WRITTEN, {"failure": "\ud800"})
-    assert told.isascii()
-    assert json.loads(told)["summary"] == {"failure": "\ud800"}
+    text = notes.write_notes(WRITTEN, {"failure": "\ud800"})
+    assert text.isascii()
+    assert json.loads(text)["summary"] == {"failure": "\ud800"}
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "reason"),
     ROWS["notes that cannot be read say why"],
 )
-def test_notes_that_cannot_be_read_say_why(change: dict[str, object], words: str) -> None:
-    with pytest.raises(NotesError, match=words):
+def test_notes_that_cannot_be_read_say_why(change: dict[str, object], reason: str) -> None:
+    with pytest.raises(NotesError, match=reason):
         notes.read_notes(json.dumps({**NOTED, **change}))
 
 

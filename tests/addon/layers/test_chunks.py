@@ -18,18 +18,18 @@ from tests.support.proxy_core import END, chunk
 def read(reader: object, *reads: bytes) -> list[object]:
     """What a reader gives for each read: its data, "end", or the error that it raises."""
     buffer = ReceiveBuffer()
-    found: list[object] = []
+    events: list[object] = []
     for data in reads:
         buffer += data
         try:
             while (event := reader(buffer)) is not None:  # type: ignore[operator]
                 if isinstance(event, h11.EndOfMessage):
-                    found.append("end")
+                    events.append("end")
                     break
-                found.append(bytes(event.data))
+                events.append(bytes(event.data))
         except h11.ProtocolError as error:
-            return [*found, str(error)]
-    return found
+            return [*events, str(error)]
+    return events
 
 
 def joined(found: list[object]) -> tuple[bytes, list[object]]:

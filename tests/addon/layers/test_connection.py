@@ -175,14 +175,14 @@ def chosen(*kinds: type) -> tuple[NextLayer, Context]:
     )
     context = Context(client, Core().layer.context.options)
     ReverseProxy(context)
-    asked = NextLayer(context)
-    made: list[Any] = [
+    nextlayer = NextLayer(context)
+    layers: list[Any] = [
         kind(context, HTTPMode.regular) if kind is HttpLayer else kind(context) for kind in kinds
     ]
-    for outer, inner in itertools.pairwise(made):
+    for outer, inner in itertools.pairwise(layers):
         outer.child_layer = inner
-    asked.layer = made[0]
-    return asked, context
+    nextlayer.layer = layers[0]
+    return nextlayer, context
 
 
 def test_our_layer_stands_where_mitmproxys_stood() -> None:
@@ -363,8 +363,8 @@ def test_data_before_a_fault_is_sent() -> None:
         raise ValueError("a script's")
 
     done = in_one_write(handling())
-    said = next(done)
-    assert isinstance(said, commands.SendData)
-    assert said.data == b"ab"
+    command = next(done)
+    assert isinstance(command, commands.SendData)
+    assert command.data == b"ab"
     with pytest.raises(ValueError, match="script"):
         next(done)

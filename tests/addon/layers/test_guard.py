@@ -57,13 +57,13 @@ def chosen(core: Core, handler: Any = None) -> Any:
     ) as context:
         core.context = Context(core.client, core.layer.context.options)  # type: ignore[attr-defined]
         ReverseProxy(core.context)  # type: ignore[attr-defined]
-        asked = NextLayer(core.context)  # type: ignore[attr-defined]
+        nextlayer = NextLayer(core.context)  # type: ignore[attr-defined]
         handlers = context.master.addons.get("proxyserver").connections
         if handler:
             handlers[core.client.id] = handler
-        addon.next_layer(asked)
-        context.master.addons.get("nextlayer").next_layer(asked)
-        return asked.layer
+        addon.next_layer(nextlayer)
+        context.master.addons.get("nextlayer").next_layer(nextlayer)
+        return nextlayer.layer
 
 
 def streaming(core: Core) -> None:
@@ -97,7 +97,7 @@ def from_socket_to_socket(core: Core) -> bool:
     streaming(core)
     joined = list[object]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splice, "join", lambda *given: joined.append(given))
+        patch.setattr(splice, "join", lambda *ends: joined.append(ends))
         splice.splice(Handler(core), core.layer, core.layer.streams[1])
     return bool(joined)
 
@@ -126,11 +126,11 @@ STANDS: dict[str, tuple[Callable[[Core], bool], ...]] = {
 
 def stands(name: str) -> set[bool]:
     """Whether all of a part is in place, each for a client of its own."""
-    found = set()
-    for way in STANDS[name]:
+    missing = set()
+    for stand in STANDS[name]:
         with Core() as core:
-            found.add(way(core))
-    return found
+            missing.add(stand(core))
+    return missing
 
 
 def owner_of(path: str) -> tuple[Any, str]:
@@ -228,10 +228,10 @@ def members(kind: type) -> set[str]:
 def test_all_that_our_layers_use_of_the_core_is_guarded() -> None:
     """A name that some class of the core has, and that our layers read, override or call."""
     core = [
-        known
+        value
         for module in (guard, hooks, *(vars(guard.proxy)[name] for name in MODULES))
-        for known in vars(module).values()
-        if isinstance(known, type) and known.__module__.startswith(("mitmproxy", "h11"))
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__.startswith(("mitmproxy", "h11"))
     ]
     has = set().union(*map(members, core)) - set().union(*map(members, _DOCUMENTED))
     nodes = [

@@ -72,13 +72,13 @@ async def by_the_table(addons: AddonManager, hook: HttpRequestHook) -> None:
     await addons.trigger_event(hook)
 
 
-@pytest.mark.parametrize("way", [by_mitmproxy, by_the_table])
+@pytest.mark.parametrize("call", [by_mitmproxy, by_the_table])
 async def test_the_same_addons_are_called_in_the_same_order(
-    way: Any, caplog: pytest.LogCaptureFixture
+    call: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls: list[str] = []
     with taddons.context(*several(calls)) as context:
-        await way(context.master.addons, HttpRequestHook(tflow.tflow()))
+        await call(context.master.addons, HttpRequestHook(tflow.tflow()))
     assert calls == ["outer", "inner", "fails", "later", "later", "halts"]
     assert caplog.text.count("Addon error: of no use") == 1
 
@@ -111,28 +111,28 @@ async def test_an_addon_that_comes_later_is_called_and_one_that_went_is_not() ->
 
 
 async def test_a_log_line_reaches_who_hears_it_and_asks_nobody_else() -> None:
-    heard: list[LogEntry] = []
-    asked: list[str] = []
+    entries: list[LogEntry] = []
+    lookups: list[str] = []
 
     class Listener:
         def add_log(self, entry: LogEntry) -> None:
-            heard.append(entry)
+            entries.append(entry)
 
     class Curious:
         def __getattr__(self, name: str) -> object:
-            asked.append(name)
+            lookups.append(name)
             raise AttributeError(name)
 
     with taddons.context(Curious()) as context:
         addons, line = context.master.addons, AddLogHook(LogEntry("a line", "info"))
         install(addons)
         addons.trigger(line)
-        known = asked.count("add_log")
+        count = lookups.count("add_log")
         addons.trigger(line)
-        assert asked.count("add_log") == known
+        assert lookups.count("add_log") == count
         addons.add(Listener())
         addons.trigger(line)
-    assert heard == [line.entry]
+    assert entries == [line.entry]
 
 
 async def test_an_error_of_options_is_not_caught() -> None:
@@ -163,9 +163,9 @@ def test_addons_that_hold_one_with_the_hook_are_listed_in_order() -> None:
     last = Hears("last")
     outer = Deaf("outer", Deaf("between", Hears("deep")), Hears("inner"))
     with taddons.context(Deaf("deaf"), outer, last):
-        found = HookTable().of("request")
-        assert [addon for addon, _ in found] == [outer, last]
-        assert [len(functions) for _, functions in found] == [2, 1]
+        rows = HookTable().of("request")
+        assert [addon for addon, _ in rows] == [outer, last]
+        assert [len(functions) for _, functions in rows] == [2, 1]
         assert HookTable().of("response") == []
 
 

@@ -33,9 +33,9 @@ def decided() -> NextLayer:
     with Core() as core:
         context = Context(core.client, core.layer.context.options)
         ReverseProxy(context)
-        asked = NextLayer(context)
-        own_layers.OwnLayers(Says()).next_layer(asked)
-        return asked
+        nextlayer = NextLayer(context)
+        own_layers.OwnLayers(Says()).next_layer(nextlayer)
+        return nextlayer
 
 
 def test_in_front_of_model_servers_no_connection_is_opened_before_a_request() -> None:
@@ -140,8 +140,8 @@ def quit_with(core: Core) -> Handler:
 def test_when_mitmproxy_ends_streams_end_properly_and_are_waited_for() -> None:
     with Core() as core:
         assert quit_with(core).drained
-        said = b"<held><abort: mitmproxy is shutting down>"
-        assert core.heard() == chunk(said) + END
+        expected = b"<held><abort: mitmproxy is shutting down>"
+        assert core.heard() == chunk(expected) + END
 
 
 def test_a_client_that_takes_nothing_does_not_hold_mitmproxy_up(

@@ -70,9 +70,9 @@ def test_a_stream_that_breaks_off_ends_properly(how: str) -> None:
     with Core() as core:
         streaming(core)
         broken(core, how)
-        heard = core.heard()
-        assert ABORTED in heard
-        assert heard.endswith(END)
+        sent = core.heard()
+        assert ABORTED in sent
+        assert sent.endswith(END)
         assert core.named[-1] == "error"
         assert core.client not in core.closed
 
@@ -89,8 +89,8 @@ def test_data_before_the_break_is_sent() -> None:
     with Core() as core:
         streaming(core)
         broken(core, "in a chunk")
-        said, _, rest = core.heard().partition(chunk(b"<ab>"))
-        assert said == b""
+        before, _, rest = core.heard().partition(chunk(b"<ab>"))
+        assert before == b""
         assert ABORTED in rest
 
 

@@ -62,7 +62,7 @@ class Ends:
     def say(self, data: bytes) -> None:
         self.server.send(data)
 
-    async def heard(self, length: int) -> bytes:
+    async def received(self, length: int) -> bytes:
         async with asyncio.timeout(SECONDS):
             return await asyncio.get_running_loop().sock_recv(self.client, length)
 
@@ -131,7 +131,7 @@ async def test_a_read_goes_from_socket_to_socket() -> None:
     async with two_ends() as ends:
         ends.begin()
         ends.say(b"a")
-        assert await ends.heard(10) == b"<a>"
+        assert await ends.received(10) == b"<a>"
         assert ends.long == []
 
 
@@ -141,7 +141,7 @@ async def test_a_read_without_data_for_the_client_writes_nothing() -> None:
         ends.say(b"nothing")
         await asyncio.sleep(0.01)
         ends.say(b"b")
-        assert await ends.heard(10) == b"<b>"
+        assert await ends.received(10) == b"<b>"
 
 
 async def test_a_read_behind_one_that_is_still_worked_at_waits_for_it() -> None:
@@ -170,12 +170,12 @@ async def test_a_reply_is_read_in_short_pieces_and_the_next_as_ever() -> None:
     async with two_ends() as ends:
         ends.begin()
         ends.say(b"x" * (3 * LONG_READ))
-        heard = b""
-        while heard.count(b"x") < 3 * LONG_READ:
-            heard += await ends.heard(1 << 20)
+        received = b""
+        while received.count(b"x") < 3 * LONG_READ:
+            received += await ends.received(1 << 20)
         assert max(map(len, ends.short.taken)) <= LONG_READ
         ends.say(b"end")
-        assert await ends.heard(10) == b"<end>"
+        assert await ends.received(10) == b"<end>"
         transport = ends.handler.transports[ends.connection].writer.transport
         assert transport.max_size == type(transport).max_size
 
@@ -198,7 +198,7 @@ async def test_a_paused_exchange_holds_the_reads() -> None:
         ends.short.open = True
         await asyncio.sleep(0)
         ends.say(b"b")
-        assert await ends.heard(10) == b"<b>"
+        assert await ends.received(10) == b"<b>"
 
 
 async def test_a_client_that_leaves_gets_nothing_more() -> None:
@@ -213,7 +213,7 @@ async def test_the_end_is_the_layers_and_later_reads_are_mitmproxys() -> None:
     async with two_ends() as ends:
         ends.begin()
         ends.say(b"end")
-        assert await ends.heard(10) == b"<end>"
+        assert await ends.received(10) == b"<end>"
         assert [(event.connection, event.data) for event in ends.events] == [(ends.connection, b"")]
         ends.say(b"more")
         await ends.until(b"more")
@@ -224,7 +224,7 @@ async def test_a_server_that_closes_is_noticed() -> None:
         ends.begin()
         ends.say(b"a")
         ends.server.shutdown(socket.SHUT_WR)
-        assert await ends.heard(10) == b"<a>"
+        assert await ends.received(10) == b"<a>"
         await ends.until(b"")
 
 
@@ -234,7 +234,7 @@ async def test_a_second_reply_replaces_the_first() -> None:
         first, ends.short = ends.short, Short()
         ends.begin()
         ends.say(b"a")
-        assert await ends.heard(10) == b"<a>"
+        assert await ends.received(10) == b"<a>"
         assert first.taken == []
         transport = ends.handler.transports[ends.connection].writer.transport
         assert not isinstance(transport.get_protocol().theirs, Splice)
@@ -346,13 +346,13 @@ def test_a_client_of_http_1_0_gets_bytes_without_framing() -> None:
     st.sampled_from([END, b"", b"zz\r\n", b"3\r\nab"]),
 )
 def test_the_client_hears_the_same_in_both_lanes(
-    said: list[tuple[bytes, bool]], cuts: list[int], end: bytes
+    rows: list[tuple[bytes, bool]], cuts: list[int], end: bytes
 ) -> None:
     """Reads take the one lane, the other, or now this and now that."""
-    body = b"".join(chunk(words) for words, _ in said) + end
+    body = b"".join(chunk(data) for data, _ in rows) + end
     at = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
-    chosen = [which for _, which in said] or [True]
-    heard = []
+    chosen = [which for _, which in rows] or [True]
+    received = []
     for carried in ([False], [True], chosen):
         with Core() as core:
             function = Marker()
@@ -364,5 +364,5 @@ def test_the_client_hears_the_same_in_both_lanes(
                 on_splice = next(lanes) and core.layer.streams
                 (carry if on_splice else Core.answer)(core, body[begin:stop])
             core.server_closes()
-            heard.append((core.heard(), function.calls))
-    assert heard[1:] == heard[:1] * 2
+            received.append((core.heard(), function.calls))
+    assert received[1:] == received[:1] * 2

@@ -120,14 +120,14 @@ def test_a_reply_that_flows_is_not_held_back() -> None:
 
 @pytest.mark.parametrize("length", [LONG_READ, LONG_READ - 1])
 def test_after_a_long_read_others_have_their_turn(length: int) -> None:
-    said: list[str] = []
+    lines: list[str] = []
 
     class Handler:
         async def drain_writers(self) -> None:
-            said.append("drained")
+            lines.append("drained")
 
     async def drained(handler: Handler) -> None:
-        asyncio.get_running_loop().call_soon(said.append, "another")
+        asyncio.get_running_loop().call_soon(lines.append, "another")
         await handler.drain_writers()
 
     with Core() as core:
@@ -138,7 +138,7 @@ def test_after_a_long_read_others_have_their_turn(length: int) -> None:
         core.answer(HEAD)
         core.answer(chunk(b"x" * length)[:length])
         asyncio.run(drained(handler))
-    assert said[0] == ("another" if length >= LONG_READ else "drained")
+    assert lines[0] == ("another" if length >= LONG_READ else "drained")
 
 
 def test_a_server_waits_with_its_reply() -> None:

@@ -61,7 +61,7 @@ for number in range(100_000):
 
 
 @dataclass
-class Place:
+class StorePlan:
     """Where a store keeps its entries. `open`: opens a store there, as each process does."""
 
     name: str
@@ -69,7 +69,7 @@ class Place:
 
 
 @dataclass
-class File(Place):
+class File(StorePlan):
     """A file, through a link to its folder that may lead elsewhere."""
 
     path: Path
@@ -88,7 +88,7 @@ class File(Place):
 
 
 @dataclass
-class Server(Place):
+class Server(StorePlan):
     """A server, with another in between."""
 
     server: RedisServer
@@ -168,7 +168,7 @@ def killed(server: Server) -> Iterator[None]:
 
 
 @contextmanager
-def told(server: Server, begin: str, end: str) -> Iterator[None]:
+def logged(server: Server, begin: str, end: str) -> Iterator[None]:
     server.does(*begin.split())
     yield
     server.does(*end.split())
@@ -194,11 +194,11 @@ FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], AbstractContextManage
     "a paused server": (server_place, lambda place: place.server.paused()),
     "a full server": (
         server_place,
-        partial(told, begin="CONFIG SET maxmemory 1", end="CONFIG SET maxmemory 0"),
+        partial(logged, begin="CONFIG SET maxmemory 1", end="CONFIG SET maxmemory 0"),
     ),
     "a read-only server": (
         server_place,
-        partial(told, begin="REPLICAOF 127.0.0.1 1", end="REPLICAOF NO ONE"),
+        partial(logged, begin="REPLICAOF 127.0.0.1 1", end="REPLICAOF NO ONE"),
     ),
     "another password": (server_place, another_password),
     "half an answer and an end": (server_place, lambda place: place.relay.half_answers(True)),
@@ -213,7 +213,7 @@ JUST_STARTED = {"a read-only disk", "a disk that has gone"}
 class Process:
     """What a process of the addon has of the memory at `place`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorePlan) -> None:
         self._store = place.open()
         self.memory = Memory(store=StoreElsewhere(self._store))
 
@@ -252,7 +252,7 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
             process = Process(place)
         memory = process.memory
         with begin(place):
-            said = [
+            answers = [
                 answer(lambda: memory.history("b")),
                 answer(lambda: memory.get("a")),
                 answer(lambda: memory.find("name")),
@@ -260,10 +260,12 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
                 answer(lambda: process.keep("c", LARGE)),
             ]
         right = [[b"0", b"1"], b"0", "a", False, None]
-        assert all(one in (AwayError, other) for one, other in zip(said, right, strict=True)), said
-        assert AwayError in said
+        assert all(one in (AwayError, other) for one, other in zip(answers, right, strict=True)), (
+            answers
+        )
+        assert AwayError in answers
         kept = [b"0", b"1", LARGE]
-        assert process.talk() in ([kept] if said[-1] is None else [kept[:2], kept])
+        assert process.talk() in ([kept] if answers[-1] is None else [kept[:2], kept])
         process.keep("d", b"3")
         talk = process.talk()
         process.close()
@@ -274,7 +276,7 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
 
 @pytest.mark.parametrize("at", [file_place, server_place])
 def test_a_process_killed_in_mid_write_takes_nothing_along(
-    at: Callable[[], AbstractContextManager[Place]],
+    at: Callable[[], AbstractContextManager[StorePlan]],
 ) -> None:
     with at() as place:
         process = Process(place)
@@ -308,7 +310,7 @@ def test_a_server_killed_while_it_writes_has_all_that_it_has_confirmed() -> None
         process.close()
 
 
-def writer(place: Place) -> Any:
+def writer(place: StorePlan) -> Any:
     """A process that keeps one entry after another, and says so."""
     command = [sys.executable, "-c", WRITES, place.name]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}

@@ -12,7 +12,7 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KnownObject
 
 
-def asked(
+def request_of(
     known: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
 ) -> RepeatedTurns[Turn, KnownObject] | None:
     """Have a request pass; return the turns of the one before it."""
@@ -30,17 +30,17 @@ def asked(
 
 def test_a_request_finds_the_one_before_it_though_its_last_message_is_another() -> None:
     known = KnownTurns()
-    assert asked(known, "a", "b", "c") is None
-    assert asked(known, "other") is None
+    assert request_of(known, "a", "b", "c") is None
+    assert request_of(known, "other") is None
     first = known._kept[0].turns
-    assert asked(known, "a", "b", "unmarked", "d") is first
+    assert request_of(known, "a", "b", "unmarked", "d") is first
 
 
 def test_nobody_finds_the_request_of_another_owner() -> None:
     known = KnownTurns()
-    asked(known, "a", "b")
-    assert asked(known, "a", "b", owner="p") is None
-    assert asked(known, "a", "b")
+    request_of(known, "a", "b")
+    assert request_of(known, "a", "b", owner="p") is None
+    assert request_of(known, "a", "b")
 
 
 def test_a_request_without_messages_is_not_kept() -> None:
@@ -65,18 +65,18 @@ def test_a_body_that_is_no_json_raises_as_ever() -> None:
 
 def test_a_request_replaces_the_one_before() -> None:
     known = KnownTurns()
-    asked(known, "other", "one", size=KNOWN_TURNS_BYTES // 2)
+    request_of(known, "other", "one", size=KNOWN_TURNS_BYTES // 2)
     for number in range(2, 5):
-        asked(known, "a", *map(str, range(number)), size=KNOWN_TURNS_BYTES // 2)
-    assert asked(known, "other", "one", size=SHORT)
+        request_of(known, "a", *map(str, range(number)), size=KNOWN_TURNS_BYTES // 2)
+    assert request_of(known, "other", "one", size=SHORT)
 
 
 def test_conversations_that_begin_alike_are_all_kept() -> None:
     known = KnownTurns()
     for number in range(4):
-        asked(known, "system", str(number))
+        request_of(known, "system", str(number))
     for number in range(4):
-        before = asked(known, "system", str(number), "more")
+        before = request_of(known, "system", str(number), "more")
         assert before
         assert len(before._turns) == 2
     assert len(known._kept) == 4
@@ -90,11 +90,11 @@ def test_a_request_beyond_all_bounds_has_none_either() -> None:
 def test_the_oldest_go() -> None:
     known = KnownTurns()
     for number in range(KNOWN_TURNS + 1):
-        asked(known, str(number))
-    assert asked(known, "0") is None
+        request_of(known, str(number))
+    assert request_of(known, "0") is None
     for number in range(3):
-        asked(known, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
-    assert asked(known, "long 0") is None
+        request_of(known, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
+    assert request_of(known, "long 0") is None
 
 
 @pytest.mark.parametrize("value", [b"{}", b'"ab"'])
@@ -110,5 +110,7 @@ def test_small_values_count_for_what_they_take(value: bytes) -> None:
 
 def test_text_of_code_counts_for_its_bytes() -> None:
     known = KnownTurns()
-    asked(known, "for (const each of all) { tell(each[0], each.name); }\n" * 999, size=SHORT * 4)
+    request_of(
+        known, "for (const each of all) { tell(each[0], each.name); }\n" * 999, size=SHORT * 4
+    )
     assert known._kept[0].size == SHORT * 4

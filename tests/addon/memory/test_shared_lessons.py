@@ -27,7 +27,7 @@ SMALL = {"model": "small"}
 TOOL = {"function": {"name": "f", "parameters": {"properties": {"a": {"pattern": "x"}}}}}
 PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
 LEFT_OUT = frozenset({"pictures", "tool_choice"})
-ASKED = {**SMALL, "tools": [TOOL], "messages": [PICTURE]}
+REQUEST = {**SMALL, "tools": [TOOL], "messages": [PICTURE]}
 
 
 class Process:
@@ -63,14 +63,14 @@ def run(opens: Opens, story: Story, count: int = 100, size: int = 100_000) -> St
     return store
 
 
-def teach(known: KnownServers) -> None:
+def teach(servers: KnownServers) -> None:
     """All kinds of lessons."""
-    known.recognised(HERE, VLLM)
-    known.saw_prompt(HERE, SMALL, THINKING)
-    known.saw_prompt(HERE, {"model": "untold"}, None)
-    known.correct(HERE, {"model": "guessed"}, THINKING)
-    known.saw_thought(HERE, {"model": "thinks"})
-    known.saw_refusal(HERE, ASKED, frozenset({"pattern"}) | LEFT_OUT)
+    servers.recognised(HERE, VLLM)
+    servers.saw_prompt(HERE, SMALL, THINKING)
+    servers.saw_prompt(HERE, {"model": "untold"}, None)
+    servers.correct(HERE, {"model": "guessed"}, THINKING)
+    servers.saw_thought(HERE, {"model": "thinks"})
+    servers.saw_refusal(HERE, REQUEST, frozenset({"pattern"}) | LEFT_OUT)
 
 
 def learnt(known: KnownServers) -> list[object]:
@@ -81,9 +81,9 @@ def learnt(known: KnownServers) -> list[object]:
         known.has_prompt(prompt_key(HERE, {"model": "untold"})),
         initial_state(known.facts(HERE, {"model": "guessed"})),
         known.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(known.spared(HERE, ASKED, REFUSABLE)),
-        "image_url" in str(known.spared(HERE, ASKED, REFUSABLE)),
-        "none" in str(known.spared(HERE, ASKED, REFUSABLE)),
+        "pattern" in str(known.spared(HERE, REQUEST, REFUSABLE)),
+        "image_url" in str(known.spared(HERE, REQUEST, REFUSABLE)),
+        "none" in str(known.spared(HERE, REQUEST, REFUSABLE)),
     ]
 
 
@@ -225,8 +225,8 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
             upstream = HERE._replace(port=number)
             one.known.recognised(upstream, VLLM)
             await one.tells(upstream)
-        found = [await Process(store).looks(HERE._replace(port=port)) for port in range(4)]
-        servers = [each.known.server(HERE._replace(port=port)) for port, each in enumerate(found)]
+        rows = [await Process(store).looks(HERE._replace(port=port)) for port in range(4)]
+        servers = [each.known.server(HERE._replace(port=port)) for port, each in enumerate(rows)]
         assert servers == [None, None, VLLM, VLLM]
 
     run(opens, story, count=2)

@@ -84,10 +84,10 @@ def test_a_process_killed_in_mid_write_loses_nothing_that_was_kept(
 ) -> None:
     with writer(path, "a", 10_000) as process:
         assert process.stdout
-        said = [process.stdout.readline() for _ in range(50)]
+        lines = [process.stdout.readline() for _ in range(50)]
         os.kill(process.pid, signal.SIGKILL)
-        said += process.stdout.readlines()
-    whole = [int(line) for line in said if line.endswith("\n")]
+        lines += process.stdout.readlines()
+    whole = [int(line) for line in lines if line.endswith("\n")]
     history = memory.history(memory.find("talk"))
     assert history is not None
     assert len(history) >= 1 + len(whole) > 50
@@ -140,7 +140,7 @@ ODD = ["words", 1e300, "9" * 30]
 
 @pytest.mark.parametrize("odd", ODD, ids=["text", "a number", "digits"])
 @pytest.mark.parametrize(
-    ("column", "found", "is_told"),
+    ("column", "expected", "is_logged"),
     [
         ("entries.value", ("b", None), True),
         ("entries.previous", ("b", None), True),
@@ -157,8 +157,8 @@ def test_a_value_of_another_type_is_reported_and_ignored(
     store: SqliteStore,
     column: str,
     odd: object,
-    found: object,
-    is_told: bool,
+    expected: object,
+    is_logged: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """SQLite holds any type in any column, and others may write to the file. Of a key nobody can
@@ -173,10 +173,10 @@ def test_a_value_of_another_type_is_reported_and_ignored(
         table
     ]
     spoil(store, f"UPDATE {table} SET {name} = ? WHERE {where}", odd)
-    assert (memory.find("talk"), memory.history("b")) == found
+    assert (memory.find("talk"), memory.history("b")) == expected
     assert memory.get("a") == b"1"
     assert memory.size > 0
-    assert ("another type" in caplog.text) is is_told
+    assert ("another type" in caplog.text) is is_logged
     store.keep("c", b"3", "a", ["other", "talk"], "")
     assert memory.history(memory.find("other")) in ([b"1", b"3"], None if name == "size" else [])
 

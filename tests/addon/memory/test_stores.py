@@ -30,8 +30,8 @@ def test_a_file_is_where_it_was_named_else_in_the_state_folder(
 
 
 def test_days_bound_every_store_of_one_machine(tmp_path: Path) -> None:
-    for place in ("memory:", f"sqlite:{tmp_path / 'kept'}"):
-        store = open_store(settings.read({"memory": place, "memory_days": 3}))
+    for address in ("memory:", f"sqlite:{tmp_path / 'kept'}"):
+        store = open_store(settings.read({"memory": address, "memory_days": 3}))
         assert store.bounds.seconds == 3 * 24 * 60 * 60
         store.close()
 

@@ -82,11 +82,11 @@ def _at(server: ByPathServer) -> Upstream:
 type Step = Callable[[UpstreamClient], Awaitable[object]]
 
 
-def _run(*steps: Step, known: KnownServers | None = None) -> list[object]:
+def _run(*steps: Step, servers: KnownServers | None = None) -> list[object]:
     """What each step with the same client comes to, one after another."""
 
     async def run() -> list[object]:
-        client = UpstreamClient(known or KnownServers())
+        client = UpstreamClient(servers or KnownServers())
         return [await step(client) for step in steps]
 
     return asyncio.run(run())
@@ -140,7 +140,7 @@ def _shares(client: UpstreamClient, store: Store) -> UpstreamClient:
     return client
 
 
-async def _has_told(client: UpstreamClient) -> None:
+async def _has_written(client: UpstreamClient) -> None:
     await asyncio.gather(*client.lessons._telling.values())
 
 
@@ -155,7 +155,7 @@ def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) ->
             assert await client.recognise(_at(server), {}) is VLLM
             client.ask_initial_state(_at(server), {}, SMALL, None)
             assert await client.initial_state(_at(server), SMALL) is THINKING
-            await _has_told(client)
+            await _has_written(client)
 
     asyncio.run(run())
     assert sorted(server.paths()) == sorted([*IDENTITY_PATHS, "/tokenize"])
@@ -197,7 +197,7 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
         one, other = (_shares(UpstreamClient(each), store) for each in known)
         server.rows = dict(owned_by("vllm"))
         found: list[object] = [await one.recognise(upstream, {})]
-        await _has_told(one)
+        await _has_written(one)
         found.append(await other.recognise(upstream, {}))
         server.rows = dict(owned_by("sglang"))
         found.append(await one.recognise(upstream, {}))
@@ -227,7 +227,7 @@ def test_an_identified_server_that_lets_nobody_in_is_left_alone_for_a_while(
         known.doubt(_at(server))
 
     steps = [recognise, shuts, recognise, _settled, recognise, _settled, recognise]
-    assert _run(*steps, known=known)[::2] == [VLLM] * 4
+    assert _run(*steps, servers=known)[::2] == [VLLM] * 4
     assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
 
 
@@ -237,8 +237,8 @@ def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
 
 
 def test_a_server_that_lets_nobody_in_is_probed_again(server: ByPathServer) -> None:
-    def guarded(asked: Asked) -> Says:
-        right = asked.headers["authorization"] == "Bearer right"
+    def guarded(received: Asked) -> Says:
+        right = received.headers["authorization"] == "Bearer right"
         return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
 
     server.rows["/v1/models"] = guarded
@@ -300,25 +300,25 @@ def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What a server is waited for: the beginning and the end of each question, and each grace."""
-    heard: list[object] = []
+    loop_errors: list[object] = []
     timeout, wait = asyncio.timeout, asyncio.wait
 
     @asynccontextmanager
     async def noted(seconds: float) -> AsyncIterator[None]:
-        heard.append("asked")
+        loop_errors.append("asked")
         try:
             async with timeout(seconds):
                 yield
         finally:
-            heard.append("over")
+            loop_errors.append("over")
 
     def graced(tasks: set[asyncio.Task[None]], timeout: float) -> object:
-        heard.append(timeout)
+        loop_errors.append(timeout)
         return wait(tasks, timeout=timeout)
 
     monkeypatch.setattr(asyncio, "timeout", noted)
     monkeypatch.setattr(asyncio, "wait", graced)
-    return heard
+    return loop_errors
 
 
 @pytest.mark.usefixtures("short_patience")
@@ -465,8 +465,8 @@ def test_where_a_reply_begins_is_probed_once_for_each_model_and_switch(
     server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
     upstream, off = _at(server), {**SMALL, "reasoning_effort": "none"}
     asks = [_ask(upstream), _ask(upstream), _begins(upstream), _ask(upstream)]
-    found = _run(*asks, _begins(upstream), _ask(upstream, off), _begins(upstream, off))
-    assert found == [None, None, THINKING, None, THINKING, None, THINKING]
+    states = _run(*asks, _begins(upstream), _ask(upstream, off), _begins(upstream, off))
+    assert states == [None, None, THINKING, None, THINKING, None, THINKING]
     assert server.paths().count("/tokenize") == 2
 
 
@@ -525,7 +525,7 @@ def test_an_answer_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
             return known_now.value
         raise AssertionError("the reply would wait")
 
-    assert _run(without_a_turn, known=known) == [TEXT]
+    assert _run(without_a_turn, servers=known) == [TEXT]
     assert known.has_prompt(prompt_key(upstream, SMALL))
 
 
@@ -566,12 +566,12 @@ def test_a_failure_is_logged_once_for_each_server(caplog: pytest.LogCaptureFixtu
         patch.setattr(upstream_client, "REST", 0.0)
         again = [_recognise(one), _settled] * 3
         _run(*again, _recognise(other), _ask(other, server="vllm"), _settled)
-    told = [(record.levelno, record.getMessage()) for record in caplog.records]
+    lines = [(record.levelno, record.getMessage()) for record in caplog.records]
     # all paths are asked at the same time, so that any of them may be the first to fail
     path = re.compile("|".join(map(re.escape, IDENTITY_PATHS)))
-    words = "no answer to PATH: nothing came within 0.05 s (said once)"
-    assert [(level, path.sub("PATH", line)) for level, line in told] == [
-        (logging.WARNING, f"think: {upstream} was asked what it is: {words}")
+    message = "no answer to PATH: nothing came within 0.05 s (said once)"
+    assert [(level, path.sub("PATH", line)) for level, line in lines] == [
+        (logging.WARNING, f"think: {upstream} was asked what it is: {message}")
         for upstream in (one, other)
     ]
 
@@ -642,7 +642,7 @@ def test_tokens_that_do_not_come_say_nothing_of_the_server(
     with _silent() as silent:
         at = _gone() if gone else silent
         known = KnownServers()
-        told = _run(_pieces(at), _says_nothing_of(at), known=known)
+        told = _run(_pieces(at), _says_nothing_of(at), servers=known)
     assert told == [None, False]
 
 

@@ -57,12 +57,12 @@ def _exchanged(
 
 
 @contextmanager
-def _speaking(*said: bytes) -> Iterator[int]:
+def _speaking(*data: bytes) -> Iterator[int]:
     """The port of a server that says this to each that connects, whatever it was asked, and closes;
     with nothing: at once.
     """
     with socket.create_server((HOST, 0)) as listener, ExitStack() as connections:
-        thread = threading.Thread(target=_speak, args=(listener, said, connections), daemon=True)
+        thread = threading.Thread(target=_speak, args=(listener, data, connections), daemon=True)
         thread.start()
         yield listener.getsockname()[1]
         thread.join()
@@ -83,8 +83,8 @@ GOOD = Scripted([b'{"a":', b"1}"], JSON)
 
 
 def test_an_ask_without_a_body_is_a_get(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, ProbeRequest("/v1/models"))
-    assert (asked.method, asked.target, asked.body) == ("GET", "/v1/models", b"")
+    _, received = _exchanged(server, GOOD, ProbeRequest("/v1/models"))
+    assert (received.method, received.target, received.body) == ("GET", "/v1/models", b"")
 
 
 def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:

@@ -97,8 +97,8 @@ def test_a_server_that_wants_to_know_its_clients_gets_their_certificate(
 ) -> None:
     trusted = {"trusted_ca": str(authority.file)}
     _refused(strict_server, trusted)
-    known = dict(trusted, certificate=str(authority.client))
-    assert _status(strict_server, known) == 200
+    settings = dict(trusted, certificate=str(authority.client))
+    assert _status(strict_server, settings) == 200
 
 
 def test_the_versions_that_the_user_allows_are_spoken(

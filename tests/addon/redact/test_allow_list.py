@@ -33,13 +33,13 @@ def test_what_is_not_on_the_list_is_left_out() -> None:
 
 
 def test_of_an_ollama_clients_request_its_options_are_kept() -> None:
-    asked = {
+    body = {
         "options": {"num_ctx": 8192, "temperature": 0, "stop": ["\n"]},
         "keep_alive": -1,
         "messages": [{"role": "tool", "content": "sunny", "tool_name": "look"}],
     }
-    options = {**asked["options"], "owner": "me"}  # type: ignore[dict-item]
-    assert kept({**asked, "options": options}, REQUEST) == asked
+    options = {**body["options"], "owner": "me"}  # type: ignore[dict-item]
+    assert kept({**body, "options": options}, REQUEST) == body
 
 
 def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
@@ -120,8 +120,8 @@ def test_a_link_is_cut_whatever_its_scheme(link: str) -> None:
     assert "TOKEN1234" not in cut
     assert cut_link(cut) == cut
     body = {"url": link}
-    found = {part for part in secrets_of_body(body, {"url": cut}) if part in link}
-    assert any("PASSWORD1" in part or "TOKEN1234" in part for part in found)
+    parts = {part for part in secrets_of_body(body, {"url": cut}) if part in link}
+    assert any("PASSWORD1" in part or "TOKEN1234" in part for part in parts)
 
 
 def test_a_link_that_cannot_be_read_leads_nowhere() -> None:

@@ -44,9 +44,9 @@ AWS = (
 def test_each_of_several_credentials_is_a_secret(
     header: str, secrets: set[str], public: set[str]
 ) -> None:
-    found = {*secrets_of_headers({"authorization": header})}
-    assert found >= secrets
-    assert not found & public
+    yielded = {*secrets_of_headers({"authorization": header})}
+    assert yielded >= secrets
+    assert not yielded & public
 
 
 def test_a_cookie_s_values_are_secrets_and_its_names_are_none() -> None:

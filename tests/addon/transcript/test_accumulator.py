@@ -7,9 +7,9 @@ from converter.core.model import events
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 
 
-def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
+def fed(*fed_events: events.Event) -> tuple[Accumulator, list[News]]:
     growing = Accumulator()
-    return growing, [new for event in said for new in growing.feed(event)]
+    return growing, [new for event in fed_events for new in growing.feed(event)]
 
 
 def test_text_goes_on_until_another_part_comes() -> None:

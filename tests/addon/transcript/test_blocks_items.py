@@ -23,7 +23,7 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a"
 OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "ok"}
 
 
-def said(item: dict[str, Any]) -> tuple[object, ...]:
+def parts_read(item: dict[str, Any]) -> tuple[object, ...]:
     (turn,) = turns_of([item])
     return turn.parts
 
@@ -33,9 +33,9 @@ def test_a_text_is_a_users_turn() -> None:
 
 
 def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
-    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
     answer = {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
-    assert turns_of([asked, asked, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
+    assert turns_of([message, message, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
         ShownTurn("user", (TextBlock("hi"),)),
         ShownTurn("user", (TextBlock("hi"),)),
         ShownTurn("assistant", (ThinkingBlock("hm"), ToolUse("c", "f", '{"a":1}'))),
@@ -63,7 +63,7 @@ def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
     ],
 )  # fmt: skip
 def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> None:
-    assert said(item) == parts
+    assert parts_read(item) == parts
 
 
 def test_thinking_in_an_assistants_text_is_set_apart() -> None:

@@ -33,9 +33,9 @@ RESPONSES = ROWS["responses"]
 
 
 def parts(body: object, counted: int | None = None) -> list[tuple[str, str, int]]:
-    told = read(json.dumps(body).encode(), settings.read(), counted)["parts"]
-    assert isinstance(told, list)
-    return told
+    parts = read(json.dumps(body).encode(), settings.read(), counted)["parts"]
+    assert isinstance(parts, list)
+    return parts
 
 
 @pytest.mark.parametrize("body", [CHAT, MESSAGES, RESPONSES])
@@ -102,8 +102,8 @@ def test_the_work_for_an_agents_request_is_one_look_at_each_part(
     def work(tools: int, turns: int) -> int:
         looks.clear()
         listed = [{"type": "function", "function": {"name": f"t{at}"}} for at in range(tools)]
-        said = [{"role": "user", "content": "x"} for _ in range(turns)]
-        told = parts({"tools": listed, "messages": said})
+        messages = [{"role": "user", "content": "x"} for _ in range(turns)]
+        told = parts({"tools": listed, "messages": messages})
         assert len(told) == tools + turns
         return len(looks)
 

@@ -8,8 +8,8 @@ LOOK = ("look", "function", "Look at a file.\nSay what is there.", "string", "th
 WRITE = ("write", "function", 'Write a "file".', "string", "the file")
 
 
-def _tool(words: tuple[str, ...]) -> str:
-    name, kind, about, type_, path = words
+def _tool(names: tuple[str, ...]) -> str:
+    name, kind, about, type_, path = names
     parameters = {"path": {"type": type_, "description": path}}
     function = {"name": name, "description": about, "parameters": parameters}
     return json.dumps({"type": kind, kind: function})
@@ -46,8 +46,8 @@ def test_what_a_template_leaves_out_is_not_there() -> None:
 
 def test_short_texts_stand_between_their_neighbours() -> None:
     prompt = "<tools>a b c</tools><u>b</u><a>of course, b</a><u>c</u>"
-    said = tokens_of(_letters(prompt), [], [("b",), ("of course, b",), ("c",)])
-    assert said == [1, 12, 1]
+    tokens = tokens_of(_letters(prompt), [], [("b",), ("of course, b",), ("c",)])
+    assert tokens == [1, 12, 1]
 
 
 def test_a_repeated_text_counts_twice() -> None:

@@ -13,13 +13,13 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "shown"),
     ROWS["a line for each thing known"],
 )
-def test_a_line_for_each_fact(facts: dict[str, Any], told: list[tuple[str, str]] | None) -> None:
+def test_a_line_for_each_fact(facts: dict[str, Any], shown: list[tuple[str, str]] | None) -> None:
     assert lines(facts) == (
-        told
-        if told is not None
+        shown
+        if shown is not None
         else [
             ("tokens", "45 out"),
             ("times", "first byte 1.00 s, end 2.50 s"),

@@ -40,18 +40,18 @@ def fed(pieces: list[bytes], *, complete: bool = False) -> ReplyReader:
 
 
 def expected_of(blocks: list[tuple[str, object]]) -> tuple[str, str, list[object]]:
-    said = {
+    texts = {
         kind: "".join(str(value) for name, value in blocks if name == kind)
         for kind in ("thinking", "text")
     }
     return (
-        said["thinking"],
-        said["text"].strip(),
+        texts["thinking"],
+        texts["text"].strip(),
         [value for name, value in blocks if name == "tool_use"],
     )
 
 
-def given_by(transcript: Transcript) -> tuple[str, str, list[object]]:
+def content_of(transcript: Transcript) -> tuple[str, str, list[object]]:
     thought, said = thought_and_said(transcript)
     return (
         thought.strip("\n"),
@@ -63,7 +63,7 @@ def given_by(transcript: Transcript) -> tuple[str, str, list[object]]:
 @pytest.mark.parametrize("name", QUIRKS)
 def test_quirks_of_chat_completions(name: str) -> None:
     quirk: Quirk = QUIRKS[name]
-    assert given_by(fed(quirk.steps).transcript()) == expected_of(quirk.blocks)
+    assert content_of(fed(quirk.steps).transcript()) == expected_of(quirk.blocks)
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -71,17 +71,17 @@ def test_quirks_of_messages_servers(name: str) -> None:
     events, blocks = STREAMS[name]
     reader = fed([data(event) for event in events])
     said = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
-    assert given_by(reader.transcript()) == expected_of(said)
+    assert content_of(reader.transcript()) == expected_of(said)
     assert (reader.recogniser.dialect, reader.recogniser.form) == (ANTHROPIC, Form.STREAM)
     assert reader.transcript().facts["model"] == "small"
     assert reader.transcript().rest == ()
 
 
-CLOSER_IN_WORDS = "llama-closer-first-thinking-off-whole"
+CLOSER_IN_TEXT = "llama-closer-first-thinking-off-whole"
 """With thinking off its closer is words; who reads the reply alone does not know that."""
 
 
-@pytest.mark.parametrize("name", sorted(set(recorded.names()) - {CLOSER_IN_WORDS}))
+@pytest.mark.parametrize("name", sorted(set(recorded.names()) - {CLOSER_IN_TEXT}))
 def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> None:
     recording = recorded.load(name)
     form = STREAM if recording.streamed else WHOLE
@@ -96,8 +96,8 @@ def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> No
             assert isinstance(failed, FailurePart)
             assert failed.message == through.failure
         elif recording.status == 200:
-            assert given_by(got)[1:] == given_by(seen)[1:]
-            assert given_by(got)[0].replace("\n", "") == given_by(seen)[0].replace("\n", "")
+            assert content_of(got)[1:] == content_of(seen)[1:]
+            assert content_of(got)[0].replace("\n", "") == content_of(seen)[0].replace("\n", "")
 
 
 def test_the_end_of_a_reply_is_shown() -> None:
@@ -212,8 +212,10 @@ def test_live_news_add_up_to_the_final_transcript(drawn: Reply) -> None:
         else:
             assert isinstance(new.part, TextBlock | ThinkingBlock)
             before[-1] = type(new.part)(words(_turn(before[-1:])) + new.part.text)
-    told = [str(part) for kept in grown.values() for part in kept]
-    assert sorted(told) == sorted(str(_without_note(part)) for part in parts(reader.transcript()))
+    grown_texts = [str(part) for kept in grown.values() for part in kept]
+    assert sorted(grown_texts) == sorted(
+        str(_without_note(part)) for part in parts(reader.transcript())
+    )
 
 
 def _turn(kept: list[Part]) -> Transcript:

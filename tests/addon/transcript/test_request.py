@@ -35,12 +35,12 @@ def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "asked"),
+    ("body", "settings"),
     ROWS["settings are told in a line"],
 )
-def test_settings_are_shown_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
-    assert read(**body).settings == asked
-    assert list(read(**body).settings) == list(asked)
+def test_settings_are_shown_in_a_line(body: dict[str, Any], settings: dict[str, object]) -> None:
+    assert read(**body).settings == settings
+    assert list(read(**body).settings) == list(settings)
 
 
 def test_the_system_turn_of_messages_comes_first() -> None:
@@ -95,7 +95,7 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
     """
     transcript = request.read(json.dumps(body).encode())
     messages = body["messages"] if isinstance(body["messages"], list) else []
-    said = words(transcript)
+    shown = words(transcript)
     for message in messages:
         if isinstance(message, dict) and message.get("role") == "user":
             content = message["content"]
@@ -104,4 +104,4 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
                 if isinstance(content, list)
                 else content
             ):
-                assert word in said or json.dumps(word, ensure_ascii=False)[1:-1] in said
+                assert word in shown or json.dumps(word, ensure_ascii=False)[1:-1] in shown

@@ -23,7 +23,7 @@ ROWS = rows_of(__file__)
 PARTS: tuple[tuple[Part, dict[str, object]], ...] = ROWS["parts"]
 
 
-@pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda given: type(given).__name__)
+@pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda case: type(case).__name__)
 def test_each_part_has_its_kind_and_text(part: Part, values: dict[str, object]) -> None:
     assert shown.part(part) == values
 
@@ -66,11 +66,11 @@ def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
         News(TextBlock("c"), choice=1),
         News(Raw("d")),
     ]
-    told = [
+    values = [
         (part["kind"], part["text"], part["choice"], part["fresh"])
         for part in shown.news_values(news)
     ]
-    assert told == [
+    assert values == [
         ("thinking", "a", 0, True),
         ("thinking", "b", 0, False),
         ("text", "c", 1, True),

@@ -65,22 +65,22 @@ def test_colours_only_when_requested() -> None:
 
 def test_text_comes_as_it_is_fed() -> None:
     writer, reader = TerminalWriter(), ReplyReader()
-    told = [
+    pieces = [
         writer.feed(reader.feed(frame))
         for frame in stream("<think>", "\nde", "ep\n", "deeper\n", "</think>", "\n\nHi\n", "!")
     ]
-    assert told[1:10] == ["", "│ de", "ep", "\n│ deeper", "", "\n\nHi", "\n!", "", ""]
+    assert pieces[1:10] == ["", "│ de", "ep", "\n│ deeper", "", "\n\nHi", "\n!", "", ""]
     assert writer.feed(reader.close()) + writer.close() == "\n"
 
 
 @law(300)
 @given(st.text() | TEXTS, st.data())
-def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
-    pieces = draw.draw(cut(said)) if said else []
+def test_cut_anywhere_it_shows_the_same(text: str, draw: st.DataObject) -> None:
+    pieces = draw.draw(cut(text)) if text else []
     grown = [News(ThinkingBlock(piece), fresh=not number) for number, piece in enumerate(pieces)]
     writer = TerminalWriter()
     assert writer.feed(grown) + writer.close() == terminal.write(
-        Transcript((ShownTurn("x", (ThinkingBlock(said),)),))
+        Transcript((ShownTurn("x", (ThinkingBlock(text),)),))
     ).removeprefix("x\n")
 
 

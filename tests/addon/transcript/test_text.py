@@ -95,13 +95,13 @@ def test_a_request_reads_from_top_to_bottom() -> None:
         ShownTurn("system", (TextBlock("Be kind."),)),
         ShownTurn("user", (TextBlock("Hi"), Media("image", "image/png", 3))),
     )
-    asked = {
+    settings = {
         "model": "m",
         "stream": True,
         "stop": '["a"]',
         "thinking": "enabled, at most 2,000 tokens",
     }
-    assert text.write(Transcript(turns, asked)) == (
+    assert text.write(Transcript(turns, settings)) == (
         'model: m\nstream: true\nstop: ["a"]\nthinking: enabled, at most 2,000 tokens\n\n'
         "system: |\n  Be kind.\n\n"
         "user:\n  text: |\n    Hi\n  image: image/png 3 B\n"

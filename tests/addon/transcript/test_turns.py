@@ -7,11 +7,11 @@ from converter.core.wire.printable import in_bytes
 
 
 @pytest.mark.parametrize(
-    ("count", "words"),
+    ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345, "12.3 kB"), (5_000_000, "5.0 MB")],
 )
-def test_a_size_is_written_for_people(count: int, words: str) -> None:
-    assert in_bytes(count) == words
+def test_a_size_is_written_for_people(count: int, text: str) -> None:
+    assert in_bytes(count) == text
 
 
 @pytest.mark.parametrize(

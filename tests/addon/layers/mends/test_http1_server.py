@@ -55,9 +55,9 @@ def test_a_bad_head_is_answered_at_once() -> None:
     with Core() as core:
         core.ask()
         core.answer(b"garbage")
-        heard = core.heard()
-        assert heard.startswith(b"HTTP/1.1 502 ")
-        assert b"{Cannot parse HTTP response: it begins with b'garbage'}" in heard
+        sent = core.heard()
+        assert sent.startswith(b"HTTP/1.1 502 ")
+        assert b"{Cannot parse HTTP response: it begins with b'garbage'}" in sent
         assert core.servers[0] in core.closed
 
 
@@ -75,4 +75,4 @@ def test_a_connection_is_taken_over_once_and_keeps_its_layer() -> None:
         core.ask()
         layer = core.layer.connections[core.servers[0]].child_layer  # type: ignore[attr-defined]
         assert type(layer) is ServerConnection
-        assert [type(known) for known in layer.context.layers][-1] is ServerConnection
+        assert [type(each) for each in layer.context.layers][-1] is ServerConnection
