@@ -13,18 +13,12 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ROWS["addresses that are private"],
-)
+@pytest.mark.parametrize("address", ROWS["addresses that are private"])
 def test_addresses_that_are_private(address: str) -> None:
     assert is_private(address)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ROWS["addresses that are not"],
-)
+@pytest.mark.parametrize("address", ROWS["addresses that are not"])
 def test_addresses_that_are_not(address: str) -> None:
     assert not is_private(address)
 

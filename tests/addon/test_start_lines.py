@@ -71,7 +71,7 @@ def test_claude_code_is_started_only_where_it_can_work(
 
 
 @pytest.mark.parametrize(
-    ("client", "window", "words"),
+    ("client", "window", "reason"),
     [
         ("Codex", 4096, "Codex needs a window of about 12,000 tokens, not 4,096"),
         ("Codex", 12_000, ""),
@@ -80,6 +80,6 @@ def test_claude_code_is_started_only_where_it_can_work(
     ],
 )
 def test_a_window_that_is_too_small_is_reported(
-    client: str, window: int | None, words: str
+    client: str, window: int | None, reason: str
 ) -> None:
-    assert too_small(client, window) == words
+    assert too_small(client, window) == reason

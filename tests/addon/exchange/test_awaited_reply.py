@@ -162,6 +162,6 @@ def test_an_answer_by_a_grammar_teaches_nothing() -> None:
 
 
 def test_a_server_that_takes_thinking_out_is_remembered() -> None:
-    known = KnownServers()
-    _awaited().learn(Findings(native=True), known, UPSTREAM)
-    assert known.takes_thinking_out(UPSTREAM, "small")
+    servers = KnownServers()
+    _awaited().learn(Findings(native=True), servers, UPSTREAM)
+    assert servers.takes_thinking_out(UPSTREAM, "small")

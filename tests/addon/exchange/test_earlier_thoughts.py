@@ -123,14 +123,14 @@ def test_a_thought_that_came_folded_in_the_text_is_put_back(reply: list[bytes]) 
 def test_a_dropped_thought_is_put_back_as_it_was(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    (reply,) = replies(asked)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    (reply,) = replies(sent)
     assert reply == {
         "role": "assistant",
         "content": "It is 5.\n",
         "reasoning_content": "I add them.",
     }
-    assert asked["chat_template_kwargs"] == {"preserve_thinking": True}
+    assert sent["chat_template_kwargs"] == {"preserve_thinking": True}
     assert (earlier.restored, earlier.unknown) == (1, 0)
 
 
@@ -151,8 +151,8 @@ def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
     talk.thoughts = True
     talk.turn(says("thanks"), ANSWERED)
     asked, earlier = talk.turn(says("bye"), ANSWERED)
-    said = [reply.get("reasoning_content") for reply in replies(asked)]
-    assert (said, earlier.restored, earlier.spot) == ([None, "Warm."], 0, None)
+    restored = [reply.get("reasoning_content") for reply in replies(asked)]
+    assert (restored, earlier.restored, earlier.spot) == ([None, "Warm."], 0, None)
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def _messages(body: Json | None = None, **options: object) -> AwaitedReply:
     return _awaited(read_request.read(exchange, json.dumps(REQUEST | (body or {})).encode()))
 
 
-def _native(**asked: object) -> AwaitedReply:
-    return _messages(asked, native=["messages"])
+def _native(**fields: object) -> AwaitedReply:
+    return _messages(fields, native=["messages"])
 
 
 def _answer(

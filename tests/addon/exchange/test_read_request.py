@@ -39,7 +39,7 @@ def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "stops"),
+    ("fields", "stops"),
     [
         ({}, ()),
         ({"stop": "END"}, ("END",)),
@@ -48,8 +48,8 @@ def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
         ({"stop": {"no": "list"}}, ()),
     ],
 )
-def test_the_strings_at_which_a_server_stops(asked: object, stops: tuple[str, ...]) -> None:
-    assert note(EXCHANGE, json.dumps(asked).encode()).stops == stops
+def test_the_strings_at_which_a_server_stops(fields: object, stops: tuple[str, ...]) -> None:
+    assert note(EXCHANGE, json.dumps(fields).encode()).stops == stops
 
 
 def test_what_is_left_out_is_noted() -> None:

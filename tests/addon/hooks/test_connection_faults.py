@@ -15,20 +15,14 @@ FLOW = request(CHAT)
 HERE = "http://localhost:8000"
 
 
-@pytest.mark.parametrize(
-    ("reason", "message"),
-    ROWS["a server that is not there"],
-)
+@pytest.mark.parametrize(("reason", "message"), ROWS["a server that is not there"])
 def test_a_server_that_is_not_there(reason: str, message: str) -> None:
     assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {message}")
 
 
-@pytest.mark.parametrize(
-    ("reason", "words"),
-    ROWS["a server that breaks its reply off"],
-)
-def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
-    assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")
+@pytest.mark.parametrize(("reason", "message"), ROWS["a server that breaks its reply off"])
+def test_a_server_that_breaks_its_reply_off(reason: str, message: str) -> None:
+    assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {message}")
 
 
 def test_other_reasons_are_quoted_in_one_line_of_bounded_length() -> None:

@@ -21,19 +21,13 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(
-    "host",
-    ROWS["hosts that no page can have come in"],
-)
+@pytest.mark.parametrize("host", ROWS["hosts that no page can have come in"])
 def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
     assert foreign_page(host, None, ()) == ""
     assert foreign_page("localhost", f"http://{host or 'localhost'}", ()) == ""
 
 
-@pytest.mark.parametrize(
-    "host",
-    ROWS["a page that points its name here stays outside"],
-)
+@pytest.mark.parametrize("host", ROWS["a page that points its name here stays outside"])
 def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
     assert foreign_page(host, None, ()) == f"Host: {host}"
 

@@ -47,9 +47,9 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
     both = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, both))
-        for words, left in ((REFUSAL, "image_url"), (BLIND, "picture left out")):
+        for refusal, left in ((REFUSAL, "image_url"), (BLIND, "picture left out")):
             watcher = refuse(addon, flow)
-            watcher(words)
+            watcher(refusal)
             again = watcher.again(possible=True)
             assert again
             assert left in (again.text or "")

@@ -74,8 +74,13 @@ def test_a_broken_prompt_is_reported_of_a_client_that_leaves_at_the_last_event(
     caplog.set_level("INFO")
     with running() as (addon, _):
         for turns, hour in ((1, "13:05"), (3, "13:06")):
-            said = [("system", f"It is {hour}."), ("user", "Hi"), ("assistant", "b"), ("user", "?")]
-            messages = [{"role": role, "content": words} for role, words in said[: 1 + turns]]
+            turns_sent = [
+                ("system", f"It is {hour}."),
+                ("user", "Hi"),
+                ("assistant", "b"),
+                ("user", "?"),
+            ]
+            messages = [{"role": role, "content": words} for role, words in turns_sent[: 1 + turns]]
             flow = ask(addon, request(CHAT, {**ASKED, "stream": True, "messages": messages}))
             _streamed(addon, flow, leaves)
     [line] = [message for message in caplog.messages if "the cached prompt was broken" in message]
@@ -306,11 +311,11 @@ def test_a_stream_by_another_name_is_recognised_by_how_it_begins(content_type: s
 
 
 @pytest.mark.parametrize(("kind", "body"), [("text/html", b"<html>"), (JSON, b"")])
-@pytest.mark.parametrize("asked", [request, streaming])
+@pytest.mark.parametrize("send", [request, streaming])
 def test_what_is_no_reply_is_an_error_for_an_openai_client(
-    asked: Callable[[str], HTTPFlow], kind: str, body: bytes
+    send: Callable[[str], HTTPFlow], kind: str, body: bytes
 ) -> None:
-    got = exchanged(asked(CHAT), response(kind), body)
+    got = exchanged(send(CHAT), response(kind), body)
     assert (got.status_code, got.headers["content-type"]) == (502, JSON)
     assert "server" in json.loads(got.content or b"")["error"]["message"]
 

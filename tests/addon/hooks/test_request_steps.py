@@ -86,18 +86,18 @@ def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
 
 def _talked(path: str, forgets: bool) -> list[bytes]:
     """Return what the server is sent in three turns of a client that drops thoughts."""
-    told = [{"role": "user", "content": "a" * SHORT}]
+    messages = [{"role": "user", "content": "a" * SHORT}]
     sent = list[bytes]()
     with running(memory="memory:") as (addon, _):
         for turn in range(3):
             if forgets:
                 addon._requests._turns = KnownTurns()
-            asked = {**ASKED, "model": "GLM-4.7", "messages": told}
+            asked = {**ASKED, "model": "GLM-4.7", "messages": messages}
             flow = ask(addon, request(path, asked))
             sent.append(flow.request.raw_content or b"")
             answer(addon, flow, response(), whole(f"<think>thought {turn}</think>words {turn}"))
             said = {"role": "assistant", "content": f"words {turn}"}
-            told = [*told, said, {"role": "user", "content": "more"}]
+            messages = [*messages, said, {"role": "user", "content": "more"}]
     return sent
 
 
@@ -152,13 +152,13 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
 
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])
 def test_a_reply_that_is_kept_belongs_to_its_key(key: str, status: int | None) -> None:
-    asked = {"model": "small", "input": "Hi"}
+    body = {"model": "small", "input": "Hi"}
     with running() as (addon, _):
-        flow = ask(addon, request("/v1/responses", asked, x_api_key="mine"))
+        flow = ask(addon, request("/v1/responses", body, x_api_key="mine"))
         answer(addon, flow, response(), whole("b"))
         assert flow.response
         kept = json.loads(flow.response.content or b"")["id"]
-        goes_on = {**asked, "previous_response_id": kept}
+        goes_on = {**body, "previous_response_id": kept}
         refused = ask(addon, request("/v1/responses", goes_on, x_api_key=key)).response
         assert (refused and refused.status_code) == status
 
@@ -175,10 +175,10 @@ def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
 @pytest.mark.parametrize(
-    ("said", "times", "in_a_thread"), [("word " * 400, 100, False), ("hi", 5000, True)]
+    ("text", "times", "in_a_thread"), [("word " * 400, 100, False), ("hi", 5000, True)]
 )
 def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
-    path: str, said: str, times: int, in_a_thread: bool, monkeypatch: pytest.MonkeyPatch
+    path: str, text: str, times: int, in_a_thread: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     works = []
 
@@ -187,13 +187,13 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
         return ThreadPoolExecutor.submit(BODIES, work)
 
     monkeypatch.setattr(BODIES, "submit", submit)
-    messages = [{"role": "user", "content": said}] * times
+    messages = [{"role": "user", "content": text}] * times
     with running() as (addon, _):
         others = Memory(store=addon._requests._store, owner="another")
         others.keep("kept", b"a" * (AT_ONCE + 1))
         flow = ask(addon, request(path, {**ASKED, "messages": messages, "input": messages}))
         sent = json.loads(flow.request.content or b"")["messages"]
-    assert "".join(str(each["content"]) for each in sent).count(said) == times
+    assert "".join(str(each["content"]) for each in sent).count(text) == times
     assert bool(works) is in_a_thread
 
 
@@ -506,10 +506,10 @@ def test_a_streams_counts_are_requested(
 def test_a_server_that_refuses_the_counts_gets_no_request_for_them() -> None:
     with running() as (addon, _):
         flow = request(CHAT, STREAM)
-        known = addon._requests._client.servers
+        servers = addon._requests._client.servers
         begin(addon, flow)
         upstream = RUNNING_RECORDS[flow.id].upstream
-        known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
+        servers.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
         assert ask(addon, flow).request.raw_content == json.dumps(STREAM).encode()
 
 

@@ -70,9 +70,9 @@ def test_what_comes_in_one_read_goes_out_in_one_piece() -> None:
 def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
     through = tap(dialect=ANTHROPIC)
     through(b"".join(stream("<think>a")[:-3]))
-    said = b"".join(through.abort("boom"))
-    assert b"event: error\n" in said
-    assert b"because boom" in said
+    sent = b"".join(through.abort("boom"))
+    assert b"event: error\n" in sent
+    assert b"because boom" in sent
     assert through.abort("again") == []
 
 
@@ -99,8 +99,8 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
         through, said, long = tap(), b"", 0
         for chunk in [*(whole[at : at + LONG // 2] for at in offsets), b""]:
             long += through.is_long
-            told = await through.beside(chunk) if through.is_long else through(chunk)
-            said += b"".join(told)
+            pieces = await through.beside(chunk) if through.is_long else through(chunk)
+            said += b"".join(pieces)
         return said, long
 
     rewriter = rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM)
@@ -118,8 +118,8 @@ def test_watchers_of_a_long_call_are_called_in_the_loop() -> None:
 
 @pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
 def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
-    asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
-    assert tap(dialect=dialect, client_request=asked).is_long is long
+    client_request = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    assert tap(dialect=dialect, client_request=client_request).is_long is long
 
 
 def test_the_last_pieces_of_a_reply_wait_until_it_is_kept() -> None:

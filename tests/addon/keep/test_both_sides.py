@@ -88,7 +88,7 @@ def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: li
 
 
 def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
-    asked = {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
-    flow = kept(request(CHAT, asked), response(EVENT_STREAM), *PLAIN)
+    body = {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
+    flow = kept(request(CHAT, body), response(EVENT_STREAM), *PLAIN)
     assert not flow.modified()
     assert flow.marked == NOTHING

@@ -229,15 +229,15 @@ def test_the_message_of_an_error_in_a_stream_is_in_the_comment_for_every_client(
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
 def test_an_http_error_is_marked_quoted_and_counted_as_failed(path: str) -> None:
-    words = "the model exceeds the memory: 4,200 megabytes of 4,096"
-    body = json.dumps({"error": {"message": words}}).encode()
+    message = "the model exceeds the memory: 4,200 megabytes of 4,096"
+    body = json.dumps({"error": {"message": message}}).encode()
     flow = kept(request(path), response(status=400), body)
     assert flow.marked == TROUBLE
     assert flow.comment.startswith("status 400: ")
     assert "exceeds the memory: 4,200" in flow.comment
-    found = summary_of(notes_of(flow))
-    assert found
-    assert found["model"] == "small"
+    summary = summary_of(notes_of(flow))
+    assert summary
+    assert summary["model"] == "small"
     assert row(flow, None, None)["state"] == "broken"
 
 

@@ -29,10 +29,7 @@ def test_half_a_character_of_a_server_can_be_kept() -> None:
     assert json.loads(text)["summary"] == {"failure": "\ud800"}
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    ROWS["notes that cannot be read say why"],
-)
+@pytest.mark.parametrize(("change", "reason"), ROWS["notes that cannot be read say why"])
 def test_notes_that_cannot_be_read_say_why(change: dict[str, object], reason: str) -> None:
     with pytest.raises(NotesError, match=reason):
         notes.read_notes(json.dumps({**NOTED, **change}))

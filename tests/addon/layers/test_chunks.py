@@ -32,10 +32,10 @@ def read(reader: object, *reads: bytes) -> list[object]:
     return events
 
 
-def joined(found: list[object]) -> tuple[bytes, list[object]]:
+def joined(events: list[object]) -> tuple[bytes, list[object]]:
     """The data of some reads, and what came of them besides."""
-    data = b"".join(part for part in found if isinstance(part, bytes))
-    return data, [part for part in found if not isinstance(part, bytes)]
+    data = b"".join(part for part in events if isinstance(part, bytes))
+    return data, [part for part in events if not isinstance(part, bytes)]
 
 
 def test_all_chunks_of_a_read_come_at_once() -> None:

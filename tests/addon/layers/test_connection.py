@@ -186,10 +186,10 @@ def chosen(*kinds: type) -> tuple[NextLayer, Context]:
 
 
 def test_our_layer_stands_where_mitmproxys_stood() -> None:
-    asked, context = chosen(HttpLayer)
-    replace_layer(asked, Says())
-    assert type(asked.layer) is ReplyLayer
-    assert asked.layer.mode is HTTPMode.regular
+    nextlayer, context = chosen(HttpLayer)
+    replace_layer(nextlayer, Says())
+    assert type(nextlayer.layer) is ReplyLayer
+    assert nextlayer.layer.mode is HTTPMode.regular
     assert [type(layer) for layer in context.layers] == [ReverseProxy, ReplyLayer]
 
 
@@ -334,8 +334,8 @@ def test_what_goes_to_one_connection_at_once_goes_in_one_write() -> None:
     long = b"x" * LONGEST_JOINED
 
     def says(*parts: tuple[Any, bytes] | commands.Command) -> list[object]:
-        made = (commands.SendData(*each) if isinstance(each, tuple) else each for each in parts)
-        done = in_one_write(each for each in made)
+        built = (commands.SendData(*each) if isinstance(each, tuple) else each for each in parts)
+        done = in_one_write(each for each in built)
         return [
             (each.connection, each.data) if isinstance(each, commands.SendData) else each
             for each in done

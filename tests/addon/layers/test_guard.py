@@ -177,8 +177,10 @@ def test_this_mitmproxy_lacks_nothing() -> None:
 @pytest.mark.parametrize(("name", "path"), ROWS)
 def test_a_member_that_is_gone_is_missed_by_what_builds_upon_it(name: str, path: str) -> None:
     with without(path):
-        lacking = {known for known, part in PARTS.items() if path in part.look()}
-    assert lacking == {known for known, part in PARTS.items() if path in part.built_upon}
+        lacking = {name_of_part for name_of_part, part in PARTS.items() if path in part.look()}
+    assert lacking == {
+        name_of_part for name_of_part, part in PARTS.items() if path in part.built_upon
+    }
     assert name in lacking
 
 

@@ -89,9 +89,9 @@ def test_missing_members_are_logged_and_mitmproxys_own_layers_stay(
     with running("reverse:http://127.0.0.1:8000") as context:
         assert "(no HttpLayer.make_stream)" in caplog.text
         assert context.options.connection_strategy == "eager"
-        asked = decided()
-        context.master.addons.get("nextlayer").next_layer(asked)
-        assert type(asked.layer) is HttpLayer
+        nextlayer = decided()
+        context.master.addons.get("nextlayer").next_layer(nextlayer)
+        assert type(nextlayer.layer) is HttpLayer
         assert own_layers.OwnLayers(Says()).done() is None
 
 

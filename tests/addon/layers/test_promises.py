@@ -97,10 +97,10 @@ def test_data_before_the_break_is_sent() -> None:
 def test_the_error_hook_comes_after_the_last_bytes() -> None:
     with Core() as core:
         streaming(core)
-        heard: list[bytes] = []
-        core.hooks["error"] = lambda _: heard.append(core.heard())
+        sent: list[bytes] = []
+        core.hooks["error"] = lambda _: sent.append(core.heard())
         core.server_closes()
-        assert ABORTED in heard[0]
+        assert ABORTED in sent[0]
         assert core.heard() == END
 
 

@@ -258,8 +258,8 @@ def carry(core: Core, data: bytes) -> None:
     if not carrier.is_open():
         core.answer(data)
         return
-    if said := carrier.take(data):
-        core.writes.append(said)
+    if sent := carrier.take(data):
+        core.writes.append(sent)
     if not carrier.goes_on:
         core.answer(b"")
 

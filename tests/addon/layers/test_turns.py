@@ -142,11 +142,11 @@ def test_after_a_long_read_others_have_their_turn(length: int) -> None:
 
 
 def test_a_server_waits_with_its_reply() -> None:
-    said: list[str] = []
+    lines: list[str] = []
 
     class Handler:
         async def drain_writers(self) -> None:
-            said.append("drained")
+            lines.append("drained")
 
     async def drained(core: Core, handler: Handler) -> None:
         core.streams_with(Marker(is_long=True))
@@ -155,7 +155,7 @@ def test_a_server_waits_with_its_reply() -> None:
         core.answer(HEAD + chunk(b"a"))
         task = asyncio.create_task(handler.drain_writers())
         await asyncio.sleep(0.05)
-        assert not said
+        assert not lines
         core.release()
         await asyncio.wait_for(task, 5)
 
@@ -163,7 +163,7 @@ def test_a_server_waits_with_its_reply() -> None:
         handler = Handler()
         give_turns(core.layer, handler)
         asyncio.run(drained(core, handler))
-    assert said == ["drained"]
+    assert lines == ["drained"]
 
 
 def of_ours(function: Marker) -> Tap:

@@ -282,10 +282,10 @@ def test_a_process_killed_in_mid_write_takes_nothing_along(
         process = Process(place)
         process.keep("begun", b"0", "talk")
         with writer(place) as other:
-            said = [other.stdout.readline() for _ in range(50)]
+            lines = [other.stdout.readline() for _ in range(50)]
             other.kill()
-            said += other.stdout.readlines()
-        whole = [line for line in said if line.endswith("\n")]
+            lines += other.stdout.readlines()
+        whole = [line for line in lines if line.endswith("\n")]
         talk = process.talk()
         assert talk
         assert len(talk) >= 1 + len(whole) > 50

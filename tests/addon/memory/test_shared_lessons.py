@@ -73,17 +73,17 @@ def teach(servers: KnownServers) -> None:
     servers.saw_refusal(HERE, REQUEST, frozenset({"pattern"}) | LEFT_OUT)
 
 
-def learnt(known: KnownServers) -> list[object]:
+def learnt(servers: KnownServers) -> list[object]:
     """What there is to know of each kind."""
     return [
-        known.server(HERE),
-        initial_state(known.facts(HERE, SMALL)),
-        known.has_prompt(prompt_key(HERE, {"model": "untold"})),
-        initial_state(known.facts(HERE, {"model": "guessed"})),
-        known.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(known.spared(HERE, REQUEST, REFUSABLE)),
-        "image_url" in str(known.spared(HERE, REQUEST, REFUSABLE)),
-        "none" in str(known.spared(HERE, REQUEST, REFUSABLE)),
+        servers.server(HERE),
+        initial_state(servers.facts(HERE, SMALL)),
+        servers.has_prompt(prompt_key(HERE, {"model": "untold"})),
+        initial_state(servers.facts(HERE, {"model": "guessed"})),
+        servers.thinks(HERE, {"model": "thinks"}),
+        "pattern" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
+        "image_url" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
+        "none" in str(servers.spared(HERE, REQUEST, REFUSABLE)),
     ]
 
 

@@ -193,8 +193,8 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
 
     async def run() -> list[object]:
         store = ProcessStore(Bounds(9, 100_000))
-        known = [KnownServers(lambda: now[0]) for _ in range(2)]
-        one, other = (_shares(UpstreamClient(each), store) for each in known)
+        both = [KnownServers(lambda: now[0]) for _ in range(2)]
+        one, other = (_shares(UpstreamClient(each), store) for each in both)
         server.rows = dict(owned_by("vllm"))
         found: list[object] = [await one.recognise(upstream, {})]
         await _has_written(one)
@@ -203,7 +203,7 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
         found.append(await one.recognise(upstream, {}))
         now[0] += upstream_client.TERM if why == "time" else 1.0
         if why == "doubt":
-            known[0].doubt(upstream)
+            both[0].doubt(upstream)
         found.append(await one.recognise(upstream, {}))
         await _settled(one)
         found.append(await one.recognise(upstream, {}))
@@ -233,7 +233,7 @@ def test_an_identified_server_that_lets_nobody_in_is_left_alone_for_a_while(
 
 def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
     _run(_recognise(_at(server), authorization="Bearer secret"))
-    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
+    assert {received.headers["authorization"] for received in server.asked} == {"Bearer secret"}
 
 
 def test_a_server_that_lets_nobody_in_is_probed_again(server: ByPathServer) -> None:
@@ -472,8 +472,8 @@ def test_where_a_reply_begins_is_probed_once_for_each_model_and_switch(
 
 def test_a_server_that_the_user_names_is_not_recognised_first(server: ByPathServer) -> None:
     server.rows["/tokenize"] = OPENED
-    found = _run(_ask(_at(server), server="vllm"), _begins(_at(server)))
-    assert (found[1], server.paths()) == (THINKING, ["/tokenize"])
+    states = _run(_ask(_at(server), server="vllm"), _begins(_at(server)))
+    assert (states[1], server.paths()) == (THINKING, ["/tokenize"])
 
 
 @pytest.mark.parametrize("name", ["llama.cpp", None])
@@ -606,11 +606,11 @@ def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str])
 
 def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
     section = OPTIONS.read_text().partition("### What the addon asks a server\n")[2]
-    told = " ".join(section.partition("###")[0].split())
-    assert f"wait {upstream_client.PATIENCE:g} s in all" in told
-    assert f"after {upstream_client.REST:g} s" in told
-    assert f"{upstream_client.TERM / 60:g} minutes have passed" in told
-    assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
+    text = " ".join(section.partition("###")[0].split())
+    assert f"wait {upstream_client.PATIENCE:g} s in all" in text
+    assert f"after {upstream_client.REST:g} s" in text
+    assert f"{upstream_client.TERM / 60:g} minutes have passed" in text
+    assert all(f"`{path}`" in text or f"GET {path}`" in text for path in IDENTITY_PATHS)
 
 
 def _pieces(upstream: Upstream, met: bool = True) -> Step:

@@ -68,14 +68,14 @@ def _speaking(*data: bytes) -> Iterator[int]:
         thread.join()
 
 
-def _speak(listener: socket.socket, said: tuple[bytes, ...], connections: ExitStack) -> None:
+def _speak(listener: socket.socket, data: tuple[bytes, ...], connections: ExitStack) -> None:
     connection = connections.enter_context(listener.accept()[0])
     with suppress(
         OSError
     ):  # who reads it may give up in the middle: that is what these answers are for
-        if said:
+        if data:
             connection.recv(65536)
-            connection.sendall(b"".join(said))
+            connection.sendall(b"".join(data))
         connection.shutdown(socket.SHUT_WR)
 
 
@@ -88,9 +88,9 @@ def test_an_ask_without_a_body_is_a_get(server: ScriptedServer) -> None:
 
 
 def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, ProbeRequest("/tokenize", b'{"a":1}'))
-    assert (asked.method, asked.target, asked.body) == ("POST", "/tokenize", b'{"a":1}')
-    assert asked.headers["content-type"] == "application/json"
+    _, received = _exchanged(server, GOOD, ProbeRequest("/tokenize", b'{"a":1}'))
+    assert (received.method, received.target, received.body) == ("POST", "/tokenize", b'{"a":1}')
+    assert received.headers["content-type"] == "application/json"
 
 
 def test_a_key_goes_out_as_the_bytes_that_came(server: ScriptedServer) -> None:

@@ -43,7 +43,7 @@ def test_of_an_ollama_clients_request_its_options_are_kept() -> None:
 
 
 def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
-    asked = {
+    body = {
         "stream_options": {
             "include_usage": True,
             "include_obfuscation": False,
@@ -57,7 +57,7 @@ def test_of_options_and_choices_only_listed_fields_are_kept() -> None:
             "owner": "me",
         },
     }
-    assert kept(asked, REQUEST) == {
+    assert kept(body, REQUEST) == {
         "stream_options": {
             "include_usage": True,
             "include_obfuscation": False,

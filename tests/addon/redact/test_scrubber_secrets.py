@@ -83,9 +83,9 @@ def test_of_a_body_what_is_not_kept_is_a_secret() -> None:
 
 def test_all_of_a_link_that_is_left_out_is_a_secret_but_for_its_plain_parts() -> None:
     link = "https://mcp.example/s/Path%20Secret1/server/mcp?k=v"
-    found = set(secrets_of_body({"mcp_servers": [{"url": link}]}, {}))
+    secrets = set(secrets_of_body({"mcp_servers": [{"url": link}]}, {}))
     path = "/s/Path%20Secret1/server/mcp"
-    assert found >= {
+    assert secrets >= {
         link,
         f"https://mcp.example{path}",
         path,
@@ -94,7 +94,7 @@ def test_all_of_a_link_that_is_left_out_is_a_secret_but_for_its_plain_parts() ->
         "Path Secret1",
         "v",
     }
-    assert not {"s", "server", "mcp", "mcp.example"} & found
+    assert not {"s", "server", "mcp", "mcp.example"} & secrets
 
 
 def test_a_link_that_cannot_be_read_is_a_secret_as_it_is() -> None:

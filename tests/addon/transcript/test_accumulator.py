@@ -13,7 +13,7 @@ def fed(*fed_events: events.Event) -> tuple[Accumulator, list[News]]:
 
 
 def test_text_goes_on_until_another_part_comes() -> None:
-    growing, said = fed(
+    growing, news = fed(
         events.Thinking("de"),
         events.Thinking("ep"),
         events.ThinkingEnd(),
@@ -21,7 +21,7 @@ def test_text_goes_on_until_another_part_comes() -> None:
         events.Text("Hi"),
     )
     assert growing.parts() == (ThinkingBlock("deep"), ThinkingBlock("more"), TextBlock("Hi"))
-    assert said == [
+    assert news == [
         News(ThinkingBlock("de")),
         News(ThinkingBlock("ep"), fresh=False),
         News(ThinkingBlock("more")),

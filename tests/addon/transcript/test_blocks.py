@@ -125,10 +125,7 @@ def test_a_block_is_read(block: dict[str, Any], parts: list[object]) -> None:
     assert parts_of([block]) == parts
 
 
-@pytest.mark.parametrize(
-    "block",
-    ROWS["what cannot be read is shown raw"],
-)
+@pytest.mark.parametrize("block", ROWS["what cannot be read is shown raw"])
 def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
     (part,) = parts_of([block])
     assert isinstance(part, Raw)

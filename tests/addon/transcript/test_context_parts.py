@@ -40,12 +40,12 @@ def parts(body: object, counted: int | None = None) -> list[tuple[str, str, int]
 
 @pytest.mark.parametrize("body", [CHAT, MESSAGES, RESPONSES])
 def test_every_dialect_has_its_parts_by_kind(body: object) -> None:
-    told = parts(body)
+    shown = parts(body)
     kinds = {"system", "tool", "turn", "thought", "call", "result", "picture"}
-    assert {kind for kind, _, _ in told} == kinds
-    assert {name for kind, name, _ in told if kind == "tool"} == {"look", "write (never called)"}
-    assert [name.split()[1] for kind, name, _ in told if kind == "result"] == ["look"]
-    assert all(tokens > 0 for _, _, tokens in told)
+    assert {kind for kind, _, _ in shown} == kinds
+    assert {name for kind, name, _ in shown if kind == "tool"} == {"look", "write (never called)"}
+    assert [name.split()[1] for kind, name, _ in shown if kind == "result"] == ["look"]
+    assert all(tokens > 0 for _, _, tokens in shown)
 
 
 @pytest.mark.parametrize("counted", [1, 7, 100, 12_345])

@@ -75,8 +75,8 @@ def test_arguments_match_however_they_are_written() -> None:
         "<function=look><parameter=path>a.txt</parameter><parameter=how>from the end</parameter>",
     ):
         prompt = f"<u>look</u><call>{written}</call>"
-        said, called = tokens_of(_letters(prompt), [], [("look",), call])
-        assert said == 4
+        text, called = tokens_of(_letters(prompt), [], [("look",), call])
+        assert text == 4
         assert called == written.index("the end") + 7 - written.index("look")
 
 

@@ -70,8 +70,8 @@ def test_quirks_of_chat_completions(name: str) -> None:
 def test_quirks_of_messages_servers(name: str) -> None:
     events, blocks = STREAMS[name]
     reader = fed([data(event) for event in events])
-    said = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
-    assert content_of(reader.transcript()) == expected_of(said)
+    texts = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
+    assert content_of(reader.transcript()) == expected_of(texts)
     assert (reader.recogniser.dialect, reader.recogniser.form) == (ANTHROPIC, Form.STREAM)
     assert reader.transcript().facts["model"] == "small"
     assert reader.transcript().rest == ()
@@ -239,10 +239,10 @@ _TURN_ENDS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, TOKENS))})\s*)+\Z")
 def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
     for body in (drawn.stream(), drawn.whole()):
         seen = reply.read(body)
-        told = words(seen)
+        shown = words(seen)
         assert seen.rest == ()
         for choice in drawn.choices:
-            assert all("".join(call.arguments).strip() in told for call in choice.calls)
+            assert all("".join(call.arguments).strip() in shown for call in choice.calls)
         if all(choice.native for choice in drawn.choices):
             for index, choice in enumerate(drawn.choices):
                 thought, said = thought_and_said(seen, index)
@@ -250,7 +250,7 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
                 text = _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
                 assert said == _TURN_ENDS.sub("", text)
         for number in drawn.extras if body == drawn.stream() else []:
-            assert f"x_{number}" in told or number >= len(drawn.frames())
+            assert f"x_{number}" in shown or number >= len(drawn.frames())
 
 
 _OF_BOTH = ROWS["of both"]

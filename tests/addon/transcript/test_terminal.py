@@ -91,17 +91,17 @@ def test_cut_anywhere_it_shows_the_same(text: str, draw: st.DataObject) -> None:
         max_size=5,
     ).map("".join)
 )
-def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
+def test_no_escape_sequence_but_ours_reaches_the_terminal(text: str) -> None:
     parts = (
-        TextBlock(said),
-        ThinkingBlock(said, note=said),
-        ToolUse(said, said, said),
-        ToolResult(said, (TextBlock(said),), name=said),
-        Field(said, said),
+        TextBlock(text),
+        ThinkingBlock(text, note=text),
+        ToolUse(text, text, text),
+        ToolResult(text, (TextBlock(text),), name=text),
+        Field(text, text),
     )
-    more = (Raw(said), FailurePart(said, said), Media(said, said, address=said, title=said))
+    more = (Raw(text), FailurePart(text, text), Media(text, text, address=text, title=text))
     written = terminal.write(
-        Transcript((ShownTurn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)),
+        Transcript((ShownTurn(text, (*parts, *more)),), {text: text}, {text: text}, (text,)),
         colour=True,
     )
     left = OURS.sub("", written).replace("\n", "").replace("\t", "")
