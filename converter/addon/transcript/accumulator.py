@@ -147,7 +147,7 @@ class Accumulator:
         untold = [part for part in parts if part.get("type") not in _SHOWN_PARTS]
         return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
-    def _block(self, event: events.Block) -> list[News]:
+    def _block(self, event: events.DialectBlock) -> list[News]:
         block, delta = event.event.get("content_block"), event.event.get("delta")
         if isinstance(delta, dict):
             kind = str(delta.get("type")).removesuffix("_delta")
@@ -162,7 +162,7 @@ class Accumulator:
             return []
         return [news for part in part_of(block) for news in self._whole(part, event)]
 
-    def _whole(self, part: Part, event: events.Block) -> list[News]:
+    def _whole(self, part: Part, event: events.DialectBlock) -> list[News]:
         """Take a part of a server's own. Its call of a tool is taken as any other, because the
         arguments come in pieces.
         """
@@ -185,5 +185,5 @@ _READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {
     events.Failure: Accumulator._failure,
     events.MappedField: Accumulator._mapped_field,
     events.Opaque: Accumulator._opaque,
-    events.Block: Accumulator._block,
+    events.DialectBlock: Accumulator._block,
 }

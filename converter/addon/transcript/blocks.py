@@ -12,9 +12,9 @@ from converter.core.model.conversation import (
     Document,
     Image,
     Linked,
+    MediaSource,
     RedactedThinking,
     Sound,
-    Source,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -120,7 +120,7 @@ def _medium(block: Image | Sound) -> Media:
     return Media("audio", source.media_type.removeprefix("audio/"), size_of(source.base64))
 
 
-def _media(kind: str, source: Source, title: str = "") -> Media:
+def _media(kind: str, source: MediaSource, title: str = "") -> Media:
     match source:
         case Data(media_type, data):
             return Media(kind, media_type, size_of(data), title=title, data=data)

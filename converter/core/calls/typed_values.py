@@ -23,7 +23,7 @@ from converter.core.calls.schema_values import (
 )
 from converter.core.model.events import Event, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
-from converter.core.wire.json_reader import JsonReader, Part, Want
+from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.json_text import objects
 
 _NUMBERS = frozenset({"integer", "number"})
@@ -31,9 +31,9 @@ _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 """The type of a value by its first character; a list and null are never put into a list, all others
 are numbers.
 """
-_AS_IT_IS = (Part.BLANK, Part.COLON, Part.UNFIT)
-_OF_STRINGS = (Part.WORDS, Part.END, Part.KEY, Part.STRING)
-_OF_VALUES = (Part.OPEN, Part.BEGUN, Part.SCALAR)
+_AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
+_OF_STRINGS = (JsonPart.WORDS, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
+_OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 NO_SCHEMA: Schema = {}
 
 
@@ -83,7 +83,7 @@ class ArgumentValues:
         held, self._string = self._string, None
         return "".join(held or ()) + self._reader.waiting
 
-    def _take(self, kind: Part, said: str) -> None:
+    def _take(self, kind: JsonPart, said: str) -> None:
         """Say a part of the text, or let it wait."""
         if kind in _AS_IT_IS:
             self._out.append(said)
@@ -93,33 +93,33 @@ class ArgumentValues:
             self._read_value(kind, said)
         else:
             self._out.append(said)
-            if kind is Part.COMMA:
+            if kind is JsonPart.COMMA:
                 self._levels[-1].key = None
             else:
                 self._levels.pop()
                 self._ended()
 
-    def _read_string(self, kind: Part, said: str) -> None:
+    def _read_string(self, kind: JsonPart, said: str) -> None:
         """Read a part of a key or a string. A key waits, and a string that may be another value."""
-        if kind is Part.WORDS:
+        if kind is JsonPart.WORDS:
             self._say(said)
-        elif kind is Part.END:
+        elif kind is JsonPart.END:
             self._end_string()
-        elif kind is Part.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
+        elif kind is JsonPart.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
             self._string, self._length = [said], 0
         else:
             self._string = None
             self._out.append(said)
 
-    def _read_value(self, kind: Part, said: str) -> None:
+    def _read_value(self, kind: JsonPart, said: str) -> None:
         """Read a part of a bare value, or the beginning of an object or a list."""
         if not self._in_scalar:
             self._put_in_list(said[0])
         self._out.append(said)
-        self._in_scalar = kind is Part.BEGUN
-        if kind is Part.OPEN:
+        self._in_scalar = kind is JsonPart.BEGUN
+        if kind is JsonPart.OPEN:
             self._levels.append(_Level(meant(self._wanted(), self._root), is_list=said == "["))
-        elif kind is Part.SCALAR:
+        elif kind is JsonPart.SCALAR:
             self._ended()
 
     def _say(self, words: str) -> None:
@@ -153,7 +153,7 @@ class ArgumentValues:
             for kind, said, _ in reader.feed(made):
                 self._take(kind, said)
             if (rest := reader.end_word(numbers=True)) is not None:
-                self._take(Part.SCALAR, rest)
+                self._take(JsonPart.SCALAR, rest)
 
     def _put_in_list(self, character: str) -> None:
         """Open a list around the value that begins, where the schema has no place for it alone."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from converter.core.dialects.call_order import InOrder, ToolPiece
 from converter.core.dialects.wire_form import Encoder
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -31,8 +31,8 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import BLANKS_LIMIT, MOST_NAMES
 from converter.core.wire.sse import write_frame
 
-type Content = Text | Thinking | ThinkingEnd | MappedField | Block
-_CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)
+type Content = Text | Thinking | ThinkingEnd | MappedField | DialectBlock
+_CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, DialectBlock)
 
 type WireEvents = Iterable[dict[str, object]]
 """Events of a dialect, as JSON."""
@@ -93,7 +93,7 @@ class BlockWriter(Encoder, ABC):
     @abstractmethod
     def _finish(self, kind: str, signature: str) -> WireEvents: ...
     @abstractmethod
-    def _other(self, event: MappedField | Block) -> WireEvents: ...
+    def _other(self, event: MappedField | DialectBlock) -> WireEvents: ...
     @abstractmethod
     def _fold(self, event: dict[str, object]) -> None: ...
 

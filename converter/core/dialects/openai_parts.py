@@ -14,8 +14,8 @@ from converter.core.model.conversation import (
     Document,
     Image,
     Linked,
+    MediaSource,
     Sound,
-    Source,
     Stored,
     TextBlock,
     Tool,
@@ -142,7 +142,7 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
 """Readers of the parts of both APIs' messages, by type."""
 
 
-def source_of(url: str) -> Source:
+def source_of(url: str) -> MediaSource:
     """Return a data URL's bytes, any other URL as a link."""
     head, comma, content = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
@@ -150,7 +150,7 @@ def source_of(url: str) -> Source:
     return Data(head.removeprefix("data:").removesuffix(";base64"), content)
 
 
-def readable(source: Source) -> tuple[TextBlock, ...] | Source:
+def readable(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
     """Return the text of bytes that are declared text, anything else as it is."""
     if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
         return source

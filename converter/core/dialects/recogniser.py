@@ -6,7 +6,7 @@ from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import FRAMINGS, recognise
 from converter.core.dialects.wire_form import Form
 from converter.core.wire import json_text
-from converter.core.wire.beginnings import SNIFFED, Beginning, beginning_of
+from converter.core.wire.beginnings import SNIFFED, FirstBytes, beginning_of
 from converter.core.wire.bounds import BODY_LIMIT
 from converter.core.wire.sse import FrameDecoder, LineDecoder
 
@@ -28,13 +28,13 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
     match beginning_of(begun, last=last):
         case None:
             return None
-        case Beginning.FIELD:
+        case FirstBytes.FIELD:
             return Form.STREAM
-        case Beginning.JSON:
+        case FirstBytes.JSON:
             bare = [framing for framing in FRAMINGS if framing.bare]
             lines = any(each.is_named(content_type) or each.begins.match(begun) for each in bare)
             return Form.STREAM if lines else Form.WHOLE
-        case Beginning.PAGE:
+        case FirstBytes.PAGE:
             return Form.WHOLE
         case _:
             return Form.STREAM if is_stream(content_type) else Form.WHOLE

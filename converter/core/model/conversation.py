@@ -52,7 +52,7 @@ class Stored:
     file_id: str
 
 
-type Source = Data | Linked | Stored
+type MediaSource = Data | Linked | Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class RedactedThinking:
 class Image:
     """A picture; `detail`: how closely to look at it, in OpenAI's words, if the client said so."""
 
-    source: Source
+    source: MediaSource
     detail: str = ""
 
 
@@ -100,7 +100,7 @@ class Sound:
 class Document:
     """A document: its readable text, or the source of its bytes when it has none (a PDF)."""
 
-    content: tuple[TextBlock | Image, ...] | Source
+    content: tuple[TextBlock | Image, ...] | MediaSource
     title: str = ""
     context: str = ""
 

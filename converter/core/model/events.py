@@ -207,7 +207,7 @@ class MappedField:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DialectBlock:
     """An event of a block of a single dialect (`redacted_thinking`, ...), as it came."""
 
     dialect: str
@@ -237,7 +237,7 @@ type Event = (
     | End
     | Opaque
     | MappedField
-    | Block
+    | DialectBlock
     | OpaqueFrame
 )
 

@@ -4,7 +4,7 @@ The reader of JSON knows strings and brackets here and nothing else, because mod
 well, and text that is neither.
 """
 
-from converter.core.wire.json_reader import JsonReader, Part, Want
+from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 
 
 class JsonExtent:
@@ -31,7 +31,7 @@ class JsonExtent:
         """Return the offset behind the value's end, None while it goes on."""
         before = len(self._reader.held)
         for part, _, end in self._reader.feed(text):
-            self._depth += (part is Part.OPEN) - (part is Part.CLOSE)
+            self._depth += (part is JsonPart.OPEN) - (part is JsonPart.CLOSE)
             if not (self._depth or self._reader.quote):
                 return end - before
         return None

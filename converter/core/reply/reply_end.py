@@ -21,7 +21,7 @@ from converter.core.model.events import (
     Thinking,
     ToolCall,
 )
-from converter.core.wire.beginnings import Beginning, beginning_of
+from converter.core.wire.beginnings import FirstBytes, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
 BAD_GATEWAY = 502
@@ -161,7 +161,7 @@ class ReplyEnd:
         frame. A last frame without its end is only cut short, and behind the finish nobody misses
         it.
         """
-        is_frame = beginning_of(raw) in (None, Beginning.FIELD)
+        is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
             yield self._failed(TOO_LONG)
         elif is_frame and not raw.endswith((b"\n", b"\r")):

@@ -16,7 +16,7 @@ from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.turn_end import TurnEnd
 from converter.core.reply.chain import Choice, Stage, StageTable
-from converter.core.reply.thought_events import ThoughtEvents
+from converter.core.reply.thought_events import ThoughtEventStage
 
 
 def _field_answer(choice: Choice) -> Stage:
@@ -55,7 +55,7 @@ def _ender(choice: Choice) -> Stage | None:
 def _thought_events(choice: Choice) -> Stage | None:
     thoughts = choice.expected.thoughts
     ended = choice.thoughts
-    return ThoughtEvents(thoughts.task, thoughts.context, ended) if thoughts.task else None
+    return ThoughtEventStage(thoughts.task, thoughts.context, ended) if thoughts.task else None
 
 
 STAGES: StageTable = (

@@ -24,7 +24,7 @@ from converter.core.wire.bounds import LONGEST_THOUGHT
 type ThoughtEvent = dict[str, object]
 
 
-class ThoughtEvents:
+class ThoughtEventStage:
     """A stage that tells of thoughts as they end, and passes all events on. `task`: the exchange;
     `context`: the conversation; `ended`: a list that gets a thought event for each that ended.
 

@@ -7,7 +7,7 @@ import enum
 import re
 
 
-class Beginning(enum.Enum):
+class FirstBytes(enum.Enum):
     """The kinds of first bytes."""
 
     FIELD = enum.auto()
@@ -22,19 +22,19 @@ class Beginning(enum.Enum):
 _NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
 FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
 """The beginning of a stream of server-sent events."""
-_MARKS = {b"{": Beginning.JSON, b"[": Beginning.JSON, b"<": Beginning.PAGE}
+_MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
 SNIFFED = 4096
 """Bytes of a reply that are looked at, because blanks may come first."""
 
 
-def beginning_of(raw: bytes, *, last: bool = False) -> Beginning | None:
+def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
     """Return how a reply begins; `None` while too little has come. `last`: nothing more comes."""
     head = raw[:SNIFFED]
     if FIELD.match(head):
-        return Beginning.FIELD
+        return FirstBytes.FIELD
     said = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if kind := _MARKS.get(said[:1]):
         return kind
     more = not last and len(raw) < SNIFFED
     begun = any(whole.startswith(said) for whole in (*_NAMES, codecs.BOM_UTF8))
-    return None if more and begun else Beginning.OTHER
+    return None if more and begun else FirstBytes.OTHER

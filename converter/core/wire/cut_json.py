@@ -1,6 +1,6 @@
 """An object of JSON that was cut off: whether it was, and what of it is complete."""
 
-from converter.core.wire.json_reader import JsonReader, Part, Want
+from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.partial_json import PartialJson
 
 
@@ -17,8 +17,8 @@ def complete_part(text: str, cut_string: bool = False) -> str:
     """
     reader, end, closer = JsonReader(Want.VALUE), 0, ""
     for part, _, place in reader.feed(text):
-        is_end = part is Part.END and reader.want is not Want.COLON
-        if is_end or part in (Part.OPEN, Part.CLOSE, Part.SCALAR):
+        is_end = part is JsonPart.END and reader.want is not Want.COLON
+        if is_end or part in (JsonPart.OPEN, JsonPart.CLOSE, JsonPart.SCALAR):
             end = place
     if reader.end_word(numbers=True) is not None:
         end = len(text)

@@ -62,7 +62,7 @@ _BEFORE_STRING = "[{(,:="
 """Marks behind which a single quote begins a string in loose text."""
 
 
-class Part(enum.Enum):
+class JsonPart(enum.Enum):
     """The kind of a part of the text."""
 
     BLANK = enum.auto()  # and comments, which say nothing
@@ -95,7 +95,7 @@ class Want(enum.IntEnum):
     LOOSE_BEHIND = enum.auto()  # no string in single quotes begins here
 
 
-type Read = tuple[Part, str, int]
+type ReadPart = tuple[JsonPart, str, int]
 """A part, its text as JSON, and the place behind it; the same place where more text must tell."""
 
 _VALUES = {
@@ -115,8 +115,8 @@ _STEPS = {
     Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
     Want.NOTHING: {},
 }
-_PARTS = dict.fromkeys("[{(", Part.OPEN) | dict.fromkeys("]})", Part.CLOSE)
-_PARTS |= {",": Part.COMMA, ":": Part.COLON, '"': Part.STRING, "'": Part.STRING}
+_PARTS = dict.fromkeys("[{(", JsonPart.OPEN) | dict.fromkeys("]})", JsonPart.CLOSE)
+_PARTS |= {",": JsonPart.COMMA, ":": JsonPart.COLON, '"': JsonPart.STRING, "'": JsonPart.STRING}
 _VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
 _KEY_WANTED = (Want.KEY, Want.KEY_OR_END)
 _LOOSELY = (Want.LOOSE, Want.LOOSE_BEHIND)
@@ -162,7 +162,7 @@ class JsonReader:
         plain, stop = _PLAIN[self.quote], _STOP[self.quote]
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
-    def feed(self, text: str) -> Iterator[Read]:
+    def feed(self, text: str) -> Iterator[ReadPart]:
         """Read on; at each part that is yielded, the fields tell the state behind it. Raises
         TooMuchError.
         """
@@ -208,41 +208,41 @@ class JsonReader:
         self.want, self.mended = Want.NOTHING, True
         return ends
 
-    def _in_string(self, text: str, place: int) -> Read:
+    def _in_string(self, text: str, place: int) -> ReadPart:
         if plain := _PLAIN[self.quote].match(text, place):
-            return Part.WORDS, plain[0], plain.end()
+            return JsonPart.WORDS, plain[0], plain.end()
         if text[place] == self.quote:
             self.quote = ""
-            return Part.END, '"', place + 1
+            return JsonPart.END, '"', place + 1
         if _ESCAPE_BEGUN.match(text, place):
-            return Part.WORDS, "", place
+            return JsonPart.WORDS, "", place
         if self.quote == "'" and text.startswith("\\'", place):
-            return Part.WORDS, "'", place + 2
+            return JsonPart.WORDS, "'", place + 2
         self.mended = True
         if half := _HALF.match(text, place):  # no UTF-8 can say it
-            return Part.WORDS, "\ufffd", half.end()
+            return JsonPart.WORDS, "\ufffd", half.end()
         # the meaning of a bare control character, quote or backslash is plain
-        return Part.WORDS, json.dumps(text[place])[1:-1], place + 1
+        return JsonPart.WORDS, json.dumps(text[place])[1:-1], place + 1
 
-    def _in_comment(self, text: str, place: int) -> Read:
+    def _in_comment(self, text: str, place: int) -> ReadPart:
         closer = text.find(self.comment, place)
         if closer < 0:
             begun = len(self.comment) > 1 and text.endswith(self.comment[:-1])
-            return Part.BLANK, "", len(text) - begun
+            return JsonPart.BLANK, "", len(text) - begun
         end = closer + len(self.comment)
         self.comment = ""
-        return Part.BLANK, "", end
+        return JsonPart.BLANK, "", end
 
-    def _loose(self, text: str, place: int) -> Read:
+    def _loose(self, text: str, place: int) -> ReadPart:
         if other := _LOOSE.match(text, place):
             if last := other[0].rstrip()[-1:]:
                 self._go_loosely(last)
-            return Part.UNFIT, other[0], other.end()
+            return JsonPart.UNFIT, other[0], other.end()
         mark = text[place]
         part = _PARTS[mark]
         if mark == "'" and self.want is Want.LOOSE_BEHIND:
-            part = Part.UNFIT
-        elif part is Part.STRING:
+            part = JsonPart.UNFIT
+        elif part is JsonPart.STRING:
             self.quote = mark
         self._go_loosely(mark)
         return part, mark, place + 1
@@ -250,13 +250,13 @@ class JsonReader:
     def _go_loosely(self, last: str) -> None:
         self.want = Want.LOOSE if last in _BEFORE_STRING else Want.LOOSE_BEHIND
 
-    def _token(self, text: str, place: int) -> Read:
+    def _token(self, text: str, place: int) -> ReadPart:
         mark = text[place]
         want = _STEPS[self.want].get(mark)
         if want is not None:
             return self._step(want, mark, text, place)
         if blanks := _BLANK.match(text, place):
-            return Part.BLANK, blanks[0], blanks.end()
+            return JsonPart.BLANK, blanks[0], blanks.end()
         if self.want in _VALUE_WANTED and (scalar := _SCALAR.match(text, place)):
             return self._scalar(text, place, scalar[0])
         if self.want in _KEY_WANTED and (key := self._odd_key(text, place)):
@@ -265,21 +265,21 @@ class JsonReader:
             return self._begin_comment(text, place)
         return self._refuse(text, place)
 
-    def _scalar(self, text: str, place: int, written: str) -> Read:
+    def _scalar(self, text: str, place: int, written: str) -> ReadPart:
         end = place + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
         said = None if is_open else self._whole(written)
         if said is not None:
-            return Part.SCALAR, said, end
+            return JsonPart.SCALAR, said, end
         found = _BEGUN.match(written)
         begun = written[self._passed : found.end()] if found else ""
         self._passed += len(begun)
         if is_open:
-            return Part.BEGUN, begun, place
+            return JsonPart.BEGUN, begun, place
         if not begun:
             return self._refuse(text, place + self._passed)
         self.refused = True
-        return Part.BEGUN, begun, place + self._passed
+        return JsonPart.BEGUN, begun, place + self._passed
 
     def _whole(self, written: str) -> str | None:
         """Return the rest of a bare value; None for one that is no JSON."""
@@ -293,11 +293,11 @@ class JsonReader:
         self.want = Want.NEXT if self.nested else Want.NOTHING
         return said
 
-    def _odd_key(self, text: str, place: int) -> Read | None:
+    def _odd_key(self, text: str, place: int) -> ReadPart | None:
         """Read a bare name, or a comma too many, where a key should stand."""
         if text[place] == ",":
             self.mended = True
-            return Part.BLANK, "", place + 1
+            return JsonPart.BLANK, "", place + 1
         found = _NAME.match(text, place) if self._bare_names else None
         if not found:
             return None
@@ -306,37 +306,37 @@ class JsonReader:
         behind = text[stop : stop + 1]  # it tells whether it is one
         if behind == ":":
             self.want, self.mended = Want.COLON, True
-            return Part.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
+            return JsonPart.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
         if behind or len(text) - place > BARE_KEY_LIMIT:
             return self._refuse(text, place)
-        return Part.NAME, "", place
+        return JsonPart.NAME, "", place
 
-    def _begin_comment(self, text: str, place: int) -> Read:
+    def _begin_comment(self, text: str, place: int) -> ReadPart:
         opener = next((mark for mark in _COMMENTS if text.startswith(mark, place)), "")
         if opener:
             self.comment, self.mended = _COMMENTS[opener], True
-            return Part.BLANK, "", place + len(opener)
-        return (Part.BLANK, "", place) if text[place:] == "/" else self._refuse(text, place)
+            return JsonPart.BLANK, "", place + len(opener)
+        return (JsonPart.BLANK, "", place) if text[place:] == "/" else self._refuse(text, place)
 
-    def _step(self, want: Want, mark: str, text: str, place: int) -> Read:
+    def _step(self, want: Want, mark: str, text: str, place: int) -> ReadPart:
         """Read a mark that may come."""
-        part = Part.KEY if want is Want.COLON else _PARTS[mark]
-        if part is Part.OPEN:
+        part = JsonPart.KEY if want is Want.COLON else _PARTS[mark]
+        if part is JsonPart.OPEN:
             if len(self.nested) >= DEPTH_LIMIT:
                 raise TooMuchError(DEPTH_LIMIT)
             self.nested.append(_CLOSING[mark])
-        elif part is Part.CLOSE:
+        elif part is JsonPart.CLOSE:
             if self.nested[-1] != mark:
                 return self._refuse(text, place)
             self.nested.pop()
-        elif part is Part.COMMA:
+        elif part is JsonPart.COMMA:
             want = Want.KEY if self.nested[-1] == "}" else Want.VALUE_OR_END
-        elif part is not Part.COLON:
+        elif part is not JsonPart.COLON:
             self.mended = self.mended or mark == "'"
             self.quote, mark = mark, '"'
         self.want = want if self.nested else Want.NOTHING
         return part, mark, place + 1
 
-    def _refuse(self, text: str, place: int) -> Read:
+    def _refuse(self, text: str, place: int) -> ReadPart:
         self.refused = True
-        return Part.UNFIT, text[place:], len(text)
+        return JsonPart.UNFIT, text[place:], len(text)

@@ -101,7 +101,7 @@ class KnownObject:
     lists: Mapping[str, KnownList]
 
 
-class Read(NamedTuple):
+class ReadObject(NamedTuple):
     """An object that was read. `before`: the place of the known object whose messages it repeats;
     `None`: no message is repeated.
     """
@@ -111,7 +111,7 @@ class Read(NamedTuple):
     before: int | None
 
 
-def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> Read | None:
+def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> ReadObject | None:
     """Return the object that `json_text.read` returns; `None` for bytes of an unusual form, and for
     what is no JSON. `known`: objects that were read before. `lists`: the names of members whose
     elements are known one by one. JSON that is nested ten thousand levels deep may have one or two
@@ -152,7 +152,7 @@ class _Reading:
         self._scan: Callable[[int], tuple[object, int]]
         self._before: int | None = None
 
-    def object(self, lists: Collection[str]) -> Read:
+    def object(self, lists: Collection[str]) -> ReadObject:
         """Return the object. Raises ValueError, RecursionError or StopIteration."""
         members, found, value = dict[str, Known](), dict[str, KnownList](), dict[str, object]()
         mark = self._take(_BEGIN)
@@ -169,7 +169,7 @@ class _Reading:
             mark = self._take(_NEXT_MEMBER)
         if not _END.fullmatch(self._data, self._at):
             raise ValueError("more follows")
-        return Read(value, KnownObject(self._data, members, found), self._before)
+        return ReadObject(value, KnownObject(self._data, members, found), self._before)
 
     def _member(self, name: str) -> Known:
         for before in self._known:

@@ -12,7 +12,7 @@ import json
 import re
 
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, UNFIT_LIMIT, TooMuchError
-from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonReader, Part, Want
+from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReader, Want
 
 WRAPPED = "arguments"
 """Key under which a text that is no object at all goes out."""
@@ -113,29 +113,29 @@ class PartialJson:
                 self._unfit.clear()
             return made
         word = reader.end_word()
-        out = self._written(Part.SCALAR, word) if word else ""
+        out = self._written(JsonPart.SCALAR, word) if word else ""
         inside = reader.quote or reader.comment or reader.held or self._unfit
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
-    def _written(self, part: Part, said: str) -> str:
+    def _written(self, part: JsonPart, said: str) -> str:
         """Return what goes on of a part and before it."""
-        if part in (Part.WORDS, Part.END):
+        if part in (JsonPart.WORDS, JsonPart.END):
             return said
-        if part is Part.COMMA:
+        if part is JsonPart.COMMA:
             self._gap.append(said)
             return ""
-        if part is Part.BLANK:
+        if part is JsonPart.BLANK:
             return self._blank(said)
-        if part is Part.UNFIT:
+        if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:
                 self._unfit += self._gap
                 self._gap.clear()
             self._put_aside(said)
             return ""
-        if part is Part.CLOSE and "," in self._gap:
+        if part is JsonPart.CLOSE and "," in self._gap:
             self._gap = [blank for blank in self._gap if blank != ","]
             self._reader.mended = True
-        self.told = self.told or part is Part.KEY
+        self.told = self.told or part is JsonPart.KEY
         said = "".join((*self._gap, said))
         self._gap.clear()
         self._blanks = 0

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from converter.core.wire.beginnings import FIELD, SNIFFED, Beginning, beginning_of
+from converter.core.wire.beginnings import FIELD, SNIFFED, FirstBytes, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
@@ -149,7 +149,7 @@ class MislabelledBody(FrameDecoder):
         self._buffer += chunk
         if self._is_whole is None:
             begins = beginning_of(bytes(self._buffer[:SNIFFED]))
-            self._is_whole = begins and begins in (Beginning.JSON, Beginning.PAGE)
+            self._is_whole = begins and begins in (FirstBytes.JSON, FirstBytes.PAGE)
             self._limit = sys.maxsize if self._is_whole else self._limit
         return super().cut(b"") if self._is_whole is False else []
 

@@ -24,7 +24,7 @@ from converter.addon.transcript import reply, request, text
 from converter.addon.transcript.turns import Transcript
 from converter.core.dialects.table import find
 from converter.core.wire import json_text
-from converter.core.wire.beginnings import Beginning, beginning_of
+from converter.core.wire.beginnings import FirstBytes, beginning_of
 from converter.core.wire.cut_json import complete_part
 from converter.core.wire.printable import visible
 from converter.extras.watch.live_view import RUNNING
@@ -73,7 +73,7 @@ class ThinkingView(Contentview):
         if (
             not isinstance(flow, HTTPFlow)
             or message is None
-            or beginning_of(data) is Beginning.PAGE
+            or beginning_of(data) is FirstBytes.PAGE
         ):
             return -1
         endpoint = find(flow.request.method, flow.request.path)
@@ -186,7 +186,7 @@ def beginning(body: bytes) -> bytes:
     """Return the beginning of a body, as much as a view reads, in readable form: whole frames of a
     stream, or an object that is closed where it was cut.
     """
-    is_object = beginning_of(body) is Beginning.JSON
+    is_object = beginning_of(body) is FirstBytes.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
     if len(body) <= limit:
         return body

@@ -78,11 +78,11 @@ def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
 def test_a_block_of_the_messages_api_is_read() -> None:
     use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     growing, _ = fed(
-        events.Block(
+        events.DialectBlock(
             "anthropic", {"type": "content_block_start", "index": 0, "content_block": use}
         ),
         events.ToolCall(0, "", "", '{"query": "x"}'),
-        events.Block(
+        events.DialectBlock(
             "anthropic",
             {
                 "type": "content_block_delta",

@@ -28,7 +28,7 @@ def test_a_plain_reply_has_few() -> None:
     ("expected", "stage"),
     [
         (Expected(thoughts=ExpectedThoughts(limits=ThoughtLimits(10))), "ThoughtEnder"),
-        (Expected(thoughts=ExpectedThoughts(task="task")), "ThoughtEvents"),
+        (Expected(thoughts=ExpectedThoughts(task="task")), "ThoughtEventStage"),
         (Expected(thoughts=ExpectedThoughts(hidden=True)), "ThinkingHider"),
         (Expected(thoughts=ExpectedThoughts(folds=True)), "ThoughtFolder"),
     ],

@@ -20,7 +20,7 @@ from converter.core.model.events import (
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
+from converter.core.reply.thought_events import ThoughtEvent, ThoughtEventStage
 from tests.support.strategies import cut, law
 
 CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
@@ -29,7 +29,7 @@ CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
 def told(*events: Event) -> list[list[str]]:
     """The thoughts told at each event, and at the close."""
     words, steps = list[ThoughtEvent](), list[list[str]]()
-    thoughts = ThoughtEvents("flow", "conversation", words)
+    thoughts = ThoughtEventStage("flow", "conversation", words)
     for event in [*events, None]:
         assert [*(thoughts.feed(event) if event else thoughts.close())] == [event] * bool(event)
         steps.append([str(each["thought"]) for each in words])
@@ -111,7 +111,7 @@ def test_rule(events: list[Event], expected: list[list[str]]) -> None:
 )
 def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None:
     told = list[ThoughtEvent]()
-    thoughts = ThoughtEvents("flow", "conversation", told)
+    thoughts = ThoughtEventStage("flow", "conversation", told)
     assert [*thoughts.feed(Thinking("a")), *thoughts.feed(end)] == [Thinking("a"), end]
     [event] = told
     assert event == {
@@ -133,7 +133,7 @@ SAID = (
 @pytest.mark.parametrize("place", range(len(SAID)))
 def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
     out = list[ThoughtEvent]()
-    parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEvents("", "", out)
+    parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEventStage("", "", out)
     events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
     for event in [*events, *parser.flush()]:
         thoughts.feed(event)

@@ -2,27 +2,27 @@ import codecs
 
 import pytest
 
-from converter.core.wire.beginnings import SNIFFED, Beginning, beginning_of
+from converter.core.wire.beginnings import SNIFFED, FirstBytes, beginning_of
 
 
 @pytest.mark.parametrize(
     ("raw", "kind"),
     [
-        (b"data: {}", Beginning.FIELD),
-        (b"event: ping", Beginning.FIELD),
-        (b"id: 3", Beginning.FIELD),
-        (b"retry: 10", Beginning.FIELD),
-        (b": ping", Beginning.FIELD),
-        (b'{"a": 1}', Beginning.JSON),
-        (b"[]", Beginning.JSON),
-        (b"<html>", Beginning.PAGE),
-        (b"upstream gone", Beginning.OTHER),
-        (b"database", Beginning.OTHER),
-        (b"ok", Beginning.OTHER),
+        (b"data: {}", FirstBytes.FIELD),
+        (b"event: ping", FirstBytes.FIELD),
+        (b"id: 3", FirstBytes.FIELD),
+        (b"retry: 10", FirstBytes.FIELD),
+        (b": ping", FirstBytes.FIELD),
+        (b'{"a": 1}', FirstBytes.JSON),
+        (b"[]", FirstBytes.JSON),
+        (b"<html>", FirstBytes.PAGE),
+        (b"upstream gone", FirstBytes.OTHER),
+        (b"database", FirstBytes.OTHER),
+        (b"ok", FirstBytes.OTHER),
     ],
 )
 @pytest.mark.parametrize("before", [b"", b" \n\r\n\t", codecs.BOM_UTF8, codecs.BOM_UTF8 + b"\n"])
-def test_the_first_bytes_tell_what_a_reply_is(raw: bytes, kind: Beginning, before: bytes) -> None:
+def test_the_first_bytes_tell_what_a_reply_is(raw: bytes, kind: FirstBytes, before: bytes) -> None:
     assert beginning_of(before + raw) is kind
     told = [beginning_of((before + raw)[:end]) for end in range(len(before + raw) + 1)]
     assert {*told} == {None, kind}  # cut anywhere, nothing else is told
@@ -32,9 +32,9 @@ def test_the_first_bytes_tell_what_a_reply_is(raw: bytes, kind: Beginning, befor
 @pytest.mark.parametrize("raw", [b"", b" ", b"dat", b"data", b"retr", codecs.BOM_UTF8[:2]])
 def test_too_little_tells_nothing_but_at_the_end(raw: bytes) -> None:
     assert beginning_of(raw) is None
-    assert beginning_of(raw, last=True) is Beginning.OTHER
+    assert beginning_of(raw, last=True) is FirstBytes.OTHER
 
 
 def test_blanks_without_end_are_no_beginning() -> None:
     assert beginning_of(b" " * (SNIFFED - 1)) is None
-    assert beginning_of(b" " * SNIFFED + b"{}") is Beginning.OTHER
+    assert beginning_of(b" " * SNIFFED + b"{}") is FirstBytes.OTHER

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
-from converter.core.wire.json_reader import BARE_KEY_LIMIT, JsonReader, Part, Want
+from converter.core.wire.json_reader import BARE_KEY_LIMIT, JsonPart, JsonReader, Want
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
 
 
-def parts(text: str, want: Want = Want.VALUE) -> list[tuple[Part, str]]:
+def parts(text: str, want: Want = Want.VALUE) -> list[tuple[JsonPart, str]]:
     """The parts of a text, those that say nothing left out."""
     reader = JsonReader(want)
     return [(part, said) for part, said, _ in reader.feed(text) if said]
@@ -27,30 +27,30 @@ def read(pieces: list[str], want: Want) -> tuple[str, JsonReader]:
 
 def test_a_value_is_read_in_its_parts() -> None:
     assert parts('{"a": [1, true], "b": "x\\ny"} ') == [
-        (Part.OPEN, "{"),
-        (Part.KEY, '"'),
-        (Part.WORDS, "a"),
-        (Part.END, '"'),
-        (Part.COLON, ":"),
-        (Part.BLANK, " "),
-        (Part.OPEN, "["),
-        (Part.SCALAR, "1"),
-        (Part.COMMA, ","),
-        (Part.BLANK, " "),
-        (Part.SCALAR, "true"),
-        (Part.CLOSE, "]"),
-        (Part.COMMA, ","),
-        (Part.BLANK, " "),
-        (Part.KEY, '"'),
-        (Part.WORDS, "b"),
-        (Part.END, '"'),
-        (Part.COLON, ":"),
-        (Part.BLANK, " "),
-        (Part.STRING, '"'),
-        (Part.WORDS, "x\\ny"),
-        (Part.END, '"'),
-        (Part.CLOSE, "}"),
-        (Part.BLANK, " "),
+        (JsonPart.OPEN, "{"),
+        (JsonPart.KEY, '"'),
+        (JsonPart.WORDS, "a"),
+        (JsonPart.END, '"'),
+        (JsonPart.COLON, ":"),
+        (JsonPart.BLANK, " "),
+        (JsonPart.OPEN, "["),
+        (JsonPart.SCALAR, "1"),
+        (JsonPart.COMMA, ","),
+        (JsonPart.BLANK, " "),
+        (JsonPart.SCALAR, "true"),
+        (JsonPart.CLOSE, "]"),
+        (JsonPart.COMMA, ","),
+        (JsonPart.BLANK, " "),
+        (JsonPart.KEY, '"'),
+        (JsonPart.WORDS, "b"),
+        (JsonPart.END, '"'),
+        (JsonPart.COLON, ":"),
+        (JsonPart.BLANK, " "),
+        (JsonPart.STRING, '"'),
+        (JsonPart.WORDS, "x\\ny"),
+        (JsonPart.END, '"'),
+        (JsonPart.CLOSE, "}"),
+        (JsonPart.BLANK, " "),
     ]
 
 
@@ -88,17 +88,17 @@ def test_what_cannot_be_json_is_unfit_to_its_end(text: str, place: int) -> None:
     for pieces in ([text, " x"], [*text, " x"]):
         reader = JsonReader(Want.VALUE)
         made = [read for piece in pieces for read in reader.feed(piece)]
-        unfit = "".join(said for part, said, _ in made if part is Part.UNFIT)
+        unfit = "".join(said for part, said, _ in made if part is JsonPart.UNFIT)
         assert (unfit, reader.refused) == ((text + " x")[place:], True)
 
 
 def test_the_state_is_that_behind_each_part() -> None:
     reader = JsonReader(Want.VALUE)
     wanted = [(part, reader.want, "".join(reader.nested)) for part, _, _ in reader.feed('{"a":[')]
-    assert wanted[0] == (Part.OPEN, Want.KEY_OR_END, "}")
+    assert wanted[0] == (JsonPart.OPEN, Want.KEY_OR_END, "}")
     assert wanted[-2:] == [
-        (Part.COLON, Want.VALUE, "}"),
-        (Part.OPEN, Want.VALUE_OR_END, "}]"),
+        (JsonPart.COLON, Want.VALUE, "}"),
+        (JsonPart.OPEN, Want.VALUE_OR_END, "}]"),
     ]
     assert reader.close() == "]}"
 
@@ -125,18 +125,18 @@ def test_a_bare_value_at_the_end_is_told_where_nothing_follows() -> None:
 
 def test_loose_text_has_strings_and_brackets() -> None:
     assert parts("it's f(x='a)', y=[1]", Want.LOOSE) == [
-        (Part.UNFIT, "it"),
-        (Part.UNFIT, "'"),
-        (Part.UNFIT, "s f"),
-        (Part.OPEN, "("),
-        (Part.UNFIT, "x="),
-        (Part.STRING, "'"),
-        (Part.WORDS, "a)"),
-        (Part.END, '"'),
-        (Part.UNFIT, ", y="),
-        (Part.OPEN, "["),
-        (Part.UNFIT, "1"),
-        (Part.CLOSE, "]"),
+        (JsonPart.UNFIT, "it"),
+        (JsonPart.UNFIT, "'"),
+        (JsonPart.UNFIT, "s f"),
+        (JsonPart.OPEN, "("),
+        (JsonPart.UNFIT, "x="),
+        (JsonPart.STRING, "'"),
+        (JsonPart.WORDS, "a)"),
+        (JsonPart.END, '"'),
+        (JsonPart.UNFIT, ", y="),
+        (JsonPart.OPEN, "["),
+        (JsonPart.UNFIT, "1"),
+        (JsonPart.CLOSE, "]"),
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.wire import json_text, known_json
-from converter.core.wire.known_json import KnownObject, Read
+from converter.core.wire.known_json import KnownObject, ReadObject
 from tests.core.wire.test_json_text import VALUES
 from tests.support.rows import rows_of
 from tests.support.strategies import law
@@ -46,13 +46,13 @@ _WRITERS: list[Callable[[Any], str]] = [
 ]
 
 
-def read(data: bytes, *before: KnownObject) -> Read:
+def read(data: bytes, *before: KnownObject) -> ReadObject:
     found = known_json.read(data, before, LISTS)
     assert found
     return found
 
 
-def messages_of(found: Read) -> list[Any]:
+def messages_of(found: ReadObject) -> list[Any]:
     messages = found.value["messages"]
     assert isinstance(messages, list)
     return messages

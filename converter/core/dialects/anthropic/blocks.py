@@ -18,9 +18,9 @@ from converter.core.model.conversation import (
     Document,
     Image,
     Linked,
+    MediaSource,
     RedactedThinking,
     Role,
-    Source,
     Stored,
     TextBlock,
     ThinkingBlock,
@@ -122,11 +122,11 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
     return source.row("type", readers)(source)
 
 
-def _link(source: Fields) -> Source:
+def _link(source: Fields) -> MediaSource:
     return Linked(source.required("url", str))
 
 
-def _stored(source: Fields) -> Source:
+def _stored(source: Fields) -> MediaSource:
     return Stored(source.required("file_id", str))
 
 
@@ -141,7 +141,7 @@ def _bytes(source: Fields) -> bytes:
     return content
 
 
-def _image_data(source: Fields) -> Source:
+def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
     if not media_type.startswith("image/"):  # which ones it can read, the server knows best
         raise source.error("media_type", "Input should begin with 'image/'")
@@ -149,7 +149,7 @@ def _image_data(source: Fields) -> Source:
     return Data(media_type, source.required("data", str))
 
 
-def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | Source:
+def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | MediaSource:
     media_type = source.one_of("media_type", (PDF, "text/plain"))
     content = _bytes(source)
     if media_type == PDF:
@@ -166,8 +166,12 @@ def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
 
 
 INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
-IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
-DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | Source]] = {
+IMAGE_SOURCES: dict[str, Reader[MediaSource]] = {
+    "base64": _image_data,
+    "url": _link,
+    "file": _stored,
+}
+DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | MediaSource]] = {
     "base64": _document_data,
     "text": _plain_text,
     "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),

@@ -21,7 +21,7 @@ from converter.core.dialects.error_words import (
 )
 from converter.core.dialects.finish_words import meaning_of
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Finish,
@@ -114,7 +114,7 @@ class AnthropicDecoder(DialectDecoder):
         elif kind in ("text", "thinking"):
             yield from _text_event(kind, block.get(kind))
         elif kind:
-            yield Block(
+            yield DialectBlock(
                 NAME, {"type": "content_block_start", "index": index, "content_block": block}
             )
 
@@ -125,7 +125,7 @@ class AnthropicDecoder(DialectDecoder):
         if self._kinds.get(index) == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
         if self._kinds.get(index, "") not in ("", *_KINDS):
-            yield Block(NAME, {"type": "content_block_stop", "index": index})
+            yield DialectBlock(NAME, {"type": "content_block_stop", "index": index})
         if self._kinds.get(index) == "tool_use" and index not in self._with_input:
             yield replace(self._arguments(index, "{}"), ends=True)
 
@@ -144,7 +144,9 @@ class AnthropicDecoder(DialectDecoder):
             name = kind.removesuffix("_delta")
             yield from _text_event(name, delta.get(name))
         else:
-            yield Block(NAME, {"type": "content_block_delta", "index": index, "delta": delta})
+            yield DialectBlock(
+                NAME, {"type": "content_block_delta", "index": index, "delta": delta}
+            )
 
     def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):

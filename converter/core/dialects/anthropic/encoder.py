@@ -24,7 +24,7 @@ from converter.core.dialects.block_writer import (
 from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     Failure,
     Finish,
     MappedField,
@@ -224,7 +224,7 @@ class AnthropicEncoder(BlockWriter):
         yield {"type": "content_block_stop", "index": self._index}
         self._index += 1
 
-    def _other(self, event: MappedField | Block) -> Iterator[dict[str, object]]:
+    def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             yield from self._mapped_field(event)
         elif event.dialect == NAME:

@@ -11,7 +11,7 @@ from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.dialects.words_apart import JOINT, TextApart
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     Event,
     Failure,
     MappedField,
@@ -162,7 +162,7 @@ class OllamaEncoder(BlockWriter):
         self._open = None  # a client would run it
         self._cut_calls += 1
 
-    def _other(self, event: MappedField | Block) -> list[dict[str, Any]]:  # noqa: ARG002
+    def _other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
 
     def _called(self) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from converter.core.dialects.signs_of_life import COMMENT, NONE
 from converter.core.dialects.wire_form import Encoder, ReplyContext
 from converter.core.dialects.words_apart import JOINT, TextApart
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -220,7 +220,7 @@ class OpenAIEncoder(Encoder):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case Opaque() if event.dialect != NAME:
                 return []
-            case Block():
+            case DialectBlock():
                 self._left_out += event.event.get("type") == "content_block_start"
             case OpaqueFrame() if event.own.dialect != NAME and not event.own.raw.startswith(b":"):
                 self._left_out += not event.comment and bool(event.own.raw.strip())
@@ -231,7 +231,7 @@ class OpenAIEncoder(Encoder):
         chunk = _Chunk()
         for event in events:
             self._turn(event)
-            if isinstance(event, (Start, ThinkingEnd, Block, MappedField)):
+            if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
                 pass  # no frame of its own; no place in this dialect; a field rides in `Opaque`
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)

@@ -22,7 +22,7 @@ from converter.core.dialects.error_words import (
 from converter.core.dialects.finish_words import is_standard, meaning_of
 from converter.core.dialects.reasoning_fields import ReasoningMerger, thinking_in
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -190,7 +190,7 @@ class ResponsesDecoder(DialectDecoder):
                 yield ToolCall(item.index, "", "", rest)
         elif kind and isinstance(kind, str):
             self._called = self._called or kind.endswith("_call")
-            yield Block(NAME, fields)
+            yield DialectBlock(NAME, fields)
         else:
             raise MisshapenError
 

@@ -30,7 +30,7 @@ from converter.core.dialects.responses.output_items import (
 )
 from converter.core.dialects.responses.request_reader import ResponseContext, begun
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     Event,
     Failure,
     MappedField,
@@ -259,7 +259,7 @@ class ResponsesEncoder(BlockWriter):
         self.cut = True
         self._open = self._item = None  # never finished, because a client would run it
 
-    def _other(self, event: MappedField | Block) -> Iterator[dict[str, object]]:
+    def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:

@@ -10,7 +10,7 @@ from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
 from converter.core.reading.mark_search import MarkSearch, beginnings, marks_of
 from converter.core.reading.tool_calls.verdict import End
-from converter.core.wire.json_reader import JsonReader, Part, Want
+from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 
 _BETWEEN = " \t\r\n,;"
 _GOES_ON = tuple("\"'{}[],:")
@@ -194,19 +194,19 @@ class Extent:
             if self._closed >= 0 and (point := self._behind(part, self._rest[before:seen])):
                 self._advance(seen)
                 return point
-            self._depth += (part is Part.OPEN) - (part is Part.CLOSE)
-            if part is Part.CLOSE and self._depth <= 0:
+            self._depth += (part is JsonPart.OPEN) - (part is JsonPart.CLOSE)
+            if part is JsonPart.CLOSE and self._depth <= 0:
                 self._closed, self._depth = begin + seen, 0
         self._advance(length)
         return None
 
-    def _behind(self, part: Part, text: str) -> Point | None:
+    def _behind(self, part: JsonPart, text: str) -> Point | None:
         """Return the point where brackets are closed and `text` does not go on."""
         closed = self._closed
-        if part is Part.CLOSE or not text.strip(_BETWEEN):
+        if part is JsonPart.CLOSE or not text.strip(_BETWEEN):
             return None
         word = self._marks.calls and (text.strip(_BETWEEN)[:1].isalpha() or text[:1] in "_")
-        if part in (Part.OPEN, Part.STRING) or word:
+        if part in (JsonPart.OPEN, JsonPart.STRING) or word:
             self._closed = -1
             return None
         self._closed = -1

@@ -13,7 +13,7 @@ from converter.core.calls.schema_values import NO_STRING, literal, typed
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.tool_calls.bodies import OTHER_KEYS
 from converter.core.wire.bounds import TooMuchError
-from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonReader, Part, Want
+from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonReader, Want
 
 _PIECE = 4096
 _TRIES = 16
@@ -112,7 +112,7 @@ class _Reading:
         try:
             for part, said, end in self._parts():
                 made.end = end
-                if part is Part.UNFIT:
+                if part is JsonPart.UNFIT:
                     made.end = end - len(said)
                     if not self._passes(made.end):
                         made.unfit = True
@@ -128,7 +128,7 @@ class _Reading:
         self._leave_open()
         return made
 
-    def _parts(self) -> Iterator[tuple[Part, str, int]]:
+    def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
         """Yield the parts with the offsets behind them."""
         while self._at < len(self._text):
             begin = self._at - len(self._reader.held)
@@ -140,19 +140,19 @@ class _Reading:
                     self._at, self._behind = self._behind, 0
                     break
 
-    def _take(self, part: Part, said: str, end: int) -> None:
+    def _take(self, part: JsonPart, said: str, end: int) -> None:
         at_top = len(self._reader.nested) == 1
-        if part is Part.COMMA and at_top:
+        if part is JsonPart.COMMA and at_top:
             self._member()
         elif self._value is None:
-            if part is Part.COLON:
+            if part is JsonPart.COLON:
                 self._value, self._begin = [], end
                 self._strict_value()
-            elif part not in (Part.OPEN, Part.BLANK, Part.COMMA):
+            elif part not in (JsonPart.OPEN, JsonPart.BLANK, JsonPart.COMMA):
                 self._key.append(said)
-        elif part is not Part.BLANK or not at_top:
+        elif part is not JsonPart.BLANK or not at_top:
             self._value.append(said)
-            if part is Part.CLOSE:
+            if part is JsonPart.CLOSE:
                 del self._value[-1]
                 self._drop_comma(self._value)
                 self._value.append(said)

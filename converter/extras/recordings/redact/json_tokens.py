@@ -14,7 +14,7 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from converter.core.wire.beginnings import Beginning, beginning_of
+from converter.core.wire.beginnings import FirstBytes, beginning_of
 
 type Path = tuple[str | None, ...]
 
@@ -57,7 +57,7 @@ class Pieces(NamedTuple):
 def pieces(body: bytes, stream: bool) -> Pieces:
     """Cut up a body: JSON that may be cut short; any other text is all gap."""
     reader = _BodyReader()
-    if not stream and beginning_of(body, last=True) is Beginning.JSON:
+    if not stream and beginning_of(body, last=True) is FirstBytes.JSON:
         reader.scan(body)
     else:
         for line in body.splitlines(keepends=True) if stream else [body]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converter.core.dialects.anthropic.decoder import AnthropicDecoder
 from converter.core.dialects.anthropic.encoder import STOP_REASONS
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -248,7 +248,7 @@ OTHER = {
 @pytest.mark.parametrize(("raw", "kind"), OTHER.values(), ids=OTHER)
 def test_a_block_of_another_kind_is_passed_as_it_is(raw: bytes, kind: str) -> None:
     [event] = _read(raw)
-    assert isinstance(event, Block)
+    assert isinstance(event, DialectBlock)
     assert event.event["type"] == kind
 
 
@@ -396,4 +396,4 @@ def test_a_content_that_is_plain_text_is_one_block_of_it() -> None:
 
 
 def test_a_block_without_a_type_is_none() -> None:
-    assert [event for event in _read(_begin(0), _stop(0)) if isinstance(event, Block)] == []
+    assert [event for event in _read(_begin(0), _stop(0)) if isinstance(event, DialectBlock)] == []

@@ -6,7 +6,7 @@ from converter.core.dialects.anthropic.encoder import (
     AnthropicEncoder,
 )
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -141,7 +141,7 @@ def test_a_delta_without_words_costs_nothing() -> None:
         {"type": "content_block_delta", "delta": {"type": "new_delta", "b": "x"}},
         {"type": "content_block_stop"},
     ]
-    assert whole([HEAD, *(Block("anthropic", event) for event in odd), Finish("stop")])[
+    assert whole([HEAD, *(DialectBlock("anthropic", event) for event in odd), Finish("stop")])[
         "content"
     ] == [{"type": "new", "a": 1}]
 

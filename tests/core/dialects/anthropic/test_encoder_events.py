@@ -7,7 +7,7 @@ import pytest
 from converter.core.dialects.anthropic.encoder import COUNTS_THINKING
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -337,8 +337,8 @@ def test_a_value_that_is_no_string_is_a_block_without_deltas() -> None:
     ]
 
 
-def _part(kind: str, **fields: object) -> Block:
-    return Block("anthropic", {"type": f"content_block_{kind}", "index": 7, **fields})
+def _part(kind: str, **fields: object) -> DialectBlock:
+    return DialectBlock("anthropic", {"type": f"content_block_{kind}", "index": 7, **fields})
 
 
 def test_a_block_of_another_kind_passes_at_its_place() -> None:

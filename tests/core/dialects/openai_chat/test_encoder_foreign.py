@@ -14,7 +14,7 @@ from converter.core.dialects.openai_chat.decoder import NAME
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Finish,
@@ -110,8 +110,8 @@ def test_what_has_no_place_is_counted_and_a_comment_is_passed_on() -> None:
     assert chunker.notes == []
     events: list[Event] = [
         OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n")),
-        Block("anthropic", {"type": "content_block_start"}),
-        Block("anthropic", {"type": "content_block_stop"}),
+        DialectBlock("anthropic", {"type": "content_block_start"}),
+        DialectBlock("anthropic", {"type": "content_block_stop"}),
     ]
     assert list(chunker.frames(events, None)) == []
     assert chunker.notes == ["2 blocks or frames have no place in a chat completion, left out"]

@@ -12,7 +12,7 @@ from converter.core.dialects.responses.response_events import (
     ResponsesEncoder,
 )
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -134,7 +134,7 @@ def test_arguments_of_a_call_that_goes_on_whole_come_with_it() -> None:
     call = {**CALL, "namespace": "n"}
     added = {"type": "response.output_item.added", "output_index": 0, "item": call}
     done = {"type": "response.output_item.done", "output_index": 0, "item": call}
-    assert read(added, delta("function_call_arguments", "{}"), done) == [Block(NAME, call)]
+    assert read(added, delta("function_call_arguments", "{}"), done) == [DialectBlock(NAME, call)]
 
 
 def test_items_that_nobody_numbered_are_known_by_their_ids() -> None:
@@ -176,7 +176,7 @@ def test_a_refusal_is_text_that_says_so() -> None:
     ],
 )
 def test_an_item_of_another_kind_goes_on_whole(item: dict[str, Any]) -> None:
-    assert whole(item)[1] == Block(NAME, item)
+    assert whole(item)[1] == DialectBlock(NAME, item)
 
 
 @pytest.mark.parametrize("kind", [None, {}, "", 7])

@@ -14,7 +14,7 @@ from converter.core.dialects.responses.response_events import (
     counts,
 )
 from converter.core.model.events import (
-    Block,
+    DialectBlock,
     End,
     Event,
     Failure,
@@ -61,19 +61,19 @@ def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:
 
 def test_an_item_of_another_kind_stands_in_its_place() -> None:
     search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {}}
-    items, events = fed(Text("a"), Block("responses", search), Text("b"))
+    items, events = fed(Text("a"), DialectBlock("responses", search), Text("b"))
     assert [item["type"] for item in items.output] == ["message", "web_search_call", "message"]
     assert [event["item"] for event in events if event.get("item", {}).get("id") == "ws_1"] == [search] * 2  # fmt: skip
 
 
 def test_a_servers_own_item_without_an_id_gets_one() -> None:
     search = {"type": "web_search_call", "status": "completed"}
-    items, _ = fed(Text("a"), Block("responses", search))
+    items, _ = fed(Text("a"), DialectBlock("responses", search))
     assert items.output[1] == {"id": f"{items._context.id}_1", **search}
 
 
 def test_a_block_of_another_dialect_has_no_place() -> None:
-    assert fed(Block("anthropic", {"type": "content_block_start"}))[1] == []
+    assert fed(DialectBlock("anthropic", {"type": "content_block_start"}))[1] == []
 
 
 CONTENT = st.one_of(
