@@ -23,18 +23,18 @@ from tests.support.frames import stream, whole
 
 class Noted(Watcher):
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self.text = ""
 
     def asked(self, seen: FlowRecord) -> None:
-        self.told.append(("asked", seen.flow.id))
+        self.calls.append(("asked", seen.flow.id))
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         assert seen.flow.id
         self.text += "".join(event.text for event in events if isinstance(event, Text))
 
     def ended(self, seen: FlowRecord) -> None:
-        self.told.append(("ended", seen.flow.id))
+        self.calls.append(("ended", seen.flow.id))
 
 
 class Failing(Watcher):
@@ -62,7 +62,7 @@ def test_each_exchange_ends_once_and_a_fault_costs_no_other_watcher_anything(
         flow = ask(addon, streaming() if streams else request(MESSAGES))
         sent = b"".join(stream("b", "c")) if streams else whole("bc")
         answer(addon, flow, response(EVENT_STREAM) if streams else response(), sent)
-    assert noted.told == [("asked", flow.id), ("ended", flow.id)]
+    assert noted.calls == [("asked", flow.id), ("ended", flow.id)]
     assert noted.text == "bc"
     assert "a watcher failed" in caplog.text
 
@@ -73,7 +73,7 @@ def test_a_refusal_is_an_end_and_the_addons_own_answers_reach_no_watcher() -> No
         addon._watchers = addon._replies._watchers = Watchers([noted])
         flow = ask(addon, request(CHAT))
         answer(addon, flow, response(status=400), b"{}")
-        assert noted.told == [("asked", flow.id), ("ended", flow.id)]
+        assert noted.calls == [("asked", flow.id), ("ended", flow.id)]
         refused = ask(addon, request(MESSAGES, b"{"))
         assert refused.response
-    assert len(noted.told) == 2
+    assert len(noted.calls) == 2

@@ -81,11 +81,11 @@ def test_a_model_that_thinks_only_when_prompted_is_prompted_each_time() -> None:
 
 
 def test_a_model_that_thinks_by_itself_is_not_prompted_again() -> None:
-    known, awaited = KnownServers(), _awaited(prompt="tags")
-    awaited.learn(Findings(thought=False), known, UPSTREAM)
-    assert awaited.request.prompted(known, UPSTREAM) is not None
-    awaited.learn(Findings(thought=True), known, UPSTREAM)
-    assert awaited.request.prompted(known, UPSTREAM) is None
+    servers, awaited = KnownServers(), _awaited(prompt="tags")
+    awaited.learn(Findings(thought=False), servers, UPSTREAM)
+    assert awaited.request.prompted(servers, UPSTREAM) is not None
+    awaited.learn(Findings(thought=True), servers, UPSTREAM)
+    assert awaited.request.prompted(servers, UPSTREAM) is None
 
 
 CORRECTED = Findings(beginning=Beginning(correction=InitialState.THINKING, closer_apart=True))
@@ -95,10 +95,10 @@ TEXT = Findings(beginning=Beginning(correction=InitialState.TEXT))
 
 def _taught(body: Mapping[str, object], *replies: Findings, **options: object) -> object:
     """What replies to such a request have taught."""
-    known, awaited = KnownServers(), _awaited(body, **options)
+    servers, awaited = KnownServers(), _awaited(body, **options)
     for findings in replies:
-        awaited.learn(findings, known, UPSTREAM)
-    return known.facts(UPSTREAM, body).corrected
+        awaited.learn(findings, servers, UPSTREAM)
+    return servers.facts(UPSTREAM, body).corrected
 
 
 def test_a_wrong_guess_is_corrected_unless_the_user_has_set_where_replies_begin() -> None:
@@ -107,11 +107,11 @@ def test_a_wrong_guess_is_corrected_unless_the_user_has_set_where_replies_begin(
 
 
 def _taught_where_the_prompt_opens_a_thought(*replies: Findings) -> object:
-    known, awaited = KnownServers(), _awaited(BODY)
-    known.saw_prompt(UPSTREAM, BODY, InitialState.LIKELY_THINKING)
+    servers, awaited = KnownServers(), _awaited(BODY)
+    servers.saw_prompt(UPSTREAM, BODY, InitialState.LIKELY_THINKING)
     for findings in replies:
-        awaited.learn(findings, known, UPSTREAM)
-    return known.facts(UPSTREAM, BODY).corrected
+        awaited.learn(findings, servers, UPSTREAM)
+    return servers.facts(UPSTREAM, BODY).corrected
 
 
 def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> None:

@@ -138,10 +138,10 @@ def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("Oslo?"), CALLED)
     talk.turn(way.result("call_7", "sunny"), ANSWERED)
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    restored = [(reply["reasoning_content"], reply["content"]) for reply in replies(asked)]
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    restored = [(reply["reasoning_content"], reply["content"]) for reply in replies(sent)]
     assert restored == [("I look.", "A moment."), ("Warm.", "Sunny.")]
-    assert replies(asked)[0]["tool_calls"][0]["id"] == "call_7"
+    assert replies(sent)[0]["tool_calls"][0]["id"] == "call_7"
     assert earlier.restored == 2
 
 
@@ -150,8 +150,8 @@ def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
     talk.turn(says("2 + 3"), TAGGED)
     talk.thoughts = True
     talk.turn(says("thanks"), ANSWERED)
-    asked, earlier = talk.turn(says("bye"), ANSWERED)
-    restored = [reply.get("reasoning_content") for reply in replies(asked)]
+    sent, earlier = talk.turn(says("bye"), ANSWERED)
+    restored = [reply.get("reasoning_content") for reply in replies(sent)]
     assert (restored, earlier.restored, earlier.spot) == ([None, "Warm."], 0, None)
 
 
@@ -169,8 +169,8 @@ def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, 
     memory = Memory(99, 9999)
     talk = Talk(way, memory, model, options=options)
     talk.turn(says("2 + 3"), TAGGED)
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(asked)[0], earlier.restored) == (False, 0)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(sent)[0], earlier.restored) == (False, 0)
     assert isinstance(memory.store, ProcessStore)
     assert [name for name in memory.store._entries if name.startswith("thoughts")] == []
 
@@ -178,16 +178,16 @@ def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, 
 def test_a_field_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
     talk.turn(says("2 + 3"), TAGGED)
-    asked, _ = talk.turn(says("thanks"), ANSWERED)
+    sent, _ = talk.turn(says("thanks"), ANSWERED)
     written = "<think>\nI add them.\n</think>\n\nIt is 5.\n"
-    assert replies(asked)[0]["content"] == written
+    assert replies(sent)[0]["content"] == written
 
 
 def test_a_template_that_writes_no_line_ends_gets_the_models_own(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999), "GLM-5.2")
     talk.turn(says("Oslo?"), CALLED)
-    asked, _ = talk.turn(way.result("call_7", "sunny"), ANSWERED)
-    (reply,) = replies(asked)
+    sent, _ = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    (reply,) = replies(sent)
     said = (reply["reasoning_content"], reply["content"])
     assert said == ("\nI look.\n", "\n\nA moment.\n")
 
@@ -196,17 +196,17 @@ def test_a_template_of_loops_gets_no_more_than_it_reads(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999), "Qwen3-8B")
     talk.turn(says("2 + 3"), TAGGED)
     _, in_turn = talk.turn(says("Oslo?"), CALLED)
-    asked, in_loop = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    sent, in_loop = talk.turn(way.result("call_7", "sunny"), ANSWERED)
     assert (in_turn.restored, in_loop.restored, in_loop.unknown) == (0, 1, 0)
-    assert replies(asked)[-1]["reasoning_content"] == "I look."
+    assert replies(sent)[-1]["reasoning_content"] == "I look."
 
 
 def test_a_reply_without_an_entry_is_counted(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
     talk.memory = Memory(99, 9999)
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 1)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 1)
     assert earlier.notes == ("1 earlier thought not known any more",)
     assert earlier.facts == {"thoughts_unknown": 1}
 
@@ -222,8 +222,8 @@ def test_an_entry_of_another_shape_is_reported_and_ignored(way: Way, value: byte
     talk.turn(says("2 + 3"), TAGGED)
     for entry in store._entries.values():
         entry.value = value
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert "reasoning_content" not in replies(asked)[0]
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert "reasoning_content" not in replies(sent)[0]
     assert earlier.facts == {"thoughts_unreadable": 1}
     (note,) = earlier.notes
     assert "taken as not there" in note
@@ -232,8 +232,8 @@ def test_an_entry_of_another_shape_is_reported_and_ignored(way: Way, value: byte
 def test_a_reply_without_a_thought_has_an_entry(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), frames.stream("5"))
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
-    assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 0)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 0)
 
 
 def test_another_owner_has_nothing_of_it(way: Way) -> None:
@@ -250,9 +250,9 @@ def test_what_the_client_says_of_a_switch_counts() -> None:
     said = {"chat_template_kwargs": {"preserve_thinking": False, "x": 1}}
     talk.way = replace(talk.way, body=lambda items: {"messages": items, **said})
     talk.turn(says("2 + 3"), TAGGED)
-    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    sent, earlier = talk.turn(says("thanks"), ANSWERED)
     assert earlier.restored == 1
-    assert asked["chat_template_kwargs"] == said["chat_template_kwargs"]
+    assert sent["chat_template_kwargs"] == said["chat_template_kwargs"]
 
 
 def test_of_several_choices_nothing_is_kept() -> None:
@@ -295,8 +295,8 @@ def test_a_restored_thought_is_the_one_that_was_sent(
     offsets = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})
     talk = Talk(WAYS["chat"], Memory(99, 9999), "GLM-5.2")
     talk.turn(says("2 + 3"), frames.stream(*(said[a:b] for a, b in pairwise(offsets))))
-    asked, _ = talk.turn(says("thanks"), ANSWERED)
-    (reply,) = replies(asked)
+    sent, _ = talk.turn(says("thanks"), ANSWERED)
+    (reply,) = replies(sent)
     assert (reply["reasoning_content"], reply["content"]) == (thought, answer)
 
 

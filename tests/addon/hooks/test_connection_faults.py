@@ -26,20 +26,20 @@ def test_a_server_that_breaks_its_reply_off(reason: str, message: str) -> None:
 
 
 def test_other_reasons_are_quoted_in_one_line_of_bounded_length() -> None:
-    words = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
-    assert words.startswith(f"no reply from the model server at {HERE}: a")
-    assert words.isprintable()
-    assert len(words) < LONGEST + 100
+    message = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
+    assert message.startswith(f"no reply from the model server at {HERE}: a")
+    assert message.isprintable()
+    assert len(message) < LONGEST + 100
 
 
 def test_reasons_of_the_system_have_their_message() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         _, port = closed.getsockname()
-        for host, words in [("127.0.0.1", "connection refused"), ("no.invalid", "no such host")]:
+        for host, message in [("127.0.0.1", "connection refused"), ("no.invalid", "no such host")]:
             with pytest.raises(OSError) as refused:  # noqa: PT011 (its words are what is tested)
                 asyncio.run(_connect(host, port))
-            assert fault_of(FLOW, str(refused.value)).endswith(words)
+            assert fault_of(FLOW, str(refused.value)).endswith(message)
 
 
 async def _connect(host: str, port: int) -> None:
@@ -47,7 +47,7 @@ async def _connect(host: str, port: int) -> None:
 
 
 def test_a_fault_names_the_server() -> None:
-    words = fault_of(request(CHAT), "server closed connection")
-    assert words == (
+    message = fault_of(request(CHAT), "server closed connection")
+    assert message == (
         "the model server at http://localhost:8000 closed the connection without an answer"
     )

@@ -522,8 +522,10 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
         flow = request(path, ASKED)
         begin(addon, flow)
         if refused:
-            known, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream
-            known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
+            servers, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream
+            servers.saw_refusal(
+                upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"})
+            )
         sent = json.loads(ask(addon, flow).request.raw_content or b"")
     assert sent["stream"] is True
     assert ("stream_options" in sent) is not refused

@@ -96,16 +96,16 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
     offsets = range(0, len(whole), LONG // 2)
 
     async def beside() -> tuple[bytes, int]:
-        through, said, long = tap(), b"", 0
+        through, sent, long = tap(), b"", 0
         for chunk in [*(whole[at : at + LONG // 2] for at in offsets), b""]:
             long += through.is_long
             pieces = await through.beside(chunk) if through.is_long else through(chunk)
-            said += b"".join(pieces)
-        return said, long
+            sent += b"".join(pieces)
+        return sent, long
 
     rewriter = rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM)
-    said, long = asyncio.run(beside())
-    assert said == b"".join([*rewriter.feed(whole), *rewriter.close()])
+    sent, long = asyncio.run(beside())
+    assert sent == b"".join([*rewriter.feed(whole), *rewriter.close()])
     assert long >= 2
 
 
@@ -161,8 +161,8 @@ def test_what_comes_of_a_body_that_was_left_is_nobodys() -> None:
         assert through(b"".join(text("of the first"))) == []
         assert asyncio.run(through.beside(b"".join(text("of the first")))) == []
         assert through.again(possible=True)
-        said = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
+        sent = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
         through(b"")
         kept = there.end(flow).response
-    assert b"It is 5." in said
-    assert b"of the first" not in said + (kept.content or b"" if kept else b"")
+    assert b"It is 5." in sent
+    assert b"of the first" not in sent + (kept.content or b"" if kept else b"")

@@ -194,17 +194,17 @@ def test_our_layer_stands_where_mitmproxys_stood() -> None:
 
 
 def test_our_layer_stands_within_tls() -> None:
-    asked, context = chosen(ClientTLSLayer, HttpLayer)
-    replace_layer(asked, Says())
-    assert isinstance(asked.layer, ClientTLSLayer)
+    nextlayer, context = chosen(ClientTLSLayer, HttpLayer)
+    replace_layer(nextlayer, Says())
+    assert isinstance(nextlayer.layer, ClientTLSLayer)
     assert [type(layer) for layer in context.layers][1:] == [ClientTLSLayer, ReplyLayer]
-    assert asked.layer.child_layer is context.layers[-1]
+    assert nextlayer.layer.child_layer is context.layers[-1]
 
 
 def test_what_is_no_http_is_left_alone() -> None:
-    asked, _ = chosen(TCPLayer)
-    replace_layer(asked, Says())
-    assert type(asked.layer) is TCPLayer
+    nextlayer, _ = chosen(TCPLayer)
+    replace_layer(nextlayer, Says())
+    assert type(nextlayer.layer) is TCPLayer
 
 
 def test_connections_that_are_over_are_forgotten() -> None:

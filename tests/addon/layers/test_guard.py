@@ -156,7 +156,8 @@ def without(path: str) -> Iterator[None]:
             begins = vars(base).get("__init__")
             if inspect.isfunction(begins) and name in begins.__code__.co_names:
                 names = [
-                    f"{known}_" if known == name else known for known in begins.__code__.co_names
+                    f"{field_name}_" if field_name == name else field_name
+                    for field_name in begins.__code__.co_names
                 ]
                 patch.setattr(begins, "__code__", begins.__code__.replace(co_names=tuple(names)))
             if name in vars(base) and not isinstance(owner, _Enumeration):

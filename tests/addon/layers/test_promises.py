@@ -154,9 +154,9 @@ def test_a_missing_server_is_reported_in_the_dialect() -> None:
     with Core() as core:
         core.refuse = "[Errno 111] Connect call failed"
         core.ask()
-        heard = core.heard()
-        assert heard.startswith(b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: a/json\r\n")
-        assert heard.endswith(b"{[Errno 111] Connect call failed}")
+        sent = core.heard()
+        assert sent.startswith(b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: a/json\r\n")
+        assert sent.endswith(b"{[Errno 111] Connect call failed}")
         assert core.client not in core.closed
         response = core.flows[0].response
         assert response
@@ -227,12 +227,12 @@ def test_a_flow_that_a_person_kills_just_ends() -> None:
 
 def test_the_clients_own_host_is_noted_before_mitmproxy_replaces_it() -> None:
     with Core() as core:
-        heard: list[object] = []
-        core.hooks["requestheaders"] = lambda flow: heard.append(
+        sent: list[object] = []
+        core.hooks["requestheaders"] = lambda flow: sent.append(
             (core.listener.hosts[flow], flow.request.host_header)
         )
         core.ask()
-        assert heard == [("x", "127.0.0.1:8000")]
+        assert sent == [("x", "127.0.0.1:8000")]
 
 
 def test_a_request_that_is_streamed_reaches_its_server() -> None:
@@ -350,9 +350,9 @@ def test_bad_headers_after_an_early_start_are_reported_in_the_stream(clock: list
         core.tick()
         core.heard()
         core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
-        heard = core.heard()
-        assert ABORTED in heard
-        assert heard.endswith(END)
+        sent = core.heard()
+        assert ABORTED in sent
+        assert sent.endswith(END)
 
 
 def test_what_was_sent_is_stored_where_bodies_are(clock: list[float]) -> None:
@@ -375,8 +375,8 @@ def test_reads_during_a_hook_wait_for_it() -> None:
         assert core.heard() == b""
         core.release()
         core.answer(chunk(b"c"))
-        heard = core.heard()
-        assert heard.endswith(chunk(b"<a>") + chunk(b"<b>") + chunk(b"<c>"))
+        sent = core.heard()
+        assert sent.endswith(chunk(b"<a>") + chunk(b"<b>") + chunk(b"<c>"))
 
 
 def test_a_break_during_a_hook_waits_for_it() -> None:
@@ -387,10 +387,10 @@ def test_a_break_during_a_hook_waits_for_it() -> None:
         core.answer(HEAD + chunk(b"a"))
         core.server_closes()
         core.release()
-        heard = core.heard()
-        assert chunk(b"<a>") in heard
-        assert ABORTED in heard
-        assert heard.endswith(END)
+        sent = core.heard()
+        assert chunk(b"<a>") in sent
+        assert ABORTED in sent
+        assert sent.endswith(END)
 
 
 def test_only_a_stream_function_begins_a_stream_early(clock: list[float]) -> None:
@@ -467,21 +467,21 @@ def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
 
 
 def test_a_long_call_runs_beside_the_loop_and_later_data_waits_for_it() -> None:
-    heard, function = _beside(lambda core, _: core.answer(chunk(b"c")))
-    assert heard == chunk(b"<b>") + chunk(b"<c>")
+    sent, function = _beside(lambda core, _: core.answer(chunk(b"c")))
+    assert sent == chunk(b"<b>") + chunk(b"<c>")
     assert function.made_beside == [b"b"]
 
 
 def test_the_end_during_a_long_call_waits_for_it() -> None:
-    heard, _ = _beside(lambda core, _: core.answer(END))
-    assert heard == chunk(b"<b>") + chunk(b"<end>") + END
+    sent, _ = _beside(lambda core, _: core.answer(END))
+    assert sent == chunk(b"<b>") + chunk(b"<end>") + END
 
 
 def test_a_break_during_a_long_call_waits_for_it() -> None:
-    heard, _ = _beside(lambda core, _: core.server_closes())
-    assert heard.startswith(chunk(b"<b>"))
-    assert ABORTED in heard
-    assert heard.endswith(END)
+    sent, _ = _beside(lambda core, _: core.server_closes())
+    assert sent.startswith(chunk(b"<b>"))
+    assert ABORTED in sent
+    assert sent.endswith(END)
 
 
 def test_a_long_end_runs_beside_the_loop_once() -> None:

@@ -100,7 +100,7 @@ class Server(StorePlan):
 
 
 @contextmanager
-def file_place() -> Iterator[File]:
+def file_plan() -> Iterator[File]:
     with TemporaryDirectory() as name:
         link = Path(name) / "disk"
         (Path(name) / "real").mkdir()
@@ -110,7 +110,7 @@ def file_place() -> Iterator[File]:
 
 
 @contextmanager
-def server_place() -> Iterator[Server]:
+def server_plan() -> Iterator[Server]:
     with RedisServer() as server, Relay(server.port) as relay:
         address = relay.address.replace("http", "redis")
         yield Server(address, lambda: RedisStore(address, BOUNDS, SECONDS), server, relay)
@@ -185,24 +185,24 @@ def another_password(server: Server) -> Iterator[None]:
 
 
 FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], AbstractContextManager[None]]]] = {
-    "a locked file": (file_place, locked),
-    "a process paused in mid write": (file_place, paused_while_it_writes),
-    "a full disk": (file_place, full_disk),
-    "a read-only disk": (file_place, read_only_disk),
-    "a disk that has gone": (file_place, no_disk),
-    "a killed server": (server_place, killed),
-    "a paused server": (server_place, lambda place: place.server.paused()),
+    "a locked file": (file_plan, locked),
+    "a process paused in mid write": (file_plan, paused_while_it_writes),
+    "a full disk": (file_plan, full_disk),
+    "a read-only disk": (file_plan, read_only_disk),
+    "a disk that has gone": (file_plan, no_disk),
+    "a killed server": (server_plan, killed),
+    "a paused server": (server_plan, lambda plan: plan.server.paused()),
     "a full server": (
-        server_place,
+        server_plan,
         partial(logged, begin="CONFIG SET maxmemory 1", end="CONFIG SET maxmemory 0"),
     ),
     "a read-only server": (
-        server_place,
+        server_plan,
         partial(logged, begin="REPLICAOF 127.0.0.1 1", end="REPLICAOF NO ONE"),
     ),
-    "another password": (server_place, another_password),
-    "half an answer and an end": (server_place, lambda place: place.relay.half_answers(True)),
-    "half an answer and silence": (server_place, lambda place: place.relay.half_answers(False)),
+    "another password": (server_plan, another_password),
+    "half an answer and an end": (server_plan, lambda plan: plan.relay.half_answers(True)),
+    "half an answer and silence": (server_plan, lambda plan: plan.relay.half_answers(False)),
 }
 
 
@@ -211,10 +211,10 @@ JUST_STARTED = {"a read-only disk", "a disk that has gone"}
 
 
 class Process:
-    """What a process of the addon has of the memory at `place`."""
+    """What a process of the addon has of the memory at `plan`."""
 
-    def __init__(self, place: StorePlan) -> None:
-        self._store = place.open()
+    def __init__(self, plan: StorePlan) -> None:
+        self._store = plan.open()
         self.memory = Memory(store=StoreElsewhere(self._store))
 
     def close(self) -> None:
@@ -243,15 +243,15 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
     """While it lasts, each answer is the right one or that nobody can say; afterwards all is there."""
     monkeypatch.setattr(remembering, "REST", 0.0)
     at, begin = FAULTS[fault]
-    with at() as place:
-        process = Process(place)
+    with at() as plan:
+        process = Process(plan)
         process.keep("a", b"0", "talk", "name")
         process.keep("b", b"1")
         if just_started or fault in JUST_STARTED:
             process.close()
-            process = Process(place)
+            process = Process(plan)
         memory = process.memory
-        with begin(place):
+        with begin(plan):
             answers = [
                 answer(lambda: memory.history("b")),
                 answer(lambda: memory.get("a")),
@@ -269,19 +269,19 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
         process.keep("d", b"3")
         talk = process.talk()
         process.close()
-        again = Process(place)
+        again = Process(plan)
         assert again.talk() == talk
         again.close()
 
 
-@pytest.mark.parametrize("at", [file_place, server_place])
+@pytest.mark.parametrize("at", [file_plan, server_plan])
 def test_a_process_killed_in_mid_write_takes_nothing_along(
     at: Callable[[], AbstractContextManager[StorePlan]],
 ) -> None:
-    with at() as place:
-        process = Process(place)
+    with at() as plan:
+        process = Process(plan)
         process.keep("begun", b"0", "talk")
-        with writer(place) as other:
+        with writer(plan) as other:
             lines = [other.stdout.readline() for _ in range(50)]
             other.kill()
             lines += other.stdout.readlines()
@@ -296,23 +296,23 @@ def test_a_process_killed_in_mid_write_takes_nothing_along(
 
 
 def test_a_server_killed_while_it_writes_has_all_that_it_has_confirmed() -> None:
-    with server_place() as place:
-        process = Process(place)
+    with server_plan() as plan:
+        process = Process(plan)
         process.keep("begun", b"0", "talk")
-        with writer(place) as other:
-            said = [other.stdout.readline() for _ in range(50)]
-            place.server.kill()
-            said += other.stdout.readlines()  # it ends with an error
-        place.server.start()
+        with writer(plan) as other:
+            lines = [other.stdout.readline() for _ in range(50)]
+            plan.server.kill()
+            lines += other.stdout.readlines()  # it ends with an error
+        plan.server.start()
         talk = process.talk()
         assert talk
-        assert 1 + len(said) <= len(talk) <= 2 + len(said)
+        assert 1 + len(lines) <= len(talk) <= 2 + len(lines)
         process.close()
 
 
-def writer(place: StorePlan) -> Any:
+def writer(plan: StorePlan) -> Any:
     """A process that keeps one entry after another, and says so."""
-    command = [sys.executable, "-c", WRITES, place.name]
+    command = [sys.executable, "-c", WRITES, plan.name]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, cwd=TESTS.parent, text=True, **pipes)
 
@@ -324,18 +324,18 @@ def test_other_requests_go_on_while_one_waits(fault: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(stores, "ANSWER", 30.0)
     at, begin = FAULTS[fault]
     refers = {"model": "small", "input": "more", "previous_response_id": "resp_nobody"}
-    with at() as place:
-        process = Process(place)
+    with at() as plan:
+        process = Process(plan)
         process.keep("a", b"0")
         process.close()
-        address = place.name if "//" in place.name else f"sqlite:{place.name}"
+        address = plan.name if "//" in plan.name else f"sqlite:{plan.name}"
         with addon_flows.running(memory=address) as (addon, _):
 
             async def both() -> None:
                 one, other = addon_flows.request("/v1/responses", refers), addon_flows.request(CHAT)
                 for flow in (one, other):
                     addon.requestheaders(flow)
-                with begin(place):
+                with begin(plan):
                     waits = asyncio.create_task(addon.request(one))
                     await asyncio.sleep(0)
                     await addon.request(other)

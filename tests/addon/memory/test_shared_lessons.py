@@ -34,8 +34,8 @@ class Process:
     """One process: what it knows, and what it shares."""
 
     def __init__(self, store: Store | None) -> None:
-        self.known = KnownServers(time.time)
-        self.lessons = SharedLessons(self.known)
+        self.servers = KnownServers(time.time)
+        self.lessons = SharedLessons(self.servers)
         self.lessons.share(store)
 
     async def tells(self, upstream: Upstream = HERE) -> None:
@@ -94,10 +94,10 @@ NOTHING = [None, TEXT, False, TEXT, False, True, True, False]
 def test_what_one_learns_the_others_know(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        assert learnt((await other.looks()).known) == NOTHING
-        teach(one.known)
+        assert learnt((await other.looks()).servers) == NOTHING
+        teach(one.servers)
         await one.tells()
-        assert learnt((await other.looks()).known) == ALL
+        assert learnt((await other.looks()).servers) == ALL
 
     run(opens, story)
 
@@ -105,13 +105,13 @@ def test_what_one_learns_the_others_know(opens: Opens) -> None:
 def test_two_that_learn_different_lessons_share_both(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        one.known.recognised(HERE, VLLM)
-        other.known.saw_thinking(HERE, SMALL)
+        one.servers.recognised(HERE, VLLM)
+        other.servers.saw_thinking(HERE, SMALL)
         await one.tells()
         await other.tells()
         third = await Process(store).looks()
-        assert third.known.server(HERE) is VLLM
-        assert third.known.takes_thinking_out(HERE, "small")
+        assert third.servers.server(HERE) is VLLM
+        assert third.servers.takes_thinking_out(HERE, "small")
 
     run(opens, story)
 
@@ -119,13 +119,13 @@ def test_two_that_learn_different_lessons_share_both(opens: Opens) -> None:
 def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
         await other.looks()
-        other.known.recognised(HERE, LLAMA)
+        other.servers.recognised(HERE, LLAMA)
         await other.tells()
         for process in (one, other, Process(store)):
-            assert learnt((await process.looks()).known) == [LLAMA, *NOTHING[1:]]
+            assert learnt((await process.looks()).servers) == [LLAMA, *NOTHING[1:]]
 
     run(opens, story)
 
@@ -133,15 +133,15 @@ def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) ->
 def test_a_prompt_that_a_reply_contradicts_is_probed_by_all(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
-        one.known.saw_prompt(HERE, SMALL, TEXT)
+        one.servers.saw_prompt(HERE, SMALL, TEXT)
         await one.tells()
         await other.looks()
-        other.known.correct(HERE, SMALL, THINKING)
+        other.servers.correct(HERE, SMALL, THINKING)
         await other.tells()
         await one.looks()
         for process in (one, other):
-            assert not process.known.has_prompt(prompt_key(HERE, SMALL))
-            assert initial_state(process.known.facts(HERE, SMALL)) is THINKING
+            assert not process.servers.has_prompt(prompt_key(HERE, SMALL))
+            assert initial_state(process.servers.facts(HERE, SMALL)) is THINKING
 
     run(opens, story)
 
@@ -149,11 +149,11 @@ def test_a_prompt_that_a_reply_contradicts_is_probed_by_all(opens: Opens) -> Non
 def test_a_lesson_is_anothers_for_a_day_only(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
         now = time.time()
         monkeypatch.setattr(time, "time", lambda: now + AGE + 1)
-        assert learnt((await Process(store).looks()).known) == NOTHING
+        assert learnt((await Process(store).looks()).servers) == NOTHING
 
     run(opens, story)
 
@@ -163,10 +163,10 @@ def test_what_nobody_can_read_is_ignored_and_replaced(opens: Opens, written: byt
     async def story(store: Store) -> None:
         one = Process(store)
         store.keep(shared_lessons._key(HERE), written, "", [], "")
-        assert learnt((await one.looks()).known) == NOTHING
-        teach(one.known)
+        assert learnt((await one.looks()).servers) == NOTHING
+        teach(one.servers)
         await one.tells()
-        assert learnt((await Process(store).looks()).known) == ALL
+        assert learnt((await Process(store).looks()).servers) == ALL
 
     run(opens, story)
 
@@ -176,10 +176,10 @@ def test_another_version_of_the_program_has_lessons_of_its_own(
 ) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
         monkeypatch.setattr(shared_lessons, "_version", lambda: "another")
-        assert learnt((await Process(store).looks()).known) == NOTHING
+        assert learnt((await Process(store).looks()).servers) == NOTHING
 
     run(opens, story)
 
@@ -205,9 +205,9 @@ def test_an_address_of_each_machine_itself_means_another_server_on_another(
 def test_the_store_holds_one_entry_that_names_no_server(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
-        one.known.saw_thinking(HERE, SMALL)
+        one.servers.saw_thinking(HERE, SMALL)
         await one.tells()
 
     store = run(opens, story)
@@ -223,10 +223,10 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
         one = Process(store)
         for number in range(4):
             upstream = HERE._replace(port=number)
-            one.known.recognised(upstream, VLLM)
+            one.servers.recognised(upstream, VLLM)
             await one.tells(upstream)
         rows = [await Process(store).looks(HERE._replace(port=port)) for port in range(4)]
-        servers = [each.known.server(HERE._replace(port=port)) for port, each in enumerate(rows)]
+        servers = [each.servers.server(HERE._replace(port=port)) for port, each in enumerate(rows)]
         assert servers == [None, None, VLLM, VLLM]
 
     run(opens, story, count=2)
@@ -235,10 +235,10 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
 def test_no_lesson_is_written_twice(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
         store.forget(shared_lessons._key(HERE))
-        one.known.saw_thought(HERE, {"model": "thinks"})
+        one.servers.saw_thought(HERE, {"model": "thinks"})
         await one.tells()
         assert store.size == 0
 
@@ -303,12 +303,12 @@ def test_a_lesson_that_could_not_be_written_is_written_with_the_next(
     async def story() -> None:
         one = Process(StoreElsewhere(store))
         store.fails = True
-        teach(one.known)
+        teach(one.servers)
         await one.tells()
-        assert learnt((await Process(StoreElsewhere(store)).looks()).known) == NOTHING
+        assert learnt((await Process(StoreElsewhere(store)).looks()).servers) == NOTHING
         store.fails = False
         await one.tells()
-        assert learnt((await Process(StoreElsewhere(store)).looks()).known) == ALL
+        assert learnt((await Process(StoreElsewhere(store)).looks()).servers) == ALL
 
     asyncio.run(story())
 
@@ -316,7 +316,7 @@ def test_a_lesson_that_could_not_be_written_is_written_with_the_next(
 def test_without_a_store_nothing_is_shared() -> None:
     async def story() -> None:
         one = Process(None)
-        teach(one.known)
+        teach(one.servers)
         await one.lessons.look(HERE)
         one.lessons.tell(HERE)
         assert (one.lessons._looks, one.lessons._telling) == ({}, {})
@@ -329,13 +329,13 @@ def test_others_lessons_are_looked_at_again_after_some_time(
 ) -> None:
     async def story(store: Store) -> None:
         one, other = await Process(store).looks(), Process(store)
-        teach(other.known)
+        teach(other.servers)
         await other.tells()
         await one.lessons.look(HERE)
-        assert learnt(one.known) == NOTHING
+        assert learnt(one.servers) == NOTHING
         monkeypatch.setattr(shared_lessons, "AGAIN", 0.0)
         await one.lessons.look(HERE)
         await one.lessons._looks[HERE].task
-        assert learnt(one.known) == ALL
+        assert learnt(one.servers) == ALL
 
     run(opens, story)

@@ -196,20 +196,20 @@ def test_a_server_swapped_for_another_is_noticed_by_all(
         both = [KnownServers(lambda: now[0]) for _ in range(2)]
         one, other = (_shares(UpstreamClient(each), store) for each in both)
         server.rows = dict(owned_by("vllm"))
-        found: list[object] = [await one.recognise(upstream, {})]
+        states: list[object] = [await one.recognise(upstream, {})]
         await _has_written(one)
-        found.append(await other.recognise(upstream, {}))
+        states.append(await other.recognise(upstream, {}))
         server.rows = dict(owned_by("sglang"))
-        found.append(await one.recognise(upstream, {}))
+        states.append(await one.recognise(upstream, {}))
         now[0] += upstream_client.TERM if why == "time" else 1.0
         if why == "doubt":
             both[0].doubt(upstream)
-        found.append(await one.recognise(upstream, {}))
+        states.append(await one.recognise(upstream, {}))
         await _settled(one)
-        found.append(await one.recognise(upstream, {}))
+        states.append(await one.recognise(upstream, {}))
         await other.lessons.look(upstream, anew=True)
-        found.append(await other.recognise(upstream, {}))
-        return found
+        states.append(await other.recognise(upstream, {}))
+        return states
 
     sglang = by_name("sglang")
     assert asyncio.run(run()) == [VLLM, VLLM, VLLM, VLLM, sglang, sglang]
@@ -220,14 +220,14 @@ def test_an_identified_server_that_lets_nobody_in_is_left_alone_for_a_while(
     server: ByPathServer,
 ) -> None:
     server.rows |= owned_by("vllm")
-    recognise, known = _recognise(_at(server)), KnownServers()
+    recognise, servers = _recognise(_at(server)), KnownServers()
 
     async def shuts(_: UpstreamClient) -> None:
         server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
-        known.doubt(_at(server))
+        servers.doubt(_at(server))
 
     steps = [recognise, shuts, recognise, _settled, recognise, _settled, recognise]
-    assert _run(*steps, servers=known)[::2] == [VLLM] * 4
+    assert _run(*steps, servers=servers)[::2] == [VLLM] * 4
     assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
 
 
@@ -258,8 +258,8 @@ def test_a_server_that_cannot_even_be_connected_to_is_generic(
     async def unreadable(client: UpstreamClient) -> object:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
         upstream = Upstream("https", HOST, 443)
-        told = [await client.recognise(upstream, {}) for _ in range(2)]
-        return told, client._running
+        rows = [await client.recognise(upstream, {}) for _ in range(2)]
+        return rows, client._running
 
     assert _run(unreadable) == [([GENERIC, GENERIC], {})]
 
@@ -364,8 +364,8 @@ def test_a_server_that_hung_on_an_earlier_probe_is_probed_again_in_the_backgroun
 
     server.rows = dict(owned_by("vllm"))
     with _hanging(server, "/v1/metadata"):
-        found = _run(recognise, wakes, recognise, _settled, recognise)
-    assert [found[0], found[2], found[4]] == [VLLM, VLLM, NIM]
+        states = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [states[0], states[2], states[4]] == [VLLM, VLLM, NIM]
 
 
 @pytest.mark.usefixtures("short_patience")
@@ -379,8 +379,8 @@ def test_a_server_that_was_silent_is_probed_again_in_the_background(
         server.rows = dict(owned_by("vllm"))
 
     with _hanging(server, *IDENTITY_PATHS):
-        found = _run(recognise, wakes, recognise, _settled, recognise)
-    assert [found[0], found[2], found[4]] == [GENERIC, GENERIC, VLLM]
+        states = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [states[0], states[2], states[4]] == [GENERIC, GENERIC, VLLM]
 
 
 @pytest.mark.usefixtures("short_patience")
@@ -433,8 +433,8 @@ def test_a_server_tells_of_a_model(server: ByPathServer) -> None:
     server.rows |= owned_by("organization_owner")
     loaded = {"id": "small", "type": "vlm", "loaded_context_length": 8192}
     server.rows["/api/v0/models"] = Says({"data": [loaded, {**loaded, "id": "other"}]})
-    [told] = _run(_facts(_at(server)))
-    assert told == "a window of 8,192 tokens, sees pictures: yes"
+    [rows] = _run(_facts(_at(server)))
+    assert rows == "a window of 8,192 tokens, sees pictures: yes"
 
 
 @pytest.mark.usefixtures("short_patience")
@@ -482,8 +482,8 @@ def test_a_server_that_repeats_openers_begins_in_text(
 ) -> None:
     server.rows |= owned_by("llamacpp")
     model = {"model": "qwq-32b"}
-    found = _run(_ask(_at(server), model, name), _begins(_at(server), model))
-    assert found[1] is TEXT
+    states = _run(_ask(_at(server), model, name), _begins(_at(server), model))
+    assert states[1] is TEXT
 
 
 def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
@@ -513,8 +513,8 @@ def test_a_reply_without_a_probe_is_not_waited_for(waits: list[object]) -> None:
 
 @pytest.mark.parametrize("name", ["lmstudio", None])
 def test_an_answer_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
-    known, upstream = KnownServers(), _gone()
-    known.recognised(upstream, GENERIC)
+    servers, upstream = KnownServers(), _gone()
+    servers.recognised(upstream, GENERIC)
 
     async def without_a_turn(client: UpstreamClient) -> object:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
@@ -525,8 +525,8 @@ def test_an_answer_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
             return known_now.value
         raise AssertionError("the reply would wait")
 
-    assert _run(without_a_turn, servers=known) == [TEXT]
-    assert known.has_prompt(prompt_key(upstream, SMALL))
+    assert _run(without_a_turn, servers=servers) == [TEXT]
+    assert servers.has_prompt(prompt_key(upstream, SMALL))
 
 
 def test_a_server_that_was_not_there_yet_is_probed_again_where_its_replies_begin() -> None:
@@ -538,10 +538,10 @@ def test_a_server_that_was_not_there_yet_is_probed_again_where_its_replies_begin
         reborn.append(ByPathServer(rows, upstream.port))
 
     reborn: list[ByPathServer] = []
-    found = _run(ask, begins, comes, ask, begins)
+    states = _run(ask, begins, comes, ask, begins)
     reborn[0].shutdown()
     reborn[0].server_close()
-    assert (found[1], found[4]) == (TEXT, THINKING)
+    assert (states[1], states[4]) == (TEXT, THINKING)
 
 
 def test_whatever_goes_wrong_changes_only_the_guess(
@@ -641,9 +641,9 @@ def test_tokens_that_do_not_come_say_nothing_of_the_server(
     monkeypatch.setattr(upstream_client, "PATIENCE_OF_READERS", SHORT)
     with _silent() as silent:
         at = _gone() if gone else silent
-        known = KnownServers()
-        told = _run(_pieces(at), _says_nothing_of(at), servers=known)
-    assert told == [None, False]
+        servers = KnownServers()
+        rows = _run(_pieces(at), _says_nothing_of(at), servers=servers)
+    assert rows == [None, False]
 
 
 def _says_nothing_of(upstream: Upstream) -> Step:

@@ -95,8 +95,8 @@ def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:
 
 def test_a_key_goes_out_as_the_bytes_that_came(server: ScriptedServer) -> None:
     key = "Bearer \u4f60\udcff"  # as mitmproxy holds bytes that are UTF-8, and one that is not
-    _, asked = _exchanged(server, GOOD, authorization=key)
-    assert asked.headers["authorization"].encode("latin-1") == b"Bearer \xe4\xbd\xa0\xff"
+    _, received = _exchanged(server, GOOD, authorization=key)
+    assert received.headers["authorization"].encode("latin-1") == b"Bearer \xe4\xbd\xa0\xff"
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_a_call_is_returned_once_it_is_complete() -> None:
         events.ToolCall(0, "", "", '{"at"'),
         events.ToolCall(0, "", "", ":1}"),
     ]
-    growing, said = fed(*pieces)
-    assert said == []
+    growing, news = fed(*pieces)
+    assert news == []
     assert growing.parts() == (ToolUse("a", "look", '{"at":1}'),)
     assert growing.feed(events.Finish("tool_calls")) == [News(ToolUse("a", "look", '{"at":1}'))]
     assert growing.finish == "tool_calls"
@@ -52,7 +52,7 @@ def test_calls_at_one_index_are_distinguished_by_their_ids() -> None:
 
 
 def test_fields_of_the_servers_own_come_last() -> None:
-    growing, said = fed(
+    growing, news = fed(
         events.Opaque(
             "openai", {"role": "assistant", "content": "", "x": "a"}, {"logprobs": {"content": [1]}}
         ),
@@ -60,7 +60,7 @@ def test_fields_of_the_servers_own_come_last() -> None:
         events.Opaque("openai", {"x": "b", "y": {"z": 1}}, {"y2": None}),
     )
     assert growing.parts() == (TextBlock("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
-    assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
+    assert [new.part for new in [*news, *growing.close()]] == list(growing.parts())
 
 
 def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:

@@ -50,12 +50,12 @@ def test_every_dialect_has_its_parts_by_kind(body: object) -> None:
 
 @pytest.mark.parametrize("counted", [1, 7, 100, 12_345])
 def test_the_sum_is_what_the_server_counted(counted: int) -> None:
-    told = read(json.dumps(CHAT).encode(), settings.read(), counted)
+    shown = read(json.dumps(CHAT).encode(), settings.read(), counted)
     assert sum(tokens for _, _, tokens in parts(CHAT, counted)) == counted
-    kinds = told["kinds"]
+    kinds = shown["kinds"]
     assert isinstance(kinds, list)
     assert sum(tokens for _, tokens in kinds) == counted
-    assert "counted by the server" in str(told["note"])
+    assert "counted by the server" in str(shown["note"])
 
 
 def test_an_estimate_is_called_one() -> None:
@@ -66,10 +66,10 @@ def test_an_estimate_is_called_one() -> None:
 
 def test_the_largest_are_listed_and_the_others_are_one() -> None:
     turns = [{"role": "user", "content": "x" * (at + 4)} for at in range(MOST + 10)]
-    told = parts({"messages": turns}, 1_000_000)
-    assert len(told) == MOST + 1
-    assert told[-1][:2] == ("other", "10 smaller parts")
-    assert sum(tokens for _, _, tokens in told) == 1_000_000
+    shown = parts({"messages": turns}, 1_000_000)
+    assert len(shown) == MOST + 1
+    assert shown[-1][:2] == ("other", "10 smaller parts")
+    assert sum(tokens for _, _, tokens in shown) == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_the_largest_are_listed_and_the_others_are_one() -> None:
     [b"", b"{", b"[]", b'{"messages": 5, "tools": {"a": 1}}', b'{"tools": [5, {}]}', b"\xff"],
 )
 def test_odd_bodies_are_listed_and_raise_nothing(body: bytes) -> None:
-    told = read(body, settings.read(), 10)["parts"]
-    assert isinstance(told, list)
-    assert all(tokens >= 0 for _, _, tokens in told)
+    shown = read(body, settings.read(), 10)["parts"]
+    assert isinstance(shown, list)
+    assert all(tokens >= 0 for _, _, tokens in shown)
 
 
 def test_half_a_surrogate_pair_has_a_size() -> None:
@@ -103,8 +103,8 @@ def test_the_work_for_an_agents_request_is_one_look_at_each_part(
         looks.clear()
         listed = [{"type": "function", "function": {"name": f"t{at}"}} for at in range(tools)]
         messages = [{"role": "user", "content": "x"} for _ in range(turns)]
-        told = parts({"tools": listed, "messages": messages})
-        assert len(told) == tools + turns
+        shown = parts({"tools": listed, "messages": messages})
+        assert len(shown) == tools + turns
         return len(looks)
 
     assert work(70, 100) == 100

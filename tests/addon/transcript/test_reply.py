@@ -52,10 +52,10 @@ def expected_of(blocks: list[tuple[str, object]]) -> tuple[str, str, list[object
 
 
 def content_of(transcript: Transcript) -> tuple[str, str, list[object]]:
-    thought, said = thought_and_said(transcript)
+    thought, texts = thought_and_said(transcript)
     return (
         thought.strip("\n"),
-        said.strip(),
+        texts.strip(),
         [json.loads(arguments or "{}") for _, arguments in calls(transcript)],
     )
 
@@ -201,11 +201,11 @@ def test_cut_anywhere_it_reads_the_same(drawn: Reply, draw: st.DataObject) -> No
 @given(replies(late=True))
 def test_live_news_add_up_to_the_final_transcript(drawn: Reply) -> None:
     reader = ReplyReader()
-    said = [
+    texts = [
         new for frame in drawn.stream().split(b"\n\n") for new in reader.feed(frame + b"\n\n")
     ] + reader.close()
     grown: dict[int, list[Part]] = defaultdict(list)
-    for new in said:
+    for new in texts:
         before = grown[new.choice]
         if new.fresh:
             before.append(new.part)
@@ -245,10 +245,10 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
             assert all("".join(call.arguments).strip() in shown for call in choice.calls)
         if all(choice.native for choice in drawn.choices):
             for index, choice in enumerate(drawn.choices):
-                thought, said = thought_and_said(seen, index)
+                thought, texts = thought_and_said(seen, index)
                 assert thought == "".join(choice.native)
                 text = _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
-                assert said == _TURN_ENDS.sub("", text)
+                assert texts == _TURN_ENDS.sub("", text)
         for number in drawn.extras if body == drawn.stream() else []:
             assert f"x_{number}" in shown or number >= len(drawn.frames())
 
@@ -287,8 +287,8 @@ _EVENTS = (
 
 @law(400)
 @given(st.lists(_EVENTS | st.binary(max_size=8), max_size=6), st.booleans())
-def test_nothing_raises(said: list[object], streamed: bool) -> None:
-    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in said]
+def test_nothing_raises(texts: list[object], streamed: bool) -> None:
+    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in texts]
     body = b"".join(b"data: " + line + b"\n\n" for line in lines) if streamed else b"".join(lines)
     seen = reply.read(body)
     for render in (text.write, terminal.write):
