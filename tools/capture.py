@@ -87,9 +87,9 @@ class Camera:
             flow = self.flows / f"{shot.name}.mitm"
             flow.unlink(missing_ok=True)  # mitmdump would add to it
             with in_small_pieces(address, shot.pieces) as reached:
-                said = self._through_the_addon(shot, reached, flow, drop)
+                received = self._through_the_addon(shot, reached, flow, drop)
             self._keep(flow)
-            print(f"{shot.name}: the client got {said} bytes", flush=True)
+            print(f"{shot.name}: the client got {received} bytes", flush=True)
 
     def _keep(self, flow: Path) -> None:
         """Put the last exchange of a flow file into the library, if it comes out again as it did."""
@@ -110,13 +110,13 @@ class Camera:
             [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
         ) as proxy:
             earlier = [replace(shot, body=body) for body in shot.before]
-            for asked in (*earlier, *[shot] * shot.times):
-                said = ask(proxy.ports[0], asked, drop)
+            for each in (*earlier, *[shot] * shot.times):
+                received = ask(proxy.ports[0], each, drop)
             if shot.ending:
                 proxy.wait_for(r"think: POST \S+: |Client disconnected")  # that it broke off
         if FAULT in proxy.output:
             raise SystemExit(f"{shot.name} is not kept:\n{proxy.output}")
-        return len(said)
+        return len(received)
 
 
 def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
@@ -132,12 +132,12 @@ def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
     connection.request(shot.method, shot.path, body, dict(shot.headers))
     response = connection.getresponse()
     try:
-        said = response.read(ENOUGH) if shot.ending else b""
+        received = response.read(ENOUGH) if shot.ending else b""
         if shot.ending == "server drops" and drop:
             drop()
-        return said if shot.ending == "client leaves" else said + response.read()
+        return received if shot.ending == "client leaves" else received + response.read()
     except IncompleteRead as cut:
-        return said + cut.partial
+        return received + cut.partial
     finally:
         response.close()
         connection.close()

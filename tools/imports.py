@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 @cache
 def file_of(module: str) -> Path | None:
     """Return the file of one of our modules, or of the package of that name."""
-    place = ROOT / module.replace(".", "/")
-    files = (place.with_suffix(".py"), place / "__init__.py")
+    path = ROOT / module.replace(".", "/")
+    files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
 
 

@@ -24,7 +24,7 @@ SIZE = (960, 600)
 QUALITY = 50
 BEFORE, WORD, AFTER = 1200, 260, 2600
 """Milliseconds of the empty page, of each step, and of the whole reply."""
-WORDS_AT_ONCE = 3
+TOKENS_AT_ONCE = 3
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
 THOUGHT = (
     "The boxes hold 12 times 7 pens. 10 times 7 is 70 and 2 times 7 is 14, so that makes 84. "
@@ -63,32 +63,32 @@ def _pixels(picture: bytes) -> bytes:
     raise ValueError("expected a WebP file with one picture")
 
 
-def _steps(words: str) -> Iterator[str]:
-    pieces = words.split(" ")
-    for at in range(0, len(pieces), WORDS_AT_ONCE):
-        yield " " * (at > 0) + " ".join(pieces[at : at + WORDS_AT_ONCE])
+def _steps(text: str) -> Iterator[str]:
+    pieces = text.split(" ")
+    for at in range(0, len(pieces), TOKENS_AT_ONCE):
+        yield " " * (at > 0) + " ".join(pieces[at : at + TOKENS_AT_ONCE])
 
 
 def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Frame]:
     """Ask, and yield what the page shows at each step."""
     thoughts, answers = list(_steps(THOUGHT)), list(_steps(ANSWER))
-    said = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
-    goes = [threading.Event() for _ in said]
+    pieces = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
+    goes = [threading.Event() for _ in pieces]
     steps: list[Step] = [ROLE]
-    for event, words in zip(goes, said, strict=True):
-        steps += [event, *text(words)]
+    for event, piece in zip(goes, pieces, strict=True):
+        steps += [event, *text(piece)]
     server.rows[CHAT] = Says(steps=[*steps, *END])
     page.show(web, 0)
     page.until_shown("Clients connect to", "#first")
     yield BEFORE, page.webp(QUALITY)
-    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    body = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
     with Client(web.port) as client:
-        client.begin(CHAT, json.dumps(asked).encode(), {"user-agent": "OpenAI/Python 3.57.0"})
+        client.begin(CHAT, json.dumps(body).encode(), {"user-agent": "OpenAI/Python 3.57.0"})
         page.until_shown(QUESTION)
         yield 3 * WORD, page.webp(QUALITY)
-        for event, words in zip(goes, [*thoughts, *answers], strict=True):
+        for event, piece in zip(goes, [*thoughts, *answers], strict=True):
             event.set()
-            last = words.replace("**", "").split()[-1]
+            last = piece.replace("**", "").split()[-1]
             page.until_shown(last, REPLY)
             yield WORD, page.webp(QUALITY)
         client.answer()

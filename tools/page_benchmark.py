@@ -31,7 +31,7 @@ from tests.support.frames import END, ROLE, text
 from tests.support.kept_flows import watched
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage, address
-from tools.view_benchmark import ASKED, HEADING, PACE, Frames, Page, watching_rows
+from tools.view_benchmark import HEADING, PACE, REQUEST, Frames, Page, watching_rows
 
 LIMIT = 2**30
 DRAWN = """
@@ -87,13 +87,13 @@ def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
         Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
         ThinkPage() as page,
     ):
-        asked(web, server, ["<think>a</think>", "b"], exchanges)
+        send_requests(web, server, ["<think>a</think>", "b"], exchanges)
         page.open_address(address(web))
         yield row(
             f"{exchanges:,} exchanges", page.after(DRAWN, "#rows a.row", "address", exchanges)
         )
         for name, pieces in replies.items():
-            asked(web, server, pieces)
+            send_requests(web, server, pieces)
             page.show(web)
             yield row(name, page.after(DRAWN, ".end dl", "click", 1))
             yield row(f"{name}, longest picture in scrolling", page.after(SCROLLED))
@@ -126,12 +126,12 @@ def agents_request(session: int, turns: int) -> HTTPFlow:
         {"type": "function", "function": {"name": f"tool{n}", "description": "word " * 250}}
         for n in range(70)
     ]
-    said: list[dict[str, object]] = [{"role": "user", "content": f"Mend file {session}"}]
+    messages: list[dict[str, object]] = [{"role": "user", "content": f"Mend file {session}"}]
     for turn in range(turns):
         call = {"id": f"c{turn}", "function": {"name": "tool1", "arguments": "{}"}}
-        said.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        said.append({"role": "tool", "tool_call_id": f"c{turn}", "content": "a line\n" * 150})
-    flow = request(CHAT, {"model": "small", "tools": tools, "messages": said})
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": "a line\n" * 150})
+    flow = request(CHAT, {"model": "small", "tools": tools, "messages": messages})
     flow.timestamp_created = 1000.0 * session + turns
     return flow
 
@@ -140,11 +140,11 @@ def row(name: str, milliseconds: float) -> str:
     return f"{name:54}{milliseconds:9.0f} ms"
 
 
-def asked(web: Mitmweb, server: ByPathServer, pieces: list[str], times: int = 1) -> None:
+def send_requests(web: Mitmweb, server: ByPathServer, pieces: list[str], times: int = 1) -> None:
     server.rows[CHAT] = Says(steps=[b"".join([ROLE, *text(*pieces), *END])])
     with Client(web.port) as client:
         for _ in range(times):
-            client.ask(CHAT, ASKED)
+            client.ask(CHAT, REQUEST)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

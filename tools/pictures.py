@@ -19,7 +19,7 @@ from tools.shots import OPENAI_TOOL, TOOL
 SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
 BOOK = "Sum up this book." + " And so on." * 2000
 LOOP = "Write a Python loop from 1 to 5."
-ASKED: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
+REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (OPENAI, "6 * 7", {}),
     (ANTHROPIC, BOOK, {}),
     (ANTHROPIC, "What is the weather in Oslo?", {"tools": [TOOL]}),
@@ -31,9 +31,9 @@ ENDLESS = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think
 """A reply that thinks for some seconds."""
 
 
-def ask(port: int, dialect: Dialect, words: str, **more: object) -> None:
+def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
     body: dict[str, object] = {"model": "tiny-think", "seed": 1, "temperature": 0, "stream": True}
-    body |= {"max_tokens": 300, "messages": [{"role": "user", "content": words}], **more}
+    body |= {"max_tokens": 300, "messages": [{"role": "user", "content": text}], **more}
     with Client(port) as client:
         client.ask(dialect.path, json.dumps(body).encode(), {"user-agent": CLIENTS[dialect]})
 
@@ -46,10 +46,10 @@ def make(into: Path) -> None:
         Mitmweb(server.address, Path(folder)) as web,
         ThinkPage() as page,
     ):
-        for dialect, words, more in ASKED:
-            ask(web.port, dialect, words, **more)
+        for dialect, text, more in REQUESTS:
+            ask(web.port, dialect, text, **more)
         page.resize(*SIZE)
-        page.show(web, len(ASKED))
+        page.show(web, len(REQUESTS))
         endless = threading.Thread(target=ask, args=(web.port, OPENAI, "Think."), kwargs=ENDLESS)
         endless.start()
         page.until(lambda: "thinking" in page.rows()[0], "a reply that thinks")

@@ -29,11 +29,11 @@ def by_name(readme: str) -> str:
 def absolute(text: str, url: str, tag: str) -> str:
     """Return Markdown with links to files made absolute: pictures to the files themselves."""
 
-    def made(found: re.Match[str]) -> str:
-        picture, words, path = found.groups()
-        return f"{picture}{words}({url}/{'raw' if picture else 'blob'}/{tag}/{path})"
+    def absolute_link(match: re.Match[str]) -> str:
+        picture, label, path = match.groups()
+        return f"{picture}{label}({url}/{'raw' if picture else 'blob'}/{tag}/{path})"
 
-    return _LINK.sub(made, text)
+    return _LINK.sub(absolute_link, text)
 
 
 def with_urls(project: str, url: str) -> str:
@@ -56,10 +56,10 @@ def version(source: str) -> str:
 
 def notes(changes: str, number: str) -> str:
     """Return what CHANGELOG.md says of a version. Raises ValueError where it says nothing."""
-    found = re.search(rf"(?ms)^## {re.escape(number)}\n(.*?)(?=^## |\Z)", changes)
-    if not found or not found[1].strip():
+    match = re.search(rf"(?ms)^## {re.escape(number)}\n(.*?)(?=^## |\Z)", changes)
+    if not match or not match[1].strip():
         raise ValueError(f"expected a heading `## {number}` with changes in CHANGELOG.md")
-    return found[1].strip()
+    return match[1].strip()
 
 
 def main() -> None:

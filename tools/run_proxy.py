@@ -40,12 +40,12 @@ async def spawn(
 async def ready_address(server: Process, log: IO[bytes]) -> str:
     """The address that the model server prints once it answers."""
     assert server.stdout is not None
-    words = (await server.stdout.readline()).decode().split()
-    if not words:
+    parts = (await server.stdout.readline()).decode().split()
+    if not parts:
         log.seek(0)
         reason = log.read().decode(errors="replace").strip().rpartition("\n")[2]
         raise RunError(f"{MODEL} did not start: {reason}")
-    return words[1]
+    return parts[1]
 
 
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:

@@ -60,14 +60,14 @@ class Shot:
         }
 
 
-type Words = str | list[dict[str, object]]
+type Content = str | list[dict[str, object]]
 
 
-def chat(name: str, server: str, words: Words, *, system: str = "", **extra: object) -> Shot:
+def chat(name: str, server: str, content: Content, *, system: str = "", **extra: object) -> Shot:
     """An OpenAI client's question; streamed if the name says so, with usage if the server takes
     that.
     """
-    turns = [{"role": "user", "content": words}] if isinstance(words, str) else words
+    turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     messages = [*([{"role": "system", "content": system}] if system else []), *turns]
     streamed: Body = (
         {"stream": True, "stream_options": {"include_usage": True}}
@@ -90,42 +90,42 @@ def forgetful(shot: Shot) -> Shot:
     """The last request of a client that drops thoughts: it asked all of it from the beginning."""
     assert shot.body
     turns = cast(list[object], shot.body["messages"])
-    asked = tuple({**shot.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
-    return replace(shot, before=asked)
+    bodies = tuple({**shot.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
+    return replace(shot, before=bodies)
 
 
-def messages(name: str, server: str, words: Words, **extra: object) -> Shot:
+def messages(name: str, server: str, content: Content, **extra: object) -> Shot:
     """An Anthropic client's question; streamed if the name says so."""
-    turns = [{"role": "user", "content": words}] if isinstance(words, str) else words
+    turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
     return _shot(name, server, MESSAGES, body | streamed, extra)
 
 
-def responses(name: str, server: str, words: Words, **extra: object) -> Shot:
+def responses(name: str, server: str, content: Content, **extra: object) -> Shot:
     """A question of a client of the Responses API; streamed if the name says so."""
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
-    asked: Body = {"model": "tiny-think", "input": words, "temperature": 0}
-    return _shot(name, server, RESPONSES, asked | {"max_output_tokens": 200} | streamed, extra)
+    body: Body = {"model": "tiny-think", "input": content, "temperature": 0}
+    return _shot(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)
 
 
-def ollama(name: str, server: str, words: str, **extra: object) -> Shot:
+def ollama(name: str, server: str, content: str, **extra: object) -> Shot:
     """An Ollama client's question; streamed, as it is unasked, if the name says so."""
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
-    turns = [{"role": "user", "content": words}]
+    turns = [{"role": "user", "content": content}]
     sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
-    asked: Body = {"model": "tiny-think", "messages": turns, "options": sampling}
-    return Shot(name, server, OLLAMA, asked | whole | extra)
+    body: Body = {"model": "tiny-think", "messages": turns, "options": sampling}
+    return Shot(name, server, OLLAMA, body | whole | extra)
 
 
-def own_responses(name: str, server: str, words: Words, **extra: object) -> Shot:
+def own_responses(name: str, server: str, content: Content, **extra: object) -> Shot:
     """The same question to the server's own endpoint."""
-    return responses(name, server, words, options=("think_native=responses",), **extra)
+    return responses(name, server, content, options=("think_native=responses",), **extra)
 
 
-def native(name: str, server: str, words: Words, **extra: object) -> Shot:
+def native(name: str, server: str, content: Content, **extra: object) -> Shot:
     """An Anthropic client's question to the server's own endpoint."""
-    return messages(name, server, words, options=("think_native=messages",), **extra)
+    return messages(name, server, content, options=("think_native=messages",), **extra)
 
 
 def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> Shot:
@@ -136,14 +136,14 @@ def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object
     return Shot(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
 
 
-FORGOTTEN: Words = [
+FORGOTTEN: Content = [
     {"role": "user", "content": "6 * 7"},
     {"role": "assistant", "content": "\n\n6 * 7 = 42"},
     {"role": "user", "content": "7 * 8"},
 ]
 """The history of a client that drops thoughts."""
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
-TWO_PLACES = "What is the weather in Oslo and Rome?"
+TWO_CITIES = "What is the weather in Oslo and Rome?"
 TOO_LONG = "🎉" * 1100  # four tokens each, more than the server's context has
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
@@ -202,7 +202,7 @@ LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
 """A thought without an end, or the answer behind it."""
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
-TOLD = ("think_tools=told",)
+TOOLS_IN_TEXT = ("think_tools=told",)
 OPENAI_RESULT: list[Body] = [
     {"role": "user", "content": WEATHER},
     {
@@ -327,9 +327,9 @@ LLAMA = (
     chat("llama-prefilled-stream", TAGS, BEGUN),
     chat("llama-prefilled-whole", TAGS, BEGUN),
     chat("llama-tool-call-whole", TAGS, WEATHER, tools=[OPENAI_TOOL]),
-    chat("llama-two-tool-calls-stream", TAGS, TWO_PLACES, tools=[OPENAI_TOOL]),
-    chat("llama-two-tool-calls-whole", TAGS, TWO_PLACES, tools=[OPENAI_TOOL]),
-    messages("llama-two-tool-calls-anthropic-stream", TAGS, TWO_PLACES, tools=[TOOL]),
+    chat("llama-two-tool-calls-stream", TAGS, TWO_CITIES, tools=[OPENAI_TOOL]),
+    chat("llama-two-tool-calls-whole", TAGS, TWO_CITIES, tools=[OPENAI_TOOL]),
+    messages("llama-two-tool-calls-anthropic-stream", TAGS, TWO_CITIES, tools=[TOOL]),
     chat("llama-tool-result-stream", TAGS, OPENAI_RESULT, tools=[OPENAI_TOOL]),
     messages("llama-tool-result-anthropic-whole", TAGS, RESULT, tools=[TOOL]),
     messages(
@@ -379,9 +379,13 @@ LLAMA = (
         "llama-prompted-stream", TAGS, SUM, reasoning_effort="low", options=("think_prompt=tags",)
     ),
     chat("llama-own-pair-stream", TAGS, SUM, grammar=OWN_PAIR, options=("think_tags=(( ))",)),
-    chat("llama-told-tools-stream", TAGS, WEATHER, tools=[OPENAI_TOOL], options=TOLD),
-    messages("llama-told-tools-anthropic-stream", TAGS, TWO_PLACES, tools=[TOOL], options=TOLD),
-    messages("llama-told-tools-result-anthropic-whole", TAGS, RESULT, tools=[TOOL], options=TOLD),
+    chat("llama-told-tools-stream", TAGS, WEATHER, tools=[OPENAI_TOOL], options=TOOLS_IN_TEXT),
+    messages(
+        "llama-told-tools-anthropic-stream", TAGS, TWO_CITIES, tools=[TOOL], options=TOOLS_IN_TEXT
+    ),
+    messages(
+        "llama-told-tools-result-anthropic-whole", TAGS, RESULT, tools=[TOOL], options=TOOLS_IN_TEXT
+    ),
     chat("llama-nothing-read-stream", TAGS, SUM, options=("think_tags=",)),
     messages(
         "llama-not-shown-anthropic-stream",
@@ -398,7 +402,7 @@ LLAMA = (
     ollama("llama-tags-ollama-whole", TAGS, SUM),
     own_responses("llama-own-responses-tags-stream", TAGS, SUM),
     own_responses("llama-own-responses-tags-whole", TAGS, SUM),
-    own_responses("llama-own-responses-two-tool-calls-stream", TAGS, TWO_PLACES, tools=[FLAT_TOOL]),
+    own_responses("llama-own-responses-two-tool-calls-stream", TAGS, TWO_CITIES, tools=[FLAT_TOOL]),
     own_responses("llama-own-responses-refused-whole", TAGS, TOO_LONG),
     native("llama-native-tags-stream", TAGS, SUM),
     native("llama-native-tags-whole", TAGS, SUM),
@@ -408,7 +412,7 @@ LLAMA = (
         TAGS,
         WEATHER,
         tools=[OPENAI_TOOL],
-        options=TOLD,
+        options=TOOLS_IN_TEXT,
         grammar=CALL_IN_THOUGHT,
     ),
     messages(
@@ -416,7 +420,7 @@ LLAMA = (
         TAGS,
         WEATHER,
         tools=[TOOL],
-        options=TOLD,
+        options=TOOLS_IN_TEXT,
         grammar=CALL_IN_THOUGHT,
         max_tokens=34,
     ),
@@ -482,8 +486,8 @@ LLAMA = (
     chat("llama-opened-extracted-no-thought-stream", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
     chat("llama-opened-extracted-no-thought-whole", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
     chat("llama-tool-text-stream", CALLS_IN_TEXT, WEATHER, tools=[OPENAI_TOOL]),
-    messages("llama-tool-text-anthropic-stream", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
-    messages("llama-tool-text-anthropic-whole", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
+    messages("llama-tool-text-anthropic-stream", CALLS_IN_TEXT, TWO_CITIES, tools=[TOOL]),
+    messages("llama-tool-text-anthropic-whole", CALLS_IN_TEXT, TWO_CITIES, tools=[TOOL]),
     messages("llama-tool-text-result-anthropic-stream", CALLS_IN_TEXT, RESULT, tools=[TOOL]),
     messages("llama-unread-tool-call-anthropic-stream", MISREAD, WEATHER, tools=[TOOL]),
     chat("llama-unread-whole", MISREAD, SUM),
@@ -527,7 +531,7 @@ OTHERS = (
     chat("vllm-parsers-reasoning-stream", VLLM_PARSERS, SUM),
     chat("vllm-parsers-reasoning-whole", VLLM_PARSERS, SUM),
     messages("vllm-parsers-reasoning-anthropic-stream", VLLM_PARSERS, SUM),
-    chat("vllm-parsers-two-tool-calls-stream", VLLM_PARSERS, TWO_PLACES, tools=[OPENAI_TOOL]),
+    chat("vllm-parsers-two-tool-calls-stream", VLLM_PARSERS, TWO_CITIES, tools=[OPENAI_TOOL]),
     messages("vllm-parsers-tool-call-anthropic-stream", VLLM_PARSERS, WEATHER, tools=[TOOL]),
     native("vllm-parsers-native-stream", VLLM_PARSERS, SUM),
     native("vllm-parsers-native-tool-call-whole", VLLM_PARSERS, WEATHER, tools=[TOOL]),
@@ -535,8 +539,8 @@ OTHERS = (
     chat("transformers-tags-whole", TRANSFORMERS, SUM),
     messages("transformers-tags-anthropic-stream", TRANSFORMERS, SUM),
     chat("transformers-tool-text-stream", TRANSFORMERS, WEATHER, tools=[OPENAI_TOOL]),
-    messages("transformers-tool-text-anthropic-stream", TRANSFORMERS, TWO_PLACES, tools=[TOOL]),
-    messages("transformers-tool-text-anthropic-whole", TRANSFORMERS, TWO_PLACES, tools=[TOOL]),
+    messages("transformers-tool-text-anthropic-stream", TRANSFORMERS, TWO_CITIES, tools=[TOOL]),
+    messages("transformers-tool-text-anthropic-whole", TRANSFORMERS, TWO_CITIES, tools=[TOOL]),
     messages(
         "transformers-tool-text-off-stream",
         TRANSFORMERS,
@@ -551,7 +555,7 @@ OTHERS = (
     own_responses(
         "transformers-own-responses-tool-text-whole",
         TRANSFORMERS,
-        TWO_PLACES,
+        TWO_CITIES,
         tools=[FLAT_TOOL],
         stream=False,
     ),

@@ -99,8 +99,8 @@ def started(
         )
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline and process.poll() is None:
-        if "Ctrl-C stops" in (said := log.read_text()):
-            return process, re.findall(r"(?m)^Proxy: +(\S+)", said)[0]
+        if "Ctrl-C stops" in (printed := log.read_text()):
+            return process, re.findall(r"(?m)^Proxy: +(\S+)", printed)[0]
         time.sleep(0.1)
     process.kill()
     raise SystemExit(f"the proxy did not start:\n{log.read_text()}")
@@ -134,10 +134,10 @@ def main() -> None:
     chosen = reader.parse_args()
     with (
         ThreadingHTTPServer(("127.0.0.1", 0), Server) as server,
-        tempfile.TemporaryDirectory() as made,
+        tempfile.TemporaryDirectory() as temporary,
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        address, folder = f"http://127.0.0.1:{server.server_port}", Path(made)
+        address, folder = f"http://127.0.0.1:{server.server_port}", Path(temporary)
         for package in build((chosen.dist or folder / "dist").resolve()):
             home = folder / package.suffix.strip(".")
             python = environment(home / "venv")

@@ -41,7 +41,7 @@ from tests.support.mitmweb import Mitmweb
 PACE = 0.01
 WORD = " word" * 4
 SENT_AT = re.compile(rb"@(\d+\.\d+)")
-ASKED = json.dumps(
+REQUEST = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -96,7 +96,7 @@ def passed(web: Mitmweb) -> Cost:
     """Ask for one reply and read it as it comes."""
     late, begun, worked = list[float](), time.monotonic(), work_of(web)
     with Client(web.port) as client:
-        response = client.send(CHAT, ASKED)
+        response = client.send(CHAT, REQUEST)
         while piece := response.read1():
             now = time.monotonic()
             late += [now - float(at) for at in SENT_AT.findall(piece)]
@@ -116,8 +116,8 @@ def passed(web: Mitmweb) -> Cost:
 
 def work_of(program: Program) -> float:
     """The processor time that a process has taken so far."""
-    told = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(told[11]) + int(told[12])) / TICKS
+    fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 async def follow(page: str) -> None:
@@ -129,8 +129,8 @@ async def follow(page: str) -> None:
     print("page open", flush=True)
     client, shown = AsyncHTTPClient(max_body_size=2**30), ""
     while message := await updates.read_message():
-        told = json.loads(message)
-        flow = told["payload"]["flow"] if told["type"] in ("flows/add", "flows/update") else {}
+        fields = json.loads(message)
+        flow = fields["payload"]["flow"] if fields["type"] in ("flows/add", "flows/update") else {}
         seen = (flow.get("response") or {}).get("contentHash") or shown
         if seen != shown:
             shown = seen
@@ -219,7 +219,7 @@ def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
             Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
             Client(web.port) as client,
         ):
-            client.ask(CHAT, ASKED)
+            client.ask(CHAT, REQUEST)
             took = {view: least(web, view, runs) for view in ("thinking", "raw")}
         ours, raw = took["thinking"], took["raw"]
         label = f"{megabytes:g} MB, {name}"
@@ -230,11 +230,11 @@ def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
     """A flow's reply, as the page shows it; else the newest one's."""
     base, _, query = web.page.partition("?")
     flow = flow or json.load(urllib.request.urlopen(f"{base}flows?{query}"))[-1]["id"]
-    asked = urllib.request.Request(
+    request = urllib.request.Request(
         f"{base}flows/{flow}/response/content/{view}.json?lines={LINES + 1}&{query}"
     )
-    asked.add_header("accept-encoding", "gzip")
-    with urllib.request.urlopen(asked) as answer:
+    request.add_header("accept-encoding", "gzip")
+    with urllib.request.urlopen(request) as answer:
         body: bytes = answer.read()
     return gzip.decompress(body) if answer.headers["content-encoding"] == "gzip" else body
 

@@ -12,7 +12,7 @@ from tests.support.agents_sdk import SUNNY, in_a_session, run
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
-from tools.shots import SUM, TWO_PLACES, WEATHER
+from tools.shots import SUM, TWO_CITIES, WEATHER
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) 
 def test_two_calls_of_a_recorded_reply_are_both_run(
     recorded: Callable[[str], str], name: str
 ) -> None:
-    seen = run(recorded(name), TWO_PLACES, tool_use_behavior="stop_on_first_tool")
+    seen = run(recorded(name), TWO_CITIES, tool_use_behavior="stop_on_first_tool")
     assert sorted(seen.cities) == ["Oslo", "Rome"], "they run at once"
     assert seen.answer == SUNNY
     assert seen.deltas[THOUGHT]

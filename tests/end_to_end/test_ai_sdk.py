@@ -16,7 +16,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, finish, pinged, stream, text
 from tests.support.harness import TESTS, Proxy
 from tests.support.npm import MissingError, install_modules, installed
-from tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
+from tools.shots import OPENAI_TOOL, SUM, TWO_CITIES, WEATHER
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_two_calls_of_a_recorded_reply_are_both_run(
     ask: Ask, recorded: Callable[[str], str]
 ) -> None:
     base = recorded("vllm-parsers-two-tool-calls-stream")
-    seen = ask(base, TWO_PLACES, tool=OPENAI_TOOL["function"])
+    seen = ask(base, TWO_CITIES, tool=OPENAI_TOOL["function"])
     assert seen.get("cities") == ["Oslo", "Rome"], seen
     assert seen["steps"][0]["reasoning"]
 

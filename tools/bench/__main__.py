@@ -69,8 +69,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _chosen(name: str, words: Sequence[str]) -> bool:
-    return not words or any(word.lower() in name.lower() for word in words)
+def _chosen(name: str, chosen_names: Sequence[str]) -> bool:
+    return not chosen_names or any(word.lower() in name.lower() for word in chosen_names)
 
 
 class Run:
@@ -165,12 +165,12 @@ def _module(name: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return 1 when a reply was not what it must be."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and words[0] in OTHERS:
-        return OTHERS[words[0]](words[1:])
-    chosen = parse(words)
+    chosen_names = list(sys.argv[1:] if arguments is None else arguments)
+    if chosen_names and chosen_names[0] in OTHERS:
+        return OTHERS[chosen_names[0]](chosen_names[1:])
+    chosen = parse(chosen_names)
     run = Run(chosen)
-    told = report.circumstances(chosen.source, run._repetitions)
+    circumstances = report.circumstances(chosen.source, run._repetitions)
     run.measure()
     print(file=sys.stderr)
     for load in run.loads:
@@ -180,14 +180,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(*report.flat_lines(run.samples, long), sep="\n")
     if run.memory:
         print(*report.memory_lines(run.memory), sep="\n")
-    print("", *(f"{name}: {value}" for name, value in told.items()), sep="\n")
+    print("", *(f"{name}: {value}" for name, value in circumstances.items()), sep="\n")
     print(
         f"{run.measurer.checked:,} replies checked, {len(run.measurer.faults)} of them wrong",
         *report.fault_lines(run.measurer.faults),
         sep="\n",
     )
     chosen.json.parent.mkdir(exist_ok=True)
-    chosen.json.write_text(report.as_json(run.samples, run.loads, run.memory, told))
+    chosen.json.write_text(report.as_json(run.samples, run.loads, run.memory, circumstances))
     return 1 if run.measurer.faults else 0
 
 

@@ -21,14 +21,14 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 @cache
-def _words(length: int) -> str:
+def _filler(length: int) -> str:
     """Return so many characters, with quotes, line ends and accents as models and files have them."""
     text = "".join(TOKENS)
     return (text * (length // len(text) + 1))[:length]
 
 
 def _schema(number: int) -> Value:
-    field = {"type": "string", "description": _words(120)}
+    field = {"type": "string", "description": _filler(120)}
     names = [f"field_{number}_{at}" for at in range(4)]
     return {"type": "object", "properties": dict.fromkeys(names, field), "required": names[:2]}
 
@@ -49,18 +49,18 @@ class Agent:
     def chat(self, turns: int) -> bytes:
         """Return a chat completion behind so many turns."""
         messages: list[Value] = [
-            {"role": "system", "content": _words(_SYSTEM)},
-            {"role": "user", "content": f"task {self.number}: {_words(300)}"},
+            {"role": "system", "content": _filler(_SYSTEM)},
+            {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
             function = {"name": "tool_3", "arguments": json.dumps(self._input(at))}
             call = {"id": self._id(at), "type": "function", "function": function}
             messages += [
-                {"role": "assistant", "content": self._said(at), "tool_calls": [call]},
+                {"role": "assistant", "content": self._answer(at), "tool_calls": [call]},
                 {"role": "tool", "tool_call_id": self._id(at), "content": self._result(at)},
             ]
         functions = [
-            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "parameters": _schema(at)}
+            {"name": f"tool_{at}", "description": _filler(_DESCRIPTION), "parameters": _schema(at)}
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
@@ -70,19 +70,28 @@ class Agent:
 
     def messages(self, turns: int) -> bytes:
         """Return a Messages request behind so many turns; the newest block carries the mark."""
-        told: list[Value] = [self._user(f"task {self.number}: {_words(300)}", marked=not turns)]
+        messages: list[Value] = [
+            self._user(f"task {self.number}: {_filler(300)}", marked=not turns)
+        ]
         for at in range(turns):
             call = {"type": "tool_use", "id": self._id(at), "name": "tool_3"}
-            said: list[Value] = [
-                {"type": "text", "text": self._said(at)},
+            blocks: list[Value] = [
+                {"type": "text", "text": self._answer(at)},
                 {**call, "input": self._input(at)},
             ]
             result: Value = {"type": "tool_result", "tool_use_id": self._id(at)}
             result["content"] = [{"type": "text", "text": self._result(at)}]
             result |= _MARK if at == turns - 1 else {}
-            told += [{"role": "assistant", "content": said}, {"role": "user", "content": [result]}]
+            messages += [
+                {"role": "assistant", "content": blocks},
+                {"role": "user", "content": [result]},
+            ]
         tools = [
-            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "input_schema": _schema(at)}
+            {
+                "name": f"tool_{at}",
+                "description": _filler(_DESCRIPTION),
+                "input_schema": _schema(at),
+            }
             for at in range(TOOLS)
         ]
         return _written(
@@ -90,20 +99,20 @@ class Agent:
                 "model": self.model,
                 "max_tokens": 32000,
                 "stream": False,
-                "system": [{"type": "text", "text": _words(_SYSTEM), **_MARK}],
+                "system": [{"type": "text", "text": _filler(_SYSTEM), **_MARK}],
                 "tools": tools,
-                "messages": told,
+                "messages": messages,
                 "metadata": {"user_id": f"session-{self.number}-{turns}"},
             }
         )
 
     def responses(self, turns: int) -> bytes:
         """Return a request of the Responses API behind so many turns, with its whole history."""
-        told: list[Value] = [{"role": "user", "content": f"task {self.number}: {_words(300)}"}]
+        messages: list[Value] = [{"role": "user", "content": f"task {self.number}: {_filler(300)}"}]
         for at in range(turns):
             call = {"type": "function_call", "call_id": self._id(at), "name": "tool_3"}
-            told += [
-                {"role": "assistant", "content": self._said(at)},
+            messages += [
+                {"role": "assistant", "content": self._answer(at)},
                 {**call, "arguments": json.dumps(self._input(at))},
                 {**call, "type": "function_call_output", "output": self._result(at)},
             ]
@@ -111,32 +120,34 @@ class Agent:
             {
                 "type": "function",
                 "name": f"tool_{at}",
-                "description": _words(_DESCRIPTION),
+                "description": _filler(_DESCRIPTION),
                 "parameters": _schema(at),
             }
             for at in range(TOOLS)
         ]
-        asked = {"model": self.model, "stream": False, "instructions": _words(_SYSTEM)}
-        return _written({**asked, "input": told, "tools": tools})
+        body = {"model": self.model, "stream": False, "instructions": _filler(_SYSTEM)}
+        return _written({**body, "input": messages, "tools": tools})
 
     def ollama(self, turns: int) -> bytes:
         """Return a request of Ollama's API behind so many turns."""
-        told: list[Value] = [
-            {"role": "system", "content": _words(_SYSTEM)},
-            {"role": "user", "content": f"task {self.number}: {_words(300)}"},
+        messages: list[Value] = [
+            {"role": "system", "content": _filler(_SYSTEM)},
+            {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
             call = {"function": {"name": "tool_3", "arguments": self._input(at)}}
-            told += [
-                {"role": "assistant", "content": self._said(at), "tool_calls": [call]},
+            messages += [
+                {"role": "assistant", "content": self._answer(at), "tool_calls": [call]},
                 {"role": "tool", "tool_name": "tool_3", "content": self._result(at)},
             ]
         functions = [
-            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "parameters": _schema(at)}
+            {"name": f"tool_{at}", "description": _filler(_DESCRIPTION), "parameters": _schema(at)}
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
-        return _written({"model": self.model, "stream": False, "messages": told, "tools": tools})
+        return _written(
+            {"model": self.model, "stream": False, "messages": messages, "tools": tools}
+        )
 
     def _user(self, text: str, *, marked: bool) -> Value:
         return {
@@ -147,14 +158,14 @@ class Agent:
     def _id(self, at: int) -> str:
         return f"call_{self.number}_{at}"
 
-    def _said(self, at: int) -> str:
-        return f"Step {at} of task {self.number}. {_words(120)}"
+    def _answer(self, at: int) -> str:
+        return f"Step {at} of task {self.number}. {_filler(120)}"
 
     def _input(self, at: int) -> Value:
         return {"path": f"/src/{self.number}/file_{at}.py", "limit": at}
 
     def _result(self, at: int) -> str:
-        return f"{self.number}.{at}: {_words(self.length)}"
+        return f"{self.number}.{at}: {_filler(self.length)}"
 
 
 def _written(body: Value) -> bytes:

@@ -24,7 +24,7 @@ from tools.bench.client import Task, faults
 from tools.bench.gaps import Paced
 from tools.bench.processes import PROJECT, Started, cores
 from tools.bench.replies import WHOLE
-from tools.bench.turns import posted, said, sides
+from tools.bench.turns import post, posted, sides
 
 AGENTS, TURNS, SIZE = 16, 20, 700_000
 SIDES = ("bare", "addon")
@@ -65,7 +65,7 @@ class Agents:
                     if time.monotonic() > self._end:
                         return
                     time.sleep(_WAIT)
-                reply = said(self._port, posted(agent.messages(turns), "anthropic", self._apart))
+                reply = post(self._port, posted(agent.messages(turns), "anthropic", self._apart))
                 with self._lock:
                     self.answered += 1
                     self.wrong += faults(self._task, [reply])
@@ -81,12 +81,12 @@ def half_of(seconds: float) -> float:
     return min(60.0, seconds) / 2
 
 
-def main(words: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Print a line each minute; return 1 when a reply was not exact."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench agents", description=__doc__)
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--source", type=Path, default=PROJECT, help="another checkout's folder")
-    chosen = parser.parse_args(words)
+    chosen = parser.parse_args(arguments)
     seconds, half = 60 * chosen.minutes, half_of(60 * chosen.minutes)
     answered, wrong = list[str](), list[str]()
     with sides(chosen.source) as both, ExitStack() as stack:

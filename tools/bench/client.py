@@ -82,18 +82,18 @@ TOOLS: dict[str, object] = {
 def request(task: Task) -> bytes:
     """Return the bytes of the request."""
     turns = [{"role": "user", "content": "How many streams are open?"}]
-    asked: dict[str, object] = {
+    fields: dict[str, object] = {
         "model": task.model % task.name,
         "stream": task.kind != WHOLE,
     }
     if task.tools:
-        asked["tools"] = [TOOLS[task.dialect]]
+        fields["tools"] = [TOOLS[task.dialect]]
     if task.dialect == "anthropic":
-        asked["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+        fields["thinking"] = {"type": "enabled", "budget_tokens": 1024}
     if task.dialect == "responses":
-        body = json.dumps({**asked, "max_output_tokens": 2000, "input": turns}).encode()
+        body = json.dumps({**fields, "max_output_tokens": 2000, "input": turns}).encode()
     else:
-        body = json.dumps({**asked, "max_tokens": 2000, "messages": turns}).encode()
+        body = json.dumps({**fields, "max_tokens": 2000, "messages": turns}).encode()
     head = f"POST {task.path or PATHS[task.dialect]} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
     return f"{head}{HEADERS[task.dialect]}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 
@@ -101,7 +101,7 @@ def request(task: Task) -> bytes:
 class Reply:
     """One reply while it comes."""
 
-    def __init__(self, asked: bytes, port: int, connection: socket.socket | None = None) -> None:
+    def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:
         self.begun = time.monotonic()
         self.first = self.ended = 0.0
         self.connection = connection or self._connect(port)
@@ -111,7 +111,7 @@ class Reply:
         self._in_body = False
         self._missing: int | None = None
         self._tail = b""
-        self.connection.sendall(asked)
+        self.connection.sendall(body)
 
     @staticmethod
     def _connect(port: int) -> socket.socket:
@@ -140,8 +140,8 @@ class Reply:
 
     def _without_head(self, data: bytes) -> bytes:
         self.head += data
-        head, found, body = self.head.partition(b"\r\n\r\n")
-        if not found:
+        head, separator, body = self.head.partition(b"\r\n\r\n")
+        if not separator:
             return b""
         self.head, self._in_body = head, True
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
@@ -169,22 +169,22 @@ class Reply:
         words once more at the end.
         """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
-        told = set[bytes]()
+        seen = set[bytes]()
         for piece in self.pieces:
             length += len(piece)
             ends.append(length)
-        for found in TIME.finditer(joined):
-            if found[1] in told:
+        for match in TIME.finditer(joined):
+            if match[1] in seen:
                 continue
-            told.add(found[1])
-            yield self.came[bisect.bisect_left(ends, found.end())] - float(found[1])
+            seen.add(match[1])
+            yield self.came[bisect.bisect_left(ends, match.end())] - float(match[1])
 
 
 class Asking:
     """A task under way."""
 
     def __init__(self, task: Task) -> None:
-        self._task, self._asked = task, request(task)
+        self._task, self._request = task, request(task)
         self._waiting = selectors.DefaultSelector()
         self.replies: list[Reply] = []
 
@@ -208,7 +208,7 @@ class Asking:
         return max(reply.ended for reply in self.replies) - begun
 
     def _begin(self, connection: socket.socket | None = None) -> None:
-        reply = Reply(self._asked, self._task.port, connection)
+        reply = Reply(self._request, self._task.port, connection)
         self.replies.append(reply)
         self._waiting.register(reply.connection, selectors.EVENT_READ, reply)
 
@@ -244,13 +244,13 @@ def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
 def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
     """Return what is wrong with replies. Most of a task are the same bytes, and need one check."""
     seen: dict[bytes, str] = {}
-    found = []
+    tokens = []
     for reply in replies:
         body = reply.body
         if body not in seen:
             seen[body] = fault(task.name, task.dialect, task.apart, body)
-        found.append(seen[body])
-    return [words for words in found if words]
+        tokens.append(seen[body])
+    return [token for token in tokens if token]
 
 
 def main() -> None:

@@ -93,5 +93,5 @@ ROWS = (
 
 def rows() -> list[Contender]:
     """Return the rows that this version of the addon can have."""
-    known = {option.name for option in OPTIONS}
-    return [row for row in ROWS if not row.needs or row.needs in known]
+    names = {option.name for option in OPTIONS}
+    return [row for row in ROWS if not row.needs or row.needs in names]

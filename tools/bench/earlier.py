@@ -38,9 +38,9 @@ def main(_: Sequence[str] = ()) -> int:
     ):
         for turns in TURNS:
             body = _body(turns)
-            missed, asked = _missed(body), _asked(server.address, body)
-            shares.append(missed / asked)
-            figures = f"{missed * 1e3:10.3f} {asked * 1e3:13.1f} {shares[-1]:7.2%}"
+            missed, whole = _missed(body), _seconds_to_answer(server.address, body)
+            shares.append(missed / whole)
+            figures = f"{missed * 1e3:10.3f} {whole * 1e3:13.1f} {shares[-1]:7.2%}"
             print(f"{turns:5} {len(body):8,} {figures}")
     return int(max(shares) > AIM)
 
@@ -56,21 +56,21 @@ def _body(turns: int) -> bytes:
             {"role": "assistant", "content": "In Oslo it is 21 degrees and sunny."},
         ]
     messages.append({"role": "user", "content": "6 * 7"})
-    asked = {"model": "Kimi-K3", "messages": messages, "temperature": 0, "max_tokens": 100}
-    return json.dumps(asked).encode()
+    body = {"model": "Kimi-K3", "messages": messages, "temperature": 0, "max_tokens": 100}
+    return json.dumps(body).encode()
 
 
 def _missed(body: bytes) -> float:
-    found = find("POST", "/v1/chat/completions")
-    assert found
-    read, memory = note(Exchange(found[0], settings.read()), body), Memory(500, 1 << 25)
+    endpoint = find("POST", "/v1/chat/completions")
+    assert endpoint
+    read, memory = note(Exchange(endpoint[0], settings.read()), body), Memory(500, 1 << 25)
     assert read.restored(memory, None).earlier.unknown > 1
     return _usual(lambda: read.restored(memory, None), 200)
 
 
-def _asked(address: str, body: bytes) -> float:
-    place = urlsplit(address)
-    connection = HTTPConnection(str(place.hostname), place.port)
+def _seconds_to_answer(address: str, body: bytes) -> float:
+    url = urlsplit(address)
+    connection = HTTPConnection(str(url.hostname), url.port)
 
     def ask() -> None:
         connection.request(

@@ -15,7 +15,7 @@ COUNT, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
 
 type Value = dict[str, object]
-type Made = Callable[[], bytes]
+type BodyMaker = Callable[[], bytes]
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Case:
 
     name: str
     path: str = CHAT
-    request: Made | None = None
-    reply: Made | None = None
+    request: BodyMaker | None = None
+    reply: BodyMaker | None = None
 
     @property
-    def asked(self) -> bytes:
+    def wire_bytes(self) -> bytes:
         """The request's bytes."""
         body = self.request() if self.request else b""
         method = "POST" if self.request else "GET"
@@ -40,42 +40,42 @@ class Case:
         return head.encode() + body
 
 
-def _asked(path: str, messages: list[Value], stream: bool = False, **more: object) -> bytes:
+def _body(path: str, messages: list[Value], stream: bool = False, **more: object) -> bytes:
     field = "input" if path == RESPONSES else "messages"
-    asked = {"model": "m", "max_tokens": 99, "stream": stream, field: messages, **more}
+    fields = {"model": "m", "max_tokens": 99, "stream": stream, field: messages, **more}
     if path != MESSAGES_API:
-        del asked["max_tokens"]
+        del fields["max_tokens"]
     if path == COUNT:
-        del asked["stream"]
-    return json.dumps(asked, ensure_ascii="é" in str(messages[0])[:60]).encode()
+        del fields["stream"]
+    return json.dumps(fields, ensure_ascii="é" in str(messages[0])[:60]).encode()
 
 
-def _said(text: str) -> list[Value]:
+def _user_turn(text: str) -> list[Value]:
     return [{"role": "user", "content": text}]
 
 
 def many(path: str) -> bytes:
     """Twenty thousand messages."""
     roles = ("user", "assistant")
-    told: list[Value] = [
+    messages: list[Value] = [
         {"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)
     ]
-    return _asked(path, told)
+    return _body(path, messages)
 
 
 def plain(path: str, megabytes: int = 31) -> bytes:
     """One long text."""
-    return _asked(path, _said("word " * (megabytes * MEGABYTE // 5)))
+    return _body(path, _user_turn("word " * (megabytes * MEGABYTE // 5)))
 
 
 def escaped(path: str) -> bytes:
     """One long text in which nearly everything is an escape."""
-    return _asked(path, _said(ESCAPES * (25 * MEGABYTE // 24)))
+    return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 
 def characters(path: str) -> bytes:
     """One long text of characters of three bytes."""
-    return _asked(path, _said("你好 " * (25 * MEGABYTE // 7)))
+    return _body(path, _user_turn("你好 " * (25 * MEGABYTE // 7)))
 
 
 def numbers(path: str) -> bytes:
@@ -86,7 +86,7 @@ def numbers(path: str) -> bytes:
         tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
     if path == RESPONSES:
         tools = [{"type": "function", "name": "f", "parameters": schema}]
-    return _asked(path, _said("word"), tools=tools)
+    return _body(path, _user_turn("word"), tools=tools)
 
 
 def _whole(text: str) -> bytes:
@@ -119,8 +119,8 @@ def _thoughts(piece: int) -> list[str]:
     return [said[at : at + piece] for at in range(0, len(said), piece)]
 
 
-def _small(path: str, stream: bool) -> Made:
-    return lambda: _asked(path, _said("word"), stream)
+def _small(path: str, stream: bool) -> BodyMaker:
+    return lambda: _body(path, _user_turn("word"), stream)
 
 
 def _of_requests(name: str, path: str) -> list[Case]:

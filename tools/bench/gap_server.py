@@ -41,8 +41,8 @@ class Server:
         with connection:
             while head := _head(connection):
                 path = head.split(b" ", 2)[1]
-                known = path.endswith((b"/chat/completions", b"/models"))
-                connection.sendall(self.reply if known else UNKNOWN)
+                is_served = path.endswith((b"/chat/completions", b"/models"))
+                connection.sendall(self.reply if is_served else UNKNOWN)
 
 
 def _head(connection: socket.socket) -> bytes:
@@ -59,17 +59,17 @@ def _head(connection: socket.socket) -> bytes:
     return bytes(read[:end])
 
 
-def ask(port: int, asked: bytes) -> dict[str, object]:
+def ask(port: int, request: bytes) -> dict[str, object]:
     """Ask, read to the end; return the status, the length and the seconds."""
     began, length, status = time.monotonic(), 0, b""
     with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(asked)
+        connection.sendall(request)
         while data := connection.recv(READ):
             status = status or data[:12]
             length += len(data)
-    found = re.search(rb"\d{3}", status)
+    match = re.search(rb"\d{3}", status)
     return {
-        "status": int(found[0]) if found else 0,
+        "status": int(match[0]) if match else 0,
         "length": length,
         "seconds": time.monotonic() - began,
     }
@@ -80,16 +80,16 @@ def main() -> None:
     server = Server()
     print("port", server.port, flush=True)
     cases = {case.name: case for case in CASES}
-    made: dict[str, tuple[bytes, bytes]] = {}
+    exchanges: dict[str, tuple[bytes, bytes]] = {}
     for line in sys.stdin:
-        told = json.loads(line)
-        case = cases[told["case"]]
-        if told["case"] not in made:
-            made.clear()
+        order = json.loads(line)
+        case = cases[order["case"]]
+        if order["case"] not in exchanges:
+            exchanges.clear()
             reply = case.reply() if case.reply else WHOLE % (len(SMALL), SMALL)
-            made[case.name] = case.asked, reply
-        asked, server.reply = made[case.name]
-        print(json.dumps(ask(told["port"], asked) if told["port"] else {}), flush=True)
+            exchanges[case.name] = case.wire_bytes, reply
+        request, server.reply = exchanges[case.name]
+        print(json.dumps(ask(order["port"], request) if order["port"] else {}), flush=True)
 
 
 if __name__ == "__main__":

@@ -134,8 +134,8 @@ def _module(name: str) -> list[str]:
 def _mitmdump(
     arguments: Sequence[str], own: Path, addon: Path, targets: Sequence[int], ports: Sequence[int]
 ) -> list[str]:
-    places = ((FOLDER, str(own)), (SOURCE, str(addon)))
-    for name, folder in places:
+    replacements = ((FOLDER, str(own)), (SOURCE, str(addon)))
+    for name, folder in replacements:
         arguments = [argument.replace(name, folder) for argument in arguments]
     modes = [
         part

@@ -24,18 +24,18 @@ from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
 PIECE = 16  # characters, of a long text in small pieces
-WORDS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
+TOKENS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 
 type Chunks = list[bytes]
-type Way = Callable[[], Rewriter]
+type RewriterMaker = Callable[[], Rewriter]
 
-TO_OPENAI: Way = partial(rewriter, OPENAI)
-TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC)
-TO_ANTHROPIC_WHOLE: Way = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
-WHOLE_TO_OPENAI: Way = partial(rewriter, OPENAI, WHOLE)
-WHOLE_TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
-STARTED: Way = partial(rewriter, OPENAI, start="thinking")
+TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI)
+TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC)
+TO_ANTHROPIC_WHOLE: RewriterMaker = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
+WHOLE_TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI, WHOLE)
+WHOLE_TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
+STARTED: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
 
 
 def native() -> Rewriter:
@@ -43,16 +43,16 @@ def native() -> Rewriter:
     return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 
 
-def words(count: int) -> list[str]:
-    return [WORDS[number % len(WORDS)] for number in range(count)]
+def tokens(count: int) -> list[str]:
+    return [TOKENS[number % len(TOKENS)] for number in range(count)]
 
 
 def streamed(*frames: bytes, finish: str = "stop") -> Chunks:
     return [ROLE, *frames, delta(finish=finish), USAGE, DONE]
 
 
-def _pieces(said: str) -> list[str]:
-    return ["".join(part) for part in batched(said, PIECE)]
+def _pieces(text: str) -> list[str]:
+    return ["".join(part) for part in batched(text, PIECE)]
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
@@ -65,11 +65,11 @@ def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], 
 
 
 def thinking(size: int) -> Chunks:
-    return streamed(*text("<think>", *words(size // 2), "</think>", *words(size // 2)))
+    return streamed(*text("<think>", *tokens(size // 2), "</think>", *tokens(size // 2)))
 
 
 def own_field(size: int) -> Chunks:
-    return streamed(*(delta(reasoning_content=word) for word in words(size)))
+    return streamed(*(delta(reasoning_content=word) for word in tokens(size)))
 
 
 def bytewise(size: int) -> Chunks:
@@ -78,8 +78,8 @@ def bytewise(size: int) -> Chunks:
 
 def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
     def reply(size: int) -> Chunks:
-        said = (call(0, arguments=piece) for piece in _pieces(before + unit * size + after))
-        return streamed(call(0, "f", "", id="a"), *said, finish="tool_calls")
+        text = (call(0, arguments=piece) for piece in _pieces(before + unit * size + after))
+        return streamed(call(0, "f", "", id="a"), *text, finish="tool_calls")
 
     return reply
 
@@ -97,7 +97,7 @@ def native_message(size: int) -> Chunks:
         _named("content_block_start", index=0, content_block={"type": "text", "text": ""}),
         *(
             _named("content_block_delta", index=0, delta={"type": "text_delta", "text": word})
-            for word in words(size)
+            for word in tokens(size)
         ),
         _named("content_block_stop", index=0),
         _named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": size}),
@@ -115,11 +115,11 @@ class Case:
 
     name: str
     reply: Callable[[int], Chunks]
-    way: Way
+    make_rewriter: RewriterMaker
     scale: float = 1
 
     def work(self, chunks: Chunks) -> None:
-        through = self.way()
+        through = self.make_rewriter()
         for chunk in chunks:
             through.feed(chunk)
         through.close()
@@ -131,7 +131,7 @@ CASES = [
     Case("thinking and text, Anthropic", thinking, TO_ANTHROPIC),
     Case("thinking and text, Anthropic, asked for whole", thinking, TO_ANTHROPIC_WHOLE),
     Case(
-        "text that needs no change, OpenAI", lambda size: streamed(*text(*words(size))), TO_OPENAI
+        "text that needs no change, OpenAI", lambda size: streamed(*text(*tokens(size))), TO_OPENAI
     ),
     Case("the server's own field, OpenAI", own_field, TO_OPENAI),
     Case("the server's own field, Anthropic", own_field, TO_ANTHROPIC),
@@ -243,10 +243,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--size", type=int, default=1000, help="N")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--runs", type=int, default=3, help="the quickest of so many counts")
-    asked = parser.parse_args(arguments)
+    chosen = parser.parse_args(arguments)
     print(HEADING)
-    for case in (case for case in CASES if asked.only in case.name):
-        print(row(case, asked.size, asked.runs), flush=True)
+    for case in (case for case in CASES if chosen.only in case.name):
+        print(row(case, chosen.size, chosen.runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,11 @@ def _rescued(size: int) -> None:
 
 def _called(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
-        asked, calls = Expectations(_TOOLS), mark_table((), reads_calls=True)
-        parser, whole = Engine(calls, asked=asked, whole_calls=True), text * (size // len(text))
+        expectations, calls = Expectations(_TOOLS), mark_table((), reads_calls=True)
+        parser, whole = (
+            Engine(calls, asked=expectations, whole_calls=True),
+            text * (size // len(text)),
+        )
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])
         parser.flush()
@@ -83,11 +86,11 @@ def _cost(work: Callable[[int], None], size: int) -> float:
     return min(times)
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print a line for each case whose name holds one of the words; return the exit status."""
     steep = 0
     for name, work in CASES.items():
-        if words and not any(word in name for word in words):
+        if arguments and not any(word in name for word in arguments):
             continue
         size = 10_000
         while (short := _cost(work, size)) < 0.005 and size < 1_000_000:

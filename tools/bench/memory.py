@@ -32,7 +32,7 @@ _ROUNDS = 100
 _AT_A_TIME = 5
 """Turns of one way, upon each other: the first of them finds nothing warm."""
 _SECONDS_TO_START = 120
-WAYS = ("none", "kept", "asked")
+HISTORIES = ("none", "kept", "asked")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
@@ -45,8 +45,8 @@ class Asking:
     def __init__(self, port: int, proxy: Started) -> None:
         self._connection = HTTPConnection("127.0.0.1", port)
         self._proxy = proxy
-        self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
-        self._ways: dict[str, dict[str, object]] = {}
+        self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in HISTORIES}
+        self._fields: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
         """Ask for a small whole reply; return it."""
@@ -54,28 +54,28 @@ class Asking:
         headers = {"content-type": "application/json", "authorization": "Bearer none"}
         self._connection.request("POST", "/v1/responses", body, headers)
         response = self._connection.getresponse()
-        said = response.read()
-        assert response.status == 200, said
-        return json.loads(said)
+        body = response.read()
+        assert response.status == 200, body
+        return json.loads(body)
 
     def begin(self) -> None:
         """Have the first turn."""
         first = self.ask(input=[_FIRST], store=True)
-        told = [_FIRST, *first["output"], _AGAIN]
-        self._ways = {
-            "none": {"input": told, "store": False},
-            "kept": {"input": told, "store": True},
+        messages = [_FIRST, *first["output"], _AGAIN]
+        self._fields = {
+            "none": {"input": messages, "store": False},
+            "kept": {"input": messages, "store": True},
             "asked": {"input": [_AGAIN], "previous_response_id": first["id"], "store": False},
         }
 
     def go_on(self, number: int) -> None:
         """Have a round of second turns; each begins with another way."""
-        first = number % len(WAYS)
-        for name in (*WAYS[first:], *WAYS[:first]):
+        first = number % len(HISTORIES)
+        for name in (*HISTORIES[first:], *HISTORIES[:first]):
             worked, waited = self._proxy.processor_time, list[float]()
             for _ in range(_AT_A_TIME):
                 begun = time.perf_counter()
-                self.ask(**self._ways[name])
+                self.ask(**self._fields[name])
                 waited.append(time.perf_counter() - begun)
             worked = (self._proxy.processor_time - worked) / _AT_A_TIME
             self.took[name].append((statistics.median(waited), worked))
@@ -84,10 +84,10 @@ class Asking:
         """Return the row of a store."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
-            none, *others = ([both[kind] for both in self.took[way]] for way in WAYS)
+            none, *others = ([both[kind] for both in self.took[history]] for history in HISTORIES)
             ratios = [map(truediv, times, none) for times in others]
-            kept, asked = map(statistics.median, ratios)
-            cells.append(f"{1e3 * statistics.median(none):10.2f} {kept:6.2f} {asked:10.2f}")
+            kept, by_id = map(statistics.median, ratios)
+            cells.append(f"{1e3 * statistics.median(none):10.2f} {kept:6.2f} {by_id:10.2f}")
         return "      ".join(cells)
 
     def close(self) -> None:
@@ -99,12 +99,12 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
     """Print a row for each store."""
     ours, theirs = cores()
     with (
-        tempfile.TemporaryDirectory(prefix="bench") as place,
+        tempfile.TemporaryDirectory(prefix="bench") as folder,
         RedisServer("--appendfsync", "everysec") as redis,
-        Started([sys.executable, "-m", "tools.bench.server"], ours, Path(place) / "log") as server,
+        Started([sys.executable, "-m", "tools.bench.server"], ours, Path(folder) / "log") as server,
     ):
         port = int(server.line(_SECONDS_TO_START).split()[1])
-        proxies = Proxies(port, source, Path(place), theirs, free_ports())
+        proxies = Proxies(port, source, Path(folder), theirs, free_ports())
         with ExitStack() as stack:
             stack.callback(proxies.stop)
             asking = {}
@@ -112,25 +112,25 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
                 memory = ("--set", f"think_memory={store}", "--set", "think_server=generic")
                 proxies.start((*ADDON, *memory))
                 wait_for_port(*proxies.all()[-1], _SECONDS_TO_START)
-                made = stack.enter_context(closing(Asking(*proxies.all()[-1])))
-                asking[store.partition(":")[0]] = made
-                made.begin()
+                client = stack.enter_context(closing(Asking(*proxies.all()[-1])))
+                asking[store.partition(":")[0]] = client
+                client.begin()
             for number in range(rounds):
-                for made in asking.values():
-                    made.go_on(number)
-        for name, made in asking.items():
-            print(made.row(name), flush=True)
+                for client in asking.values():
+                    client.go_on(number)
+        for name, client in asking.items():
+            print(client.row(name), flush=True)
 
 
-def main(words: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Print both reports; return 1 when a turn was not exact."""
-    quick = "--quick" in words
+    quick = "--quick" in arguments
     print(HEADING)
     costs(2 if quick else _ROUNDS)
     try:
-        told = spread.run(*((20, 4) if quick else (1000, 10)))
+        result = spread.run(*((20, 4) if quick else (1000, 10)))
     except NotPermittedError as error:
         print(f"nothing was spread: this machine has no second network: {error}")
         return 1
-    print("", *told.lines(), sep="\n")
-    return int(told.exact != told.turns)
+    print("", *result.lines(), sep="\n")
+    return int(result.exact != result.turns)

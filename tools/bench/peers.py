@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.bench.contenders import Contender
-from tools.bench.processes import PROJECT, Place, Started
+from tools.bench.processes import PROJECT, Run, Started
 
 FOLDER = PROJECT / ".cache" / "bench-peers"
 LITELLM = "litellm"
@@ -28,9 +28,9 @@ ROWS = (
 """LiteLLM moves a server's own reasoning field for Anthropic clients; tags it leaves where they are."""
 
 
-def rows(asked: bool) -> tuple[Contender, ...]:
+def rows(installed: bool) -> tuple[Contender, ...]:
     """Return the rows of peers, if they were asked for."""
-    return ROWS if asked else ()
+    return ROWS if installed else ()
 
 
 def _install_litellm() -> Path:
@@ -54,25 +54,25 @@ def _install_router() -> Path:
     return program
 
 
-def _own(place: Place) -> dict[str, str]:
+def _own(run: Run) -> dict[str, str]:
     """Return an environment that leads to nothing of the person's own."""
-    return {"HOME": str(place.folder), "NO_PROXY": "127.0.0.1"}
+    return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 
-def _start_litellm(place: Place) -> Started:
+def _start_litellm(run: Run) -> Started:
     asks = {
         "model": "hosted_vllm/*",
-        "api_base": f"http://127.0.0.1:{place.server}/v1",
+        "api_base": f"http://127.0.0.1:{run.server}/v1",
         "api_key": "none",
     }
-    told = {"model_list": [{"model_name": "*", "litellm_params": asks}]}
-    written = place.folder / "config.yaml"
-    written.write_text(json.dumps(told))  # JSON is YAML
+    config = {"model_list": [{"model_name": "*", "litellm_params": asks}]}
+    written = run.folder / "config.yaml"
+    written.write_text(json.dumps(config))  # JSON is YAML
     command = [str(_install_litellm()), "--config", str(written), "--host", "127.0.0.1"]
-    return place.start(
-        [*command, "--port", str(place.port), "--num_workers", "1"],
+    return run.start(
+        [*command, "--port", str(run.port), "--num_workers", "1"],
         {
-            **_own(place),
+            **_own(run),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "LITELLM_TELEMETRY": "False",
             "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
@@ -80,22 +80,22 @@ def _start_litellm(place: Place) -> Started:
     )
 
 
-def _start_router(place: Place) -> Started:
-    address = f"http://127.0.0.1:{place.server}/v1/chat/completions"
+def _start_router(run: Run) -> Started:
+    address = f"http://127.0.0.1:{run.server}/v1/chat/completions"
     provider = {"name": "bench", "api_base_url": address, "api_key": "none", "models": ["any"]}
-    told = {
+    config = {
         "HOST": "127.0.0.1",
-        "PORT": place.port,
+        "PORT": run.port,
         "LOG": False,
         "NON_INTERACTIVE_MODE": True,
         "Providers": [provider],
         "Router": {"default": "bench,any"},
     }
-    home = place.folder / ".claude-code-router"
+    home = run.folder / ".claude-code-router"
     home.mkdir()
-    (home / "config.json").write_text(json.dumps(told))
+    (home / "config.json").write_text(json.dumps(config))
     node = shutil.which("node") or "node"
-    return place.start([node, str(_install_router()), "start"], _own(place))
+    return run.start([node, str(_install_router()), "start"], _own(run))
 
 
-START: dict[str, Callable[[Place], Started]] = {LITELLM: _start_litellm, ROUTER: _start_router}
+START: dict[str, Callable[[Run], Started]] = {LITELLM: _start_litellm, ROUTER: _start_router}

@@ -28,12 +28,12 @@ class Started:
         cwd: Path = PROJECT,
     ) -> None:
         self.log = log
-        with log.open("wb") as said:
+        with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if command[:2] == [sys.executable, "-m"] else said,
-                stderr=said,
+                stdout=subprocess.PIPE if command[:2] == [sys.executable, "-m"] else output,
+                stderr=output,
                 cwd=cwd,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
                 text=True,
@@ -79,12 +79,12 @@ class Started:
         assert self._process.stdout
         if not select.select([self._process.stdout], [], [], seconds)[0]:
             raise TimeoutError(f"no word from {self._process.args!r} within {seconds:.0f} s")
-        said = self._process.stdout.readline()
-        if not said:
+        line = self._process.stdout.readline()
+        if not line:
             raise RuntimeError(
                 f"{self._process.args!r} has ended:\n{self.log.read_text(errors='replace')[-2000:]}"
             )
-        return str(said)
+        return str(line)
 
     def answer(self, value: object, seconds: float) -> Any:
         """Tell it a value and return its answer to it."""
@@ -103,7 +103,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Place:
+class Run:
     """Where a proxy runs: its own folder, the addon's, its port, the server's, and the core."""
 
     folder: Path
@@ -124,10 +124,10 @@ def family(pid: int) -> list[int]:
     parents = {
         int(path.name): parent for path in Path("/proc").glob("[0-9]*") if (parent := _parent(path))
     }
-    found = [pid]
-    for known in found:
-        found += [child for child, parent in parents.items() if parent == known]
-    return found
+    pids = [pid]
+    for parent in pids:
+        pids += [child for child, of in parents.items() if of == parent]
+    return pids
 
 
 def _parent(process: Path) -> int:

@@ -56,8 +56,8 @@ class Profile:
 
 def _function(frame: str) -> str:
     """Leave the line out of `name (folder/file.py:12)`, and of the path all but the last two parts."""
-    name, _, place = frame.partition(" (")
-    return f"{name} ({'/'.join(place.rpartition(':')[0].split('/')[-2:])})"
+    name, _, path = frame.partition(" (")
+    return f"{name} ({'/'.join(path.rpartition(':')[0].split('/')[-2:])})"
 
 
 def record(process: Started, seconds: int, folder: Path) -> Profile:
@@ -88,17 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run = Run(parse_run(["--only", chosen.row, "--loads", chosen.load]))
     with tempfile.TemporaryDirectory() as folder, run.started():
         row, load = (run.others or [run.bare])[0], run.loads[0]
-        found = list[Profile]()
+        profiles = list[Profile]()
         process = run.proxies.of(row)[1]
         assert process, "nothing stands between client and server"
         spying = threading.Thread(
-            target=lambda: found.append(record(process, chosen.seconds, Path(folder)))
+            target=lambda: profiles.append(record(process, chosen.seconds, Path(folder)))
         )
         spying.start()
         while spying.is_alive():
             run.once(load, row)
         spying.join()
-    print(f"{row.name}; {load.name}", *found[0].lines(), sep="\n")
+    print(f"{row.name}; {load.name}", *profiles[0].lines(), sep="\n")
 
 
 if __name__ == "__main__":

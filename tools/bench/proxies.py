@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.bench import peers
 from tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
-from tools.bench.processes import Place, Started
+from tools.bench.processes import Run, Started
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
 
@@ -40,11 +40,11 @@ class Proxies:
             return
         own = self._folder / f"proxy{len(self._started)}"
         own.mkdir()
-        place = Place(own, self._source, next(self._ports), self._server, self._core)
+        run = Run(own, self._source, next(self._ports), self._server, self._core)
         start = peers.START.get(arguments[0])
         self._started[arguments] = (
-            place.port,
-            start(place) if start else _mitmdump(place, arguments),
+            run.port,
+            start(run) if start else _mitmdump(run, arguments),
         )
 
     def of(self, row: Contender) -> tuple[int, Started | None]:
@@ -61,13 +61,13 @@ class Proxies:
             process.stop()
 
 
-def _mitmdump(place: Place, arguments: tuple[str, ...]) -> Started:
+def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
     program, own = _program(arguments)
-    mode = f"reverse:http://127.0.0.1:{place.server}@127.0.0.1:{place.port}"
-    for name, folder in ((FOLDER, place.folder), (SOURCE, place.source)):
+    mode = f"reverse:http://127.0.0.1:{run.server}@127.0.0.1:{run.port}"
+    for name, folder in ((FOLDER, run.folder), (SOURCE, run.source)):
         own = [argument.replace(name, str(folder)) for argument in own]
-    confdir = ("--set", f"confdir={place.folder}")
-    return place.start([*program, *confdir, *QUIET, "--mode", mode, *own])
+    confdir = ("--set", f"confdir={run.folder}")
+    return run.start([*program, *confdir, *QUIET, "--mode", mode, *own])
 
 
 def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:

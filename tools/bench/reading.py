@@ -31,7 +31,7 @@ def _frames(body: bytes) -> Iterator[Json]:
             yield json.loads(line[6:])
 
 
-class _Said:
+class _Content:
     """What a reply has said so far."""
 
     def __init__(self) -> None:
@@ -67,49 +67,49 @@ class _Said:
 
 
 def _openai_stream(body: bytes) -> Message:
-    said = _Said()
+    content = _Content()
     for frame in _frames(body):
         for choice in frame["choices"]:
-            said.openai(choice["delta"])
+            content.openai(choice["delta"])
     assert body.rstrip().endswith(b"data: [DONE]"), body[-200:]
-    return said.message()
+    return content.message()
 
 
 def _openai_whole(body: bytes) -> Message:
-    said = _Said()
-    said.openai(json.loads(body)["choices"][0]["message"])
-    return said.message()
+    content = _Content()
+    content.openai(json.loads(body)["choices"][0]["message"])
+    return content.message()
 
 
 def _anthropic_stream(body: bytes) -> Message:
-    said, last = _Said(), ""
+    content, last = _Content(), ""
     for frame in _frames(body):
-        said.anthropic(frame.get("content_block") or frame.get("delta") or {})
+        content.anthropic(frame.get("content_block") or frame.get("delta") or {})
         last = frame["type"]
     assert last == "message_stop", body[-200:]
-    return said.message()
+    return content.message()
 
 
 def _anthropic_whole(body: bytes) -> Message:
-    said = _Said()
+    content = _Content()
     for block in json.loads(body)["content"]:
-        said.anthropic(block)
-    return said.message()
+        content.anthropic(block)
+    return content.message()
 
 
 def _responses_stream(body: bytes) -> Message:
     frames = list(_frames(body))
     numbers = [frame["sequence_number"] for frame in frames]
     assert numbers == list(range(len(frames))), numbers
-    said, told = _Said(), _responses(frames[-1]["response"])
+    content, whole = _Content(), _responses(frames[-1]["response"])
     for frame in frames:
         match frame["type"]:
             case "response.reasoning_summary_text.delta":
-                said.thinking.append(frame["delta"])
+                content.thinking.append(frame["delta"])
             case "response.output_text.delta":
-                said.text.append(frame["delta"])
-    assert (told.thinking, told.text) == ("".join(said.thinking), "".join(said.text))
-    return told
+                content.text.append(frame["delta"])
+    assert (whole.thinking, whole.text) == ("".join(content.thinking), "".join(content.text))
+    return whole
 
 
 def _responses_whole(body: bytes) -> Message:
@@ -117,13 +117,13 @@ def _responses_whole(body: bytes) -> Message:
 
 
 def _responses(response: Json) -> Message:
-    said = _Said()
+    content = _Content()
     for item in response["output"]:
-        said.thinking += [part["text"] for part in item.get("summary", ())]
-        said.text += [part["text"] for part in item.get("content", ())]
+        content.thinking += [part["text"] for part in item.get("summary", ())]
+        content.text += [part["text"] for part in item.get("content", ())]
         if item["type"] == "function_call":
-            said.calls.append((item["name"], [item["arguments"]]))
-    return said.message()
+            content.calls.append((item["name"], [item["arguments"]]))
+    return content.message()
 
 
 def _ollama_stream(body: bytes) -> Message:
@@ -137,14 +137,14 @@ def _ollama_whole(body: bytes) -> Message:
 
 
 def _ollama(*replies: Json) -> Message:
-    said = _Said()
+    content = _Content()
     for message in (reply["message"] for reply in replies):
-        said.thinking.append(message.get("thinking", ""))
-        said.text.append(message["content"])
+        content.thinking.append(message.get("thinking", ""))
+        content.text.append(message["content"])
         for call in message.get("tool_calls", ()):
             written = json.dumps(call["function"]["arguments"])
-            said.calls.append((call["function"]["name"], [written]))
-    return said.message()
+            content.calls.append((call["function"]["name"], [written]))
+    return content.message()
 
 
 READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
@@ -167,11 +167,11 @@ def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
         return f"{name} cannot be read: {type(error).__name__}: {error}"
     wanted = expected(name)
     if not apart:
-        got, wanted = _only_words(got), _only_words(wanted)
+        got, wanted = _only_content(got), _only_content(wanted)
     return "" if got == wanted else f"{name}: expected {_short(wanted)}, got {_short(got)}"
 
 
-def _only_words(message: Message) -> Message:
+def _only_content(message: Message) -> Message:
     """Put all words into the text, without marks and blanks."""
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls

@@ -47,8 +47,8 @@ type Piece = tuple[str, str]
 
 def _halves(count: int) -> tuple[list[str], list[str]]:
     """Return the tokens of a thought and of an answer; neither begins or ends with a newline."""
-    words = [token for token, _ in zip(cycle(TOKENS), range(count), strict=False)]
-    thought, answer = words[: count // 2], words[count // 2 :]
+    tokens = [token for token, _ in zip(cycle(TOKENS), range(count), strict=False)]
+    thought, answer = tokens[: count // 2], tokens[count // 2 :]
     return [" I", *thought[1:-1], " so"], [" We", *answer[1:-1], " end"]
 
 
@@ -94,9 +94,9 @@ def _called(count: int) -> Iterator[Piece]:
     """A thought in its field, and a call of the server's own: the same argument as of the call in text."""
     thought, _ = _halves(max(6, count // 2))
     yield from (("reasoning_content", token) for token in thought)
-    words = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 3))
+    tokens = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 3))
     yield from (("name", "write"), ("arguments", '{"text": "'))
-    yield from (("arguments", token) for token in (*words, '"}'))
+    yield from (("arguments", token) for token in (*tokens, '"}'))
 
 
 CALLED = "called"
@@ -120,9 +120,9 @@ def expected(name: Name) -> Message:
         called = _joined(pieces, "name")
         calls = ((called, _joined(pieces, "arguments")),) if called else ()
         return Message(_joined(pieces, "reasoning_content"), _joined(pieces, "content"), calls)
-    said = _joined(pieces, "content")
-    before, mark, after = said.partition("</think>")
-    thinking, text = (before.removeprefix("<think>"), after) if mark else ("", said)
+    content = _joined(pieces, "content")
+    before, mark, after = content.partition("</think>")
+    thinking, text = (before.removeprefix("<think>"), after) if mark else ("", content)
     text, _, written = text.partition("\n<tool_call>\n")
     if not written:
         return Message(thinking, text)
@@ -243,8 +243,8 @@ def at_once(name: Name) -> bytes:
 @lru_cache
 def whole(name: Name) -> bytes:
     """Return the body of a reply that is not streamed."""
-    said = "".join(text for _, text in KINDS["tags"](name.tokens))
-    message: object = {"role": "assistant", "content": said, "refusal": None, "tool_calls": []}
+    content = "".join(text for _, text in KINDS["tags"](name.tokens))
+    message: object = {"role": "assistant", "content": content, "refusal": None, "tool_calls": []}
     choice = {
         "index": 0,
         "message": message,

@@ -44,7 +44,7 @@ class Samples:
 
     def rows(self, load: str) -> list[str]:
         """Return the rows of a load, in the order in which they came first."""
-        return list(dict.fromkeys(row for known, row, _ in self._taken if known == load))
+        return list(dict.fromkeys(row for name, row, _ in self._taken if name == load))
 
     def flatness(self, row: str, short: str, long: str) -> list[float]:
         """Return what a chunk of long replies costs against one of short ones, by repetition."""
@@ -136,7 +136,7 @@ def as_json(
     samples: Samples,
     loads: list[Load],
     memory: dict[str, tuple[float, float]],
-    told: dict[str, object],
+    circumstances: dict[str, object],
 ) -> str:
     """Return all that was measured."""
     measured = [
@@ -157,4 +157,4 @@ def as_json(
     held = [
         {"row": row, "before": before, "after": after} for row, (before, after) in memory.items()
     ]
-    return json.dumps({**told, "measured": measured, "memory": held}, indent=1)
+    return json.dumps({**circumstances, "measured": measured, "memory": held}, indent=1)

@@ -39,14 +39,14 @@ class Connection(asyncio.Protocol):
             whole = end + 4 + (int(length[1]) if length else 0)
             if len(self._buffer) < whole:
                 return
-            asked = bytes(self._buffer[:whole])
+            request = bytes(self._buffer[:whole])
             del self._buffer[:whole]
-            self._answer(asked)
+            self._answer(request)
 
-    def _answer(self, asked: bytes) -> None:
+    def _answer(self, request: bytes) -> None:
         assert self._transport
-        named = NAME.search(asked)
-        if not (named and asked.startswith(b"POST") and b"chat/completions " in asked[:100]):
+        named = NAME.search(request)
+        if not (named and request.startswith(b"POST") and b"chat/completions " in request[:100]):
             self._transport.write(UNKNOWN)
             return
         name = replies.Name(named[1].decode(), int(named[2]), int(named[3]))

@@ -41,7 +41,7 @@ _KEPT = 20_000
 """Replies that the memory may keep: more than there are turns, for the oldest would be dropped."""
 _SECONDS_TO_START = 60
 _MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
-_PLACES = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+_PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 _NAMES_ITSELF = """
 import os
 
@@ -56,11 +56,11 @@ class Kind:
 
     path = "/v1/responses"
 
-    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         """Return what the turn's request says."""
-        return {"input": words, "previous_response_id": conversation.previous}
+        return {"input": text, "previous_response_id": conversation.previous}
 
-    def said(self, reply: Any) -> list[str]:
+    def texts(self, reply: Any) -> list[str]:
         """Return what a reply thinks and says."""
         items = reply.get("output", ())
         return [(item.get("content") or item["summary"])[0]["text"] for item in items]
@@ -74,10 +74,10 @@ class Kind:
 class InConversation(Kind):
     """One that was created before its first turn."""
 
-    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         if conversation.previous is None:
             conversation.previous = _posted("/v1/conversations", {})[1]["id"]
-        return {"input": words, "conversation": conversation.previous}
+        return {"input": text, "conversation": conversation.previous}
 
     def name(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
         return conversation.previous
@@ -88,13 +88,13 @@ class InThread(Kind):
 
     path = "/v1/messages"
 
-    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         goes_on = {"type": "continue", "previous_message_id": conversation.previous}
         thread = goes_on if conversation.previous else {"type": "create"}
-        said = [{"role": "user", "content": words}]
-        return {"max_tokens": 100, "messages": said, "thread": thread}
+        texts = [{"role": "user", "content": text}]
+        return {"max_tokens": 100, "messages": texts, "thread": thread}
 
-    def said(self, reply: Any) -> list[str]:
+    def texts(self, reply: Any) -> list[str]:
         return [block.get("thinking") or block["text"] for block in reply.get("content", ())]
 
 
@@ -107,7 +107,7 @@ class Conversation:
 
     name: str
     kind: Kind
-    told: list[str] = field(default_factory=list)
+    turns: list[str] = field(default_factory=list)
     previous: str | None = None
     process: str = ""
 
@@ -136,17 +136,17 @@ class Result:
         yield from self.wrong[:5]
 
 
-def answered(words: Sequence[str]) -> list[str]:
+def answered(text: Sequence[str]) -> list[str]:
     """Return what the model thinks and says when it was told these words."""
-    seen = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-    return [f"I read {len(words)} turns.", seen]
+    seen = hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
+    return [f"I read {len(text)} turns.", seen]
 
 
-def _model(asked: Asked) -> Says:
-    turns = json.loads(asked.body)["messages"]
-    told = [_text(turn["content"]) for turn in turns]
-    thought, said = answered(told)
-    return Says(whole(f"<think>{thought}</think>{said}"))
+def _model(request: Asked) -> Says:
+    turns = json.loads(request.body)["messages"]
+    turns = [_text(turn["content"]) for turn in turns]
+    thought, texts = answered(turns)
+    return Says(whole(f"<think>{thought}</think>{texts}"))
 
 
 def _text(content: Any) -> str:
@@ -156,8 +156,8 @@ def _text(content: Any) -> str:
 class _Model(ByPathServer):
     """Keeps no list of what it was asked, for there are many."""
 
-    def reply(self, asked: Asked) -> Says:
-        return _model(asked) if asked.target == CHAT else super().reply(asked)
+    def reply(self, request: Asked) -> Says:
+        return _model(request) if request.target == CHAT else super().reply(request)
 
 
 class Talking:
@@ -174,16 +174,16 @@ class Talking:
         """Have all conversations to their end."""
         begun = time.monotonic()
         with ThreadPoolExecutor(_AT_A_TIME) as threads:
-            for under_way in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
-                under_way.result()
+            for talk in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
+                talk.result()
         self.result.seconds = time.monotonic() - begun
 
     def _talk(self) -> None:
         while conversation := self._taken():
-            said = self._turn(conversation)
+            texts = self._turn(conversation)
             with self._lock:
-                self._note(conversation, *said)
-                if len(conversation.told) < 2 * self._turns:
+                self._note(conversation, *texts)
+                if len(conversation.turns) < 2 * self._turns:
                     self._waiting.append(conversation)
 
     def _taken(self) -> Conversation | None:
@@ -193,21 +193,21 @@ class Talking:
             return self._waiting.pop(self._chosen.randrange(len(self._waiting)))
 
     def _turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
-        words = f"{conversation.name}: turn {len(conversation.told) // 2}"
-        conversation.told.append(words)
-        body = {"model": "small", **conversation.kind.fields(conversation, words)}
-        return answered(conversation.told), *_posted(conversation.kind.path, body)
+        text = f"{conversation.name}: turn {len(conversation.turns) // 2}"
+        conversation.turns.append(text)
+        body = {"model": "small", **conversation.kind.fields(conversation, text)}
+        return answered(conversation.turns), *_posted(conversation.kind.path, body)
 
     def _note(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
-        said = conversation.kind.said(reply)
-        self.result.exact += said == expected
-        if said != expected:
-            self.result.wrong.append(f"{conversation.told[-1]}: {json.dumps(reply)[:300]}")
+        texts = conversation.kind.texts(reply)
+        self.result.exact += texts == expected
+        if texts != expected:
+            self.result.wrong.append(f"{conversation.turns[-1]}: {json.dumps(reply)[:300]}")
         self.result.moves += conversation.process not in ("", process)
         self.result.processes.add(process)
-        conversation.told.append("<think>{}</think>\n\n{}".format(*expected))
+        conversation.turns.append("<think>{}</think>\n\n{}".format(*expected))
         conversation.previous = conversation.kind.name(conversation, reply)
         conversation.process = process
 
@@ -234,8 +234,8 @@ def run(conversations: int, turns: int) -> Result:
         here(kept.start)
         stack.enter_context(here(lambda: _Model(None, _MODEL_PORT, SERVER)))
         memory = f"redis://{GATEWAY}:{kept.port}/0"
-        for place, host, port in ((here, "127.0.0.1", _HERE), (there, CLIENT, _THERE)):
-            crew = stack.enter_context(_crew(place, host, port, memory, folder))
+        for start, host, port in ((here, "127.0.0.1", _HERE), (there, CLIENT, _THERE)):
+            crew = stack.enter_context(_crew(start, host, port, memory, folder))
             crew.wait_for("listening at", WORKERS)
         log = folder / "haproxy.log"
         balancer = stack.enter_context(here(lambda: Started(_balancer(folder), cores()[0], log)))
@@ -248,7 +248,7 @@ def run(conversations: int, turns: int) -> Result:
 
 
 def _crew(
-    place: Callable[[Callable[[], Program]], Program],
+    start: Callable[[Callable[[], Program]], Program],
     host: str,
     port: int,
     memory: str,
@@ -262,24 +262,24 @@ def _crew(
     limits = f"think_limits=replies={_KEPT}"
     for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}", limits):
         options += ["--set", value]
-    start = [
+    program = [
         sys.executable,
         "-m",
         "converter.extras.command",
         f"http://{SERVER}:{_MODEL_PORT}",
         *options,
     ]
-    command = [*start, "--", "-s", str(script)]
-    return place(lambda: Program(command, own / "log", cwd=PROJECT))
+    command = [*program, "--", "-s", str(script)]
+    return start(lambda: Program(command, own / "log", cwd=PROJECT))
 
 
 def _balancer(folder: Path) -> list[str]:
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
     config.write_text(manual.replace(f"127.0.0.1:{_THERE}", f"{CLIENT}:{_THERE}"))
-    found = shutil.which("haproxy", path=_PLACES)
-    assert found, "haproxy is missing: make programs installs it"
-    return [found, "-db", "-f", str(config)]
+    haproxy = shutil.which("haproxy", path=_PATH)
+    assert haproxy, "haproxy is missing: make programs installs it"
+    return [haproxy, "-db", "-f", str(config)]
 
 
 def _used(before: Any, after: Any) -> dict[str, float]:

@@ -54,7 +54,7 @@ class Side:
         """Ask for each body at once, on a connection each; return what a reply took."""
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
-            replies = list(pool.map(partial(said, self.port), bodies))
+            replies = list(pool.map(partial(post, self.port), bodies))
         time.sleep(_SETTLES)
         worked = self.process.processor_time - before
         for task, reply in zip(tasks, replies, strict=True):
@@ -66,11 +66,11 @@ class Side:
 
     def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
         """Ask the same some times, on one connection if the task says so."""
-        asked, replies = request(task), list[Reply]()
+        body, replies = request(task), list[Reply]()
         before = self.process.processor_time
         for _ in range(times):
             kept = replies[-1].connection if replies and task.keep_alive else None
-            replies.append(Reply(asked, self.port, kept))
+            replies.append(Reply(body, self.port, kept))
             while not replies[-1].read():
                 pass
             if not task.keep_alive:
@@ -146,12 +146,12 @@ class Turns:
         """Measure the rows that are chosen; yield each when it is whole."""
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
-        asked = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
+        body = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
         name = "100 kB" if quick else "700 kB"
         agents = 3 if quick else AGENTS
-        asked.append((name, f", {agents} agents", sizes[name], agents, _MODEL))
-        asked.append((name, ", Qwen3", sizes[name], 1, _THINKS))
-        for name, which, size, agents, model in asked:
+        body.append((name, f", {agents} agents", sizes[name], agents, _MODEL))
+        body.append((name, ", Qwen3", sizes[name], 1, _THINKS))
+        for name, which, size, agents, model in body:
             for dialect in WRITERS:
                 if dialect in _RARER and (name != "700 kB" or which):
                     continue
@@ -217,9 +217,9 @@ class Turns:
         return bare, take(self.ours, True)
 
 
-def said(port: int, asked: bytes) -> Reply:
+def post(port: int, body: bytes) -> Reply:
     """Return the reply to a request, on a connection of its own."""
-    reply = Reply(asked, port)
+    reply = Reply(body, port)
     while not reply.read():
         pass
     reply.connection.close()
@@ -238,8 +238,8 @@ def posted(body: bytes, dialect: str, apart: bool) -> bytes:
     return head.encode() + body
 
 
-def _is_wanted(title: str, words: Sequence[str]) -> bool:
-    return not words or any(word.lower() in title.lower() for word in words)
+def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
+    return not chosen_titles or any(word.lower() in title.lower() for word in chosen_titles)
 
 
 def grown(side: Side, apart: bool, quick: bool) -> tuple[float, float, float]:
@@ -263,12 +263,12 @@ def sides(source: Path) -> Iterator[tuple[Side, Side]]:
     """Start the server and both proxies anew."""
     mine, theirs = cores()
     with (
-        tempfile.TemporaryDirectory(prefix="bench") as place,
-        Started([sys.executable, "-m", "tools.bench.server"], mine, Path(place) / "log") as server,
+        tempfile.TemporaryDirectory(prefix="bench") as folder,
+        Started([sys.executable, "-m", "tools.bench.server"], mine, Path(folder) / "log") as server,
         ExitStack() as stack,
     ):
         port = int(server.line(_SECONDS_TO_START).split()[1])
-        proxies = Proxies(port, source, Path(place), theirs, free_ports())
+        proxies = Proxies(port, source, Path(folder), theirs, free_ports())
         stack.callback(proxies.stop)
         for arguments in (IDENTITY, ADDON):
             proxies.start(arguments)
@@ -278,7 +278,7 @@ def sides(source: Path) -> Iterator[tuple[Side, Side]]:
         yield started[0], started[1]
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.bench turns",
@@ -289,14 +289,14 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=11)
     parser.add_argument("--only", nargs="*", default=[], help="rows whose name holds one of these")
     parser.add_argument("--source", type=Path, default=PROJECT, help="another checkout's folder")
-    chosen = parser.parse_args(words)
+    chosen = parser.parse_args(arguments)
     chosen.repetitions = 1 if chosen.quick else chosen.repetitions
     return chosen
 
 
-def main(words: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Print the table; return 1 when a reply was not exact."""
-    chosen, wrong = parse(words), list[str]()
+    chosen, wrong = parse(arguments), list[str]()
     print(HEADING, COLUMNS, sep="\n")
     with sides(chosen.source) as (bare, ours):
         for row in Turns(bare, ours, chosen).rows():

@@ -22,7 +22,7 @@ from tests.support.harness import Proxy, start_proxy
 from tools.lab import cache
 from tools.lab.agents import agents
 from tools.lab.installing import INSTALLERS, MissingError
-from tools.lab.matrix import CASES, OWN, asked, told
+from tools.lab.matrix import CASES, OWN, summary, verdicts_of
 from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, Started, started
 from tools.lab.table import Column, keep, write
 
@@ -61,9 +61,9 @@ def main(names: Sequence[str], folder: Path) -> int:
                 write(keep(columns))
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        asked = [pool.submit(ask, server) for server in chosen]
+        running = [pool.submit(ask, server) for server in chosen]
         try:
-            for each in asked:
+            for each in running:
                 each.result()
         finally:
             over.set()
@@ -82,8 +82,8 @@ def run(name: str, configuration: str, folder: Path) -> Column:
     verdicts, figures = dict[str, Mapping[str, str]](), dict[str, str]()
     missing, began = "", time.monotonic()
 
-    def say(words: str) -> None:
-        print(f"{time.monotonic() - began:4.0f} s {name}, {configuration}: {words}", flush=True)
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - began:4.0f} s {name}, {configuration}: {line}", flush=True)
 
     try:
         with started(name, folder, CONFIGURATIONS[name][configuration]) as server:
@@ -92,7 +92,7 @@ def run(name: str, configuration: str, folder: Path) -> Column:
                 verdicts.update(_rows(name, proxy, folder, say))
             if name in WITH_ENDPOINTS:
                 verdicts[OWN_ROW] = _own(server, folder)
-                say(f"{OWN_ROW}: {told(verdicts[OWN_ROW])}")
+                say(f"{OWN_ROW}: {summary(verdicts[OWN_ROW])}")
             figures[cache.READ_ROW] = _read(server, folder, say)
     except MissingError as error:
         missing = str(error)[:300]
@@ -107,9 +107,11 @@ def _rows(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     port = proxy.ports[0]
-    cases = ((case.name, dict(asked(port, case))) for case in CASES if name not in case.not_of)
+    cases = (
+        (case.name, dict(verdicts_of(port, case))) for case in CASES if name not in case.not_of
+    )
     for row, verdicts in chain(cases, agents(port, folder)):
-        say(f"{row}: {told(verdicts)}")
+        say(f"{row}: {summary(verdicts)}")
         yield row, verdicts
     faults = [line for line in proxy.output.splitlines() if any(map(line.__contains__, _FAULTS))]
     yield FAULT_ROW, {"log": faults[0][:120] if faults else ""}
@@ -118,19 +120,19 @@ def _rows(
 def _own(server: Started, folder: Path) -> Mapping[str, str]:
     """Return what the server's own endpoints of two dialects showed, each asked as it is."""
     with start_proxy([f"reverse:{server.address}"], _NATIVE, folder, "native") as proxy:
-        answers = ((case, *answer) for case in OWN for answer in asked(proxy.ports[0], case))
+        answers = ((case, *answer) for case in OWN for answer in verdicts_of(proxy.ports[0], case))
         return {f"{case.name}, {name}": wrong for case, name, wrong in answers}
 
 
 def _read(server: Started, folder: Path, say: Say) -> str:
     """Return the tokens that the server read of a conversation whose client drops the thoughts."""
     read = {}
-    for way, options in cache.WAYS.items():
+    for name, options in cache.VARIANTS.items():
         with start_proxy([f"reverse:{server.address}"], options, folder, "cache") as proxy:
-            read[way] = cache.tokens_read(proxy.ports[0], way)
-    words = cache.in_words(read)
-    say(f"{cache.READ_ROW}: {words}")
-    return words
+            read[name] = cache.tokens_read(proxy.ports[0], name)
+    line = cache.summary(read)
+    say(f"{cache.READ_ROW}: {line}")
+    return line
 
 
 if __name__ == "__main__":

@@ -53,9 +53,9 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     """Ask it without tools, and with one of a tool server."""
     program = claude_code.install()
     server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
-    told = folder / "weather.json"
-    told.write_text(json.dumps({"mcpServers": {"w": server}}))
-    tool = ("--mcp-config", str(told), "--strict-mcp-config", "--allowedTools")
+    file = folder / "weather.json"
+    file.write_text(json.dumps({"mcpServers": {"w": server}}))
+    tool = ("--mcp-config", str(file), "--strict-mcp-config", "--allowedTools")
 
     def plain() -> str:
         session = claude_code.ask(program, port, folder, SUM, *claude_code.NO_TOOLS)
@@ -63,14 +63,14 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
         return "" if kinds == ["thinking", "text"] else f"{kinds} {session.end.get('result')}"
 
     def with_a_tool() -> str:
-        words = (*claude_code.NO_TOOLS, *tool, "mcp__w__get_weather")
-        session = claude_code.ask(program, port, folder, IN_OSLO, *words)
-        said = str(session.end.get("result"))
+        allowed = (*claude_code.NO_TOOLS, *tool, "mcp__w__get_weather")
+        session = claude_code.ask(program, port, folder, IN_OSLO, *allowed)
+        result = str(session.end.get("result"))
         called = [block["input"] for block in session.blocks if block["type"] == "tool_use"]
-        right = called == [{"city": "Oslo"}] and "21 degrees" in said
-        return "" if right else f"{called} {said}"
+        right = called == [{"city": "Oslo"}] and "21 degrees" in result
+        return "" if right else f"{called} {result}"
 
-    yield from _told({"without tools": plain, "with a tool": with_a_tool})
+    yield from _verdicts({"without tools": plain, "with a tool": with_a_tool})
 
 
 def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
@@ -86,10 +86,10 @@ def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
         return ask
 
-    yield from _told({"first turn": turn(resume=False), "second turn": turn(resume=True)})
+    yield from _verdicts({"first turn": turn(resume=False), "second turn": turn(resume=True)})
 
 
-def _told(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
+def _verdicts(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
     for name, run in tries.items():
         try:
             yield name, run()[:120]

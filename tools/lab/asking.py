@@ -61,7 +61,7 @@ class Question:
     so many answers.
     """
 
-    words: str
+    text: str
     most: int = 300
     tool: bool = False
     off: bool = False
@@ -93,8 +93,8 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
         # OpenAI's SDK (3.57) leaves the code, on which clients act, out of an error's words
-        told = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
-        return Answer(error=" ".join(" ".join(map(str, told)).split()))
+        details = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
+        return Answer(error=" ".join(" ".join(map(str, details)).split()))
     except (OSError, httpx.HTTPError) as error:  # of a connection that broke off
         return Answer(error=f"{type(error).__name__}: {error}")
     for choice in (answer, *answer.others):
@@ -103,8 +103,8 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
 
 
 def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
-    asked: list[Any] = [{"role": "user", "content": question.words}]
-    return [*asked, *called, *result] if question.result else asked
+    messages: list[Any] = [{"role": "user", "content": question.text}]
+    return [*messages, *called, *result] if question.result else messages
 
 
 def _arguments(written: str) -> object:
@@ -127,8 +127,8 @@ def _chat(port: int, question: Question, streamed: bool) -> Answer:
     )
     if question.picture:
         part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}}
-        turns = [{"role": "user", "content": [{"type": "text", "text": question.words}, part]}]
-    asked: dict[str, Any] = {
+        turns = [{"role": "user", "content": [{"type": "text", "text": question.text}, part]}]
+    fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
         "max_tokens": question.most,
@@ -141,9 +141,9 @@ def _chat(port: int, question: Question, streamed: bool) -> Answer:
     }
     with openai_client(port) as client:
         if streamed:
-            answers = _streamed_chat(client.chat.completions.create(**asked, stream=True))
+            answers = _streamed_chat(client.chat.completions.create(**fields, stream=True))
         else:
-            answers = [*map(_of_choice, client.chat.completions.create(**asked).choices)]
+            answers = [*map(_of_choice, client.chat.completions.create(**fields).choices)]
     first, *others = answers or [Answer()]
     first.others = others
     return first
@@ -168,9 +168,9 @@ def _streamed_chat(chunks: Any) -> list[Answer]:
             answer.text += choice.delta.content or ""
             answer.finish = choice.finish_reason or answer.finish
             for call in choice.delta.tool_calls or []:
-                said = pieces.setdefault((choice.index, call.index), ["", ""])
-                said[0] += call.function.name or ""
-                said[1] += call.function.arguments or ""
+                parts = pieces.setdefault((choice.index, call.index), ["", ""])
+                parts[0] += call.function.name or ""
+                parts[1] += call.function.arguments or ""
     for (index, _), (name, written) in pieces.items():
         answers[index].calls.append((name, _arguments(written)))
     return [answers[index] for index in sorted(answers)]
@@ -187,9 +187,9 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
     if question.picture:
         source = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         part = {"type": "image", "source": source}
-        turns = [{"role": "user", "content": [{"type": "text", "text": question.words}, part]}]
+        turns = [{"role": "user", "content": [{"type": "text", "text": question.text}, part]}]
     tool: Any = {name: WEATHER[name] for name in ("name", "description")}
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
         "max_tokens": question.most,
@@ -201,11 +201,11 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
     }
     with anthropic_client(port) as client:
         if streamed:
-            with client.messages.stream(**asked) as stream:
+            with client.messages.stream(**fields) as stream:
                 message = stream.get_final_message()
         else:
             # without a limit of its own the SDK refuses to ask for a long reply at once
-            message = client.messages.create(**asked, timeout=SECONDS)
+            message = client.messages.create(**fields, timeout=SECONDS)
     answer = Answer(finish=str(message.stop_reason))
     for block in message.content:
         answer.thinking += block.thinking if block.type == "thinking" else ""
@@ -221,9 +221,9 @@ def _responses(port: int, question: Question, streamed: bool) -> Answer:
     if question.picture:
         url = f"data:image/png;base64,{PICTURE}"
         part = {"type": "input_image", "image_url": url, "detail": "auto"}
-        words = {"type": "input_text", "text": question.words}
-        turns = [{"role": "user", "content": [words, part]}]
-    asked: dict[str, Any] = {
+        text = {"type": "input_text", "text": question.text}
+        turns = [{"role": "user", "content": [text, part]}]
+    fields: dict[str, Any] = {
         "model": question.model,
         "input": turns,
         "max_output_tokens": question.most,
@@ -233,8 +233,8 @@ def _responses(port: int, question: Question, streamed: bool) -> Answer:
         **(_AS_SCHEMA["responses"] if question.schema else {}),
     }
     with openai_client(port) as client:
-        response = client.responses.create(**asked) if not streamed else None
-        for event in client.responses.create(**asked, stream=True) if streamed else ():
+        response = client.responses.create(**fields) if not streamed else None
+        for event in client.responses.create(**fields, stream=True) if streamed else ():
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 response = event.response
     return _of_response(response)
@@ -263,9 +263,9 @@ def _ollama(port: int, question: Question, streamed: bool) -> Answer:
         [{"role": "tool", "tool_name": "get_weather", "content": _RESULT}],
     )
     if question.picture:
-        turns = [{"role": "user", "content": question.words, "images": [PICTURE]}]
+        turns = [{"role": "user", "content": question.text, "images": [PICTURE]}]
     stop = {"stop": [question.stop]} if question.stop else {}
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
         "options": {**SAMPLING, "num_predict": question.most, **stop},
@@ -275,7 +275,7 @@ def _ollama(port: int, question: Question, streamed: bool) -> Answer:
     }
     answer = Answer()
     with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
-        replies = client.chat(**asked, stream=True) if streamed else [client.chat(**asked)]
+        replies = client.chat(**fields, stream=True) if streamed else [client.chat(**fields)]
         for reply in replies:
             answer.thinking += reply.message.thinking or ""
             answer.text += reply.message.content or ""

@@ -20,7 +20,7 @@ QUESTIONS = (
     "What is bigger, 12 or 9?",
 )
 READ_ROW = "tokens read on turns 2 to 10"
-WAYS = {
+VARIANTS = {
     "put back": ("--set", "think_history=reasoning_content"),
     "dropped": ("--set", "think_restore=off"),
 }
@@ -37,8 +37,8 @@ def tokens_read(port: int, name: str) -> list[int] | None:
     with openai_client(port) as client:
         for question in QUESTIONS:
             history.append({"role": "user", "content": question})
-            asked = {"model": MODEL, "messages": history, "max_tokens": 200, "temperature": 0}
-            completion = client.chat.completions.create(**asked)  # type: ignore[call-overload]
+            body = {"model": MODEL, "messages": history, "max_tokens": 200, "temperature": 0}
+            completion = client.chat.completions.create(**body)  # type: ignore[call-overload]
             usage = completion.usage
             details = usage and usage.prompt_tokens_details
             if usage is None or details is None or details.cached_tokens is None:
@@ -49,7 +49,7 @@ def tokens_read(port: int, name: str) -> list[int] | None:
     return read[1:]
 
 
-def in_words(read: Mapping[str, list[int] | None]) -> str:
+def summary(read: Mapping[str, list[int] | None]) -> str:
     """Return a cell: the sum of the tokens, by what became of the thoughts."""
-    told = [f"{sum(tokens)} {way}" for way, tokens in read.items() if tokens is not None]
-    return ", ".join(told) or UNTOLD
+    parts = [f"{sum(tokens)} {name}" for name, tokens in read.items() if tokens is not None]
+    return ", ".join(parts) or UNTOLD

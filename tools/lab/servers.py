@@ -11,7 +11,14 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from tests.support.harness import TESTS, Program
-from tools.lab.installing import INSTALLERS, MissingError, Place, libraries_of, place_of, run
+from tools.lab.installing import (
+    INSTALLERS,
+    Installation,
+    MissingError,
+    installation_of,
+    libraries_of,
+    run,
+)
 
 MODEL = "tiny-think"
 FOR_CLAUDE_CODE = "tiny"
@@ -130,60 +137,62 @@ def free_port() -> int:
 @contextmanager
 def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Started]:
     """Install a server if it is not there, and start it in `folder`. Raises MissingError."""
-    place, port = place_of(name), free_port()
+    installation, port = installation_of(name), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "home" / "hub").mkdir(parents=True, exist_ok=True)
     if name not in WITH_GGUF:
-        make_models(place, folder)
-    command = [*_command(name, place, port), *options]
-    environment = {**_QUIET, **_environment(name, place, folder, port)}
+        make_models(installation, folder)
+    command = [*_command(name, installation, port), *options]
+    environment = {**_QUIET, **_environment(name, installation, folder, port)}
     written = [f"{variable}={value}" for variable, value in environment.items()]
     log = folder / f"{name}.log"
     with Program(["env", *written, *command], log, cwd=folder) as program:
-        _wait(program, port, f"{place.folder.name}: {log}")
+        _wait(program, port, f"{installation.folder.name}: {log}")
         if name == "ollama":
-            _create(place, folder, port)
+            _create(installation, folder, port)
         yield Started(name, f"http://127.0.0.1:{port}", program)
 
 
-def make_models(place: Place, folder: Path) -> None:
+def make_models(installation: Installation, folder: Path) -> None:
     """Make the model's folders; a maker of it needs no more than a server of its own has."""
     if not (folder / MODEL).exists():
-        place.pip("install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors")
-        run([str(place.python), str(_MAKER), "folder", str(_GGUF), str(folder / MODEL)])
+        installation.pip(
+            "install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors"
+        )
+        run([str(installation.python), str(_MAKER), "folder", str(_GGUF), str(folder / MODEL)])
 
 
-def _command(name: str, place: Place, port: int) -> Sequence[str]:
+def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
     at = ("--host", "127.0.0.1", "--port", str(port))
     match name:
         case "ollama":
-            return (place.program("ollama-lib"), "serve")
+            return (installation.program("ollama-lib"), "serve")
         case "mlx-lm" | "mlx-vlm":
-            return (place.program(f"{name.replace('-', '_')}.server"), "--model", MODEL, *at)
+            return (installation.program(f"{name.replace('-', '_')}.server"), "--model", MODEL, *at)
         case "llama-cpp-python":
             loaded = ("--model", str(_GGUF), "--model_alias", MODEL, "--n_ctx", str(WINDOW))
-            return (str(place.python), "-m", "llama_cpp.server", *loaded, *at)
+            return (str(installation.python), "-m", "llama_cpp.server", *loaded, *at)
         case "transformers":
-            return (place.program("transformers"), "serve", *at)
+            return (installation.program("transformers"), "serve", *at)
         case "vllm":
             window = ("--max-model-len", str(WINDOW), "--enforce-eager", "--dtype", "float32")
             served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
-            return (place.program("vllm"), "serve", MODEL, *at, *served, *window)
+            return (installation.program("vllm"), "serve", MODEL, *at, *served, *window)
         case "sglang":
             model = ("--model-path", MODEL, "--served-model-name", MODEL)
             options = (*_SGLANG_OPTIONS.split(), "--context-length", str(WINDOW))
-            return (str(place.python), "-m", "sglang.launch_server", *model, *at, *options)
+            return (str(installation.python), "-m", "sglang.launch_server", *model, *at, *options)
     raise MissingError(f"no server is called {name!r}; there are {', '.join(INSTALLERS)}")
 
 
-def _environment(name: str, place: Place, folder: Path, port: int) -> dict[str, str]:
+def _environment(name: str, installation: Installation, folder: Path, port: int) -> dict[str, str]:
     """Return the variables of a server. It finds its own programs first: some compile at a start."""
     variables = {
         "HF_HOME": str(folder / "home"),
-        "PATH": f"{place.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{installation.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
     }
     if name == "llama-cpp-python":
-        libraries = libraries_of(place)
+        libraries = libraries_of(installation)
         variables |= {
             "LLAMA_CPP_LIB_PATH": str(libraries),
             "LD_LIBRARY_PATH": str(libraries),
@@ -192,21 +201,24 @@ def _environment(name: str, place: Place, folder: Path, port: int) -> dict[str, 
     if name == "ollama":
         variables |= {
             "HOME": str(folder),
-            "LD_LIBRARY_PATH": f"{place.folder / 'bin'}:{place.folder / 'lib'}",
+            "LD_LIBRARY_PATH": f"{installation.folder / 'bin'}:{installation.folder / 'lib'}",
             "OLLAMA_HOST": f"127.0.0.1:{port}",
             "OLLAMA_MODELS": str(folder / "models"),
         }
     return variables
 
 
-def _create(place: Place, folder: Path, port: int) -> None:
+def _create(installation: Installation, folder: Path, port: int) -> None:
     """Have Ollama make the model."""
     shutil.copy(_GGUF, folder / _GGUF.name)
     file = folder / "Modelfile"
     file.write_text(_MODELFILE.format(gguf=_GGUF.name, template=_GO_TEMPLATE))
-    variables = _environment("ollama", place, folder, port)
+    variables = _environment("ollama", installation, folder, port)
     written = [f"{name}={value}" for name, value in variables.items()]
-    run(["env", *written, place.program("ollama-lib"), "create", MODEL, "-f", str(file)], folder)
+    run(
+        ["env", *written, installation.program("ollama-lib"), "create", MODEL, "-f", str(file)],
+        folder,
+    )
 
 
 def _wait(program: Program, port: int, what: str) -> None:

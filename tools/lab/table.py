@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from tools.lab.matrix import told
+from tools.lab import matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Path(__file__).parent / "newest.json"
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
-NOT_ASKED = "–"
+NOT_TRIED = "–"
 ALL_RIGHT = "yes"
 
 
@@ -73,15 +73,15 @@ def _line(column: Column, rows: Sequence[str]) -> str:
     if column.missing:
         return f"could not be had: {column.missing}"
     cells = {row: _cell(column, row) for row in rows}
-    few = [f"{row}: {cell}" for row, cell in cells.items() if cell not in (ALL_RIGHT, NOT_ASKED)]
-    unasked = [row for row, cell in cells.items() if cell == NOT_ASKED]
-    not_asked = [f"not asked: {', '.join(unasked)}"] if unasked else []
-    return "; ".join([*few, *not_asked]) or "all right"
+    few = [f"{row}: {cell}" for row, cell in cells.items() if cell not in (ALL_RIGHT, NOT_TRIED)]
+    unasked = [row for row, cell in cells.items() if cell == NOT_TRIED]
+    not_tried = [f"not asked: {', '.join(unasked)}"] if unasked else []
+    return "; ".join([*few, *not_tried]) or "all right"
 
 
 def _cell(column: Column, row: str) -> str:
     verdicts = column.verdicts.get(row)
-    return told(verdicts).partition(";")[0] if verdicts else NOT_ASKED
+    return matrix.summary(verdicts).partition(";")[0] if verdicts else NOT_TRIED
 
 
 def summary(columns: Sequence[Column]) -> str:
@@ -93,7 +93,7 @@ def summary(columns: Sequence[Column]) -> str:
     for server in dict.fromkeys(column.server for column in columns):
         own = {column.configuration: column for column in columns if column.server == server}
         version, day = next((each.version, each.day) for each in own.values())
-        counts = [_count(own[head]) if head in own else NOT_ASKED for head in heads]
+        counts = [_count(own[head]) if head in own else NOT_TRIED for head in heads]
         lines.append([f"{server} {version}", *counts, day])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -101,8 +101,10 @@ def summary(columns: Sequence[Column]) -> str:
 def _count(column: Column) -> str:
     if column.missing:
         return "not had"
-    words = [word for verdicts in column.verdicts.values() for word in verdicts.values()]
-    return f"{words.count('')} of {len(words)}"
+    verdicts_of_column = [
+        word for verdicts in column.verdicts.values() for word in verdicts.values()
+    ]
+    return f"{verdicts_of_column.count('')} of {len(verdicts_of_column)}"
 
 
 def between(page: str, written: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from tools.lab.asking import Answer, Question
-from tools.lab.matrix import CASES, Case, answers_at_once, calls, is_cut, told, verdict
+from tools.lab.matrix import CASES, Case, answers_at_once, calls, is_cut, summary, verdict
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +53,8 @@ def test_an_answer_is_judged_by_its_question(name: str, answer: Answer, wrong: s
 
 
 def test_a_row_says_how_many_were_right() -> None:
-    assert told({"chat streamed": "", "chat whole": ""}) == "yes"
-    assert told({"a": "", "b": "no thinking"}) == "1 of 2; b: no thinking"
+    assert summary({"chat streamed": "", "chat whole": ""}) == "yes"
+    assert summary({"a": "", "b": "no thinking"}) == "1 of 2; b: no thinking"
 
 
 def test_every_question_has_a_judge_that_some_answer_fails() -> None:

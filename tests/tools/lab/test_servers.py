@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.lab.installing import INSTALLERS, Place
+from tools.lab.installing import INSTALLERS, Installation
 from tools.lab.servers import (
     MODEL,
     _command,
     _environment,
 )
 
-PLACE = Place(Path("/opt/server"))
+PLACE = Installation(Path("/opt/server"))
 
 
 @pytest.mark.parametrize("name", INSTALLERS)
