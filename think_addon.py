@@ -119,8 +119,8 @@ class ThinkAddon:
         if flow.response:
             return None
         request, at = flow.request, int(flow.request.timestamp_start)
-        asked = (request.method, request.path, http_messages.values_of(request.headers))
-        exchange = begin(*asked, self._settings, flow.id, is_reverse(flow), created_at=at)
+        head = (request.method, request.path, http_messages.values_of(request.headers))
+        exchange = begin(*head, self._settings, flow.id, is_reverse(flow), created_at=at)
         if self._filter and not flowfilter.match(self._filter, flow):
             exchange = None
         if exchange is None or self._filter or is_reverse(flow):

@@ -30,7 +30,7 @@ THOUGHT = ("thinking", "a b"), ("text", "c")
 
 def translated() -> Recording:
     """An Anthropic client's exchange with a server of chat completions, as the addon had it."""
-    made = recording(asked=asked(question(), MESSAGES))
+    made = recording(request=asked(question(), MESSAGES))
     awaited = made.awaited()
     rewriter = awaited.rewriter(made.server_form)
     got = b"".join(
@@ -90,8 +90,8 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
     asked, got = flow.request.get_content(), flow.response and flow.response.content
     again = flow_file.from_flow(flow, "again")
     assert (flow.request.path, json.loads(asked or b"")) == (
-        recorded.asked.path,
-        json.loads(recorded.asked.body),
+        recorded.request.path,
+        json.loads(recorded.request.body),
     )
     assert got == recorded.replayed().body
     assert (again.body, json.loads(again.sent.body)) == (
@@ -117,7 +117,7 @@ def test_server_replay_gives_the_client_what_the_client_got(
         "--set",
         "connection_strategy=lazy",
     ]
-    body = translated().asked.body
+    body = translated().request.body
     with (
         _proxy(addon, arguments, tmp_path) as port,
         Client(port) as client,

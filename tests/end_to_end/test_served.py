@@ -72,8 +72,8 @@ class Bench:
             f"think_{name}": recorded.options.get(name, default)
             for name, default in DEFAULTS.items()
         }
-        if recorded.exchange().client.requests.native_of == recorded.found.server:
-            options["think_server"] = recorded.found.server  # at a path that shows no server
+        if recorded.exchange().client.requests.native_of == recorded.facts.server:
+            options["think_server"] = recorded.facts.server  # at a path that shows no server
         with Client(self.proxy.ports[0]) as client:
             assert client.ask("/set-options", json.dumps(options).encode()).status == 200
             answer = client.ask(
@@ -101,7 +101,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.parametrize("name", complete())
 def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
     recorded = LIBRARY.load(name)
-    answers = [bench.ask(recorded, recorded.asked) for _ in range(TIMES.get(name, 1))]
+    answers = [bench.ask(recorded, recorded.request) for _ in range(TIMES.get(name, 1))]
     assert answers[-1] == (recorded.got.status, settled(recorded.replayed().body))
 
 

@@ -29,7 +29,7 @@ MEASURED = {dialect.name: of(dialect) for dialect in (ANTHROPIC, OPENAI_CHAT)}
 
 def responses_request(recording: Recording) -> dict[str, object]:
     """The same question as the Responses API has it."""
-    asked = json.loads(recording.asked.body)
+    asked = json.loads(recording.request.body)
     turns = [turn for turn in asked.get("messages", ()) if isinstance(turn.get("content"), str)]
     given = [
         {"type": "message", "role": turn["role"], "content": turn["content"]}
@@ -75,7 +75,7 @@ def test_spoiled_requests(dialect: Dialect) -> None:
     @law(60)
     @given(st.data(), st.sampled_from(MEASURED[dialect.name]))
     def spoiled(data: st.DataObject, recording: Recording) -> None:
-        asked = data.draw(spoiled_json(json.loads(recording.asked.body)))
+        asked = data.draw(spoiled_json(json.loads(recording.request.body)))
         judge(recording.exchange(), json.dumps(asked).encode())
 
     spoiled()
@@ -92,13 +92,13 @@ def test_spoiled_requests_of_the_responses_api(data: st.DataObject, recording: R
 @law(40)
 @given(st.data(), st.sampled_from([*MEASURED["anthropic"], *MEASURED["openai"]]))
 def test_spoiled_bytes_of_requests(data: st.DataObject, recording: Recording) -> None:
-    judge(recording.exchange(), data.draw(spoiled_bytes(recording.asked.body)))
+    judge(recording.exchange(), data.draw(spoiled_bytes(recording.request.body)))
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)
 def test_what_the_fuzz_begins_with_is_valid(dialect: Dialect) -> None:
     for recording in MEASURED[dialect.name]:
-        assert read(recording.exchange(), recording.asked.body) is not None, recording.name
+        assert read(recording.exchange(), recording.request.body) is not None, recording.name
 
 
 def test_what_the_fuzz_of_responses_begins_with_is_valid() -> None:

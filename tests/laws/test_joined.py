@@ -32,15 +32,15 @@ def ended(
     *,
     field: str = "",
     budget: int = 2,
-    found: NotedFacts = LLAMA,
+    facts: NotedFacts = LLAMA,
     **given: Any,
 ) -> Recording:
     """Two replies, of which the first spends its budget in its last frame."""
     opened = [delta(**{field: said}) for said in thought] if field else text("<think>", *thought)
     options = {"budget": "enforce", "budget_tokens": str(budget), "enough": ENOUGH}
-    if found is LLAMA:
+    if facts is LLAMA:
         return two_replies(*opened, answer=answer, options=options, **given)
-    return recording(b"".join([ROLE, *opened]), options=options, found=found, **given)
+    return recording(b"".join([ROLE, *opened]), options=options, facts=facts, **given)
 
 
 def broken(of: Recording) -> list[str]:
@@ -52,13 +52,13 @@ PATHS = ["/v1/chat/completions", "/v1/messages"]
 
 
 @pytest.mark.parametrize(
-    ("path", "field", "found"), every_so_many(list(product(PATHS, FIELDS, [LLAMA, NotedFacts()])))
+    ("path", "field", "facts"), every_so_many(list(product(PATHS, FIELDS, [LLAMA, NotedFacts()])))
 )
-def test_two_replies_keep_all_laws(field: str, found: NotedFacts, path: str) -> None:
-    both = ended(["I ne", "ed ", "to think"], field=field, found=found, path=path)
+def test_two_replies_keep_all_laws(field: str, facts: NotedFacts, path: str) -> None:
+    both = ended(["I ne", "ed ", "to think"], field=field, facts=facts, path=path)
     assert joined(both)
     # what its server did not end has no whole form
-    asked = [number for number in range(1, 10) if found is LLAMA or number not in (3, 9)]
+    asked = [number for number in range(1, 10) if facts is LLAMA or number not in (3, 9)]
     assert [law.number for law in laws.laws_of(both)] == asked
     assert broken(both) == []
 

@@ -46,7 +46,7 @@ GOOD: dict[str, Callable[[], Recording]] = {
         )
     ),
     "opened by the template": lambda: streamed(
-        "why</think>so", found=NotedFacts(begins="thinking")
+        "why</think>so", facts=NotedFacts(begins="thinking")
     ),
     "a lone closer": lambda: of_whole("why</think>so"),
     "cut off in a thought": lambda: recording(

@@ -66,7 +66,7 @@ ROWS = {
         but=(5,),
     ),
     "tools": Row(streamed("<think>I draw.</think>", CALLED, tools=[TOOL]), {"tools": "off"}, {}),
-    "values": Row(streamed("I draw.", CALLED, tools=[TOOL], found=LLAMA), {}, {"values": "sent"}),
+    "values": Row(streamed("I draw.", CALLED, tools=[TOOL], facts=LLAMA), {}, {"values": "sent"}),
     "values of a server's call": Row(
         recording(
             b"".join([ROLE, delta(tool_calls=[CALL]), finish("tool_calls"), *END[1:]]), tools=[TOOL]

@@ -44,6 +44,6 @@ def recording(
         Answered(200, EVENT_STREAM),
         chunks,
         Answered(200, EVENT_STREAM, b""),
-        found=NotedFacts(),
+        facts=NotedFacts(),
     )
     return Recording(**{**vars(made), **more})

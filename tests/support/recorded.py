@@ -44,7 +44,7 @@ def _fits(name: str) -> bool:
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
     chat = alone and not kept.awaited().as_text
-    return said and chat and not kept.ended and kept.found.begins == InitialState.TEXT.value
+    return said and chat and not kept.ended and kept.facts.begins == InitialState.TEXT.value
 
 
 @cache

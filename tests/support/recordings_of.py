@@ -23,7 +23,7 @@ def recording(
     path: str = CHAT,
     status: int = 200,
     options: Mapping[str, object] | None = None,
-    found: NotedFacts | None = None,
+    facts: NotedFacts | None = None,
     ended: str = "",
     **asked: Any,
 ) -> Recording:
@@ -41,7 +41,7 @@ def recording(
     answered = Answered(status, content_type)
     got = Answered(status, content_type, body)
     return Recording(
-        name, request, request, answered, chunks, got, options or {}, found or NotedFacts(), ended
+        name, request, request, answered, chunks, got, options or {}, facts or NotedFacts(), ended
     )
 
 
@@ -53,7 +53,7 @@ def two_replies(*first: bytes, answer: Sequence[str] = ("It is ", "5."), **given
     """Two streamed replies of llama.cpp's, as they are recorded: the second goes on behind the first."""
     head = str(HEAD["id"]).encode()
     second = b"".join(stream(*answer)).replace(head, head + b"-2")
-    return recording(b"".join([ROLE, *first]) + second, found=NotedFacts("llama.cpp"), **given)
+    return recording(b"".join([ROLE, *first]) + second, facts=NotedFacts("llama.cpp"), **given)
 
 
 def of_whole(text: str, **given: Any) -> Recording:

@@ -69,9 +69,9 @@ def test_a_shot_is_taken_through_the_addon(tmp_path: Path) -> None:
     taken, kept = Library(tmp_path / "library").load(shot.name), LIBRARY.load(shot.name)
     # kept when Anthropic's own headers still went on to the server
     sent = replace(kept.sent, headers={"content-type": "application/json"})
-    assert (taken.asked, taken.sent) == (kept.asked, sent)
+    assert (taken.request, taken.sent) == (kept.request, sent)
     # kept when thoughts of earlier turns went back in tags
     defaults = {option.name: option.default for option in OPTIONS if option.name in RECORDED}
     assert taken.options == {**defaults, **kept.options, "history": defaults["history"]}
-    assert taken.found == kept.found
+    assert taken.facts == kept.facts
     assert b'"thinking"' in taken.got.body

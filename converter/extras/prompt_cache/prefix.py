@@ -50,7 +50,7 @@ _BEGUN_TURN = 8
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
-_TOLD_TOOLS = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
+_TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
 
 
 class Breaker(NamedTuple):
@@ -75,7 +75,7 @@ BREAKERS = (
     Breaker("the addon's words that ask to think", _ASKS_TO_THINK, None, "think_prompt=off"),
     Breaker(
         "other tools told in words, or another order",
-        _TOLD_TOOLS,
+        _TOOLS_IN_TEXT,
         None,
         "have the client offer the same tools in every turn",
     ),
@@ -117,11 +117,11 @@ class _Kept:
 class Break:
     """A place where the prompt became another."""
 
-    place: str
+    part: str
     cause: str
     mend: str = ""
 
-    def told(self, before: int | None, prompt: int | None, cached: int | None) -> str:
+    def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
         """Return the break in a line, without words of the prompt; nothing where the server's own
         count says that its cache held.
 
@@ -134,7 +134,7 @@ class Break:
                 return ""
             again = f"; {prompt - cached:,} of {prompt:,} tokens were read again"
         mend = f" ({self.mend})" if self.mend else ""
-        return f"the cached prompt was broken at {self.place}: {self.cause}{again}{mend}"
+        return f"the cached prompt was broken at {self.part}: {self.cause}{again}{mend}"
 
 
 class Prompts:
@@ -153,8 +153,8 @@ class Prompts:
             return None
         first = known_by(now[0])
         last = known_by(now[-1]) if len(now) > 1 else first
-        found = self._before(prompt.owner, first, now) if len(now) > 1 else None
-        before = self._kept.pop(found).prompt if found else None
+        number = self._before(prompt.owner, first, now) if len(now) > 1 else None
+        before = self._kept.pop(number).prompt if number else None
         self._count += 1
         self._kept[self._count] = _Kept(prompt, now, first, last)
         self._bytes += prompt.size - (before.size if before else 0)
@@ -218,8 +218,8 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
         return "an earlier thought was left out or changed", "think_restore=auto puts it back"
-    found = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
-    return next(((one.name, one.mend) for one in found), ("other words", ""))
+    explaining = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
+    return next(((one.name, one.mend) for one in explaining), ("other words", ""))
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:

@@ -21,7 +21,7 @@ class _Followed:
 
     prompt: Prompt
     before: Prompt | None = None
-    found: Future[Break | None] | None = None
+    comparison: Future[Break | None] | None = None
 
 
 class PromptCache(Watcher):
@@ -42,10 +42,10 @@ class PromptCache(Watcher):
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
         followed = _Followed(prompt)
         if before := self._prompts.follow(prompt):
-            found = None
+            comparison = None
             if not is_repeated(before.body, sent):
-                found = begun_aside(size, partial(broken, before.body, sent))
-            followed = _Followed(prompt, before, found)
+                comparison = begun_aside(size, partial(broken, before.body, sent))
+            followed = _Followed(prompt, before, comparison)
         self._followed[name] = followed
 
     def ended(self, seen: FlowRecord) -> None:
@@ -56,9 +56,9 @@ class PromptCache(Watcher):
         usage = seen.rewriter.summary.counted
         counts = (usage.input, usage.cached) if usage else (None, None)
         followed.prompt.tokens = counts[0]
-        before, found = followed.before, followed.found
-        broken = found.result() if found and found.done() else None
-        if before and broken and (told := broken.told(before.tokens, *counts)):
+        before, comparison = followed.before, followed.comparison
+        broken = comparison.result() if comparison and comparison.done() else None
+        if before and broken and (message := broken.message(before.tokens, *counts)):
             seen.flow.metadata[BEFORE] = before.name
-            short = report(seen.client_request, [told], logging.INFO)
-            seen.hints += short if seen.flow.error else [told]
+            short = report(seen.client_request, [message], logging.INFO)
+            seen.hints += short if seen.flow.error else [message]

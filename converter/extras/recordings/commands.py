@@ -63,7 +63,7 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _described(recording: Recording) -> str:
-    line = f"{recording.asked.method} {recording.asked.path}"
+    line = f"{recording.request.method} {recording.request.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
     columns = (line, str(recording.answered.status), sizes, recording.ended)
     return one_line("  ".join(columns).rstrip())
@@ -171,7 +171,7 @@ def row(recording: Recording) -> tuple[str, ...]:
     native = ", native" if client is server is not COMMON else ""
     return (
         recording.name,
-        recording.found.server,
+        recording.facts.server,
         client.label.title + native,
         recording.server_form.name.lower(),
         one_line(_shows(recording, replay)),
@@ -270,7 +270,7 @@ def _value(name: str, values: list[str]) -> object:
 _FLOWS = "flows that passed the addon, as mitmdump -w and mitmweb save them"
 _PACE = "recorded, fast, or how many times as fast as recorded"
 _NAME, _NAMES = {"metavar": "NAME"}, {"nargs": "*", "metavar": "NAME"}
-_WORDS = {"metavar": "WORDS", "help": "what a client should get"}
+_TEXT = {"metavar": "WORDS", "help": "what a client should get"}
 _OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
 _CLIENTS = [dialect.name for dialect in DIALECTS]
 _TAKEN_BY_ADD = {
@@ -278,8 +278,8 @@ _TAKEN_BY_ADD = {
     "name": _NAME,
     "--flow": {"type": int, "metavar": "N", "help": "which one, of a file of several"},
     "--replace": {"action": "store_true", "help": "in the place of another one of that name"},
-    "--expect-thinking": _WORDS,
-    "--expect-text": _WORDS,
+    "--expect-thinking": _TEXT,
+    "--expect-text": _TEXT,
 }
 _TAKEN_BY_SHOW = {
     "name": {"metavar": "NAME|FILE", "help": "a recording, or a file with a reply; - is stdin"},

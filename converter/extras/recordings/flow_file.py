@@ -97,7 +97,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     if METADATA not in kept.metadata:
         raise RecordingError(f"the flow {_FOREIGN}")
     try:
-        cuts, ended, options, found = read_notes(kept.metadata[METADATA])
+        cuts, ended, options, facts = read_notes(kept.metadata[METADATA])
     except NotesError as error:
         raise RecordingError(str(error)) from None
     sent, answered = _before(kept)
@@ -107,8 +107,8 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         )
     return Recording(
         name,
-        asked=_asked(kept.request),
-        sent=_asked(sent),
+        request=_recorded_request(kept.request),
+        sent=_recorded_request(sent),
         answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
         chunks=_chunks(cuts, _body(answered)),
         got=Answered(
@@ -117,7 +117,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
             _body(kept.response),
         ),
         options=options,
-        found=found,
+        facts=facts,
         ended=ended,
         hosts=_hosts(kept, sent),
         flow=kept.id,
@@ -137,7 +137,7 @@ def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
-def _asked(request: http.Request) -> RecordedRequest:
+def _recorded_request(request: http.Request) -> RecordedRequest:
     headers = {
         name.lower(): value
         for name, value in request.headers.items()
@@ -198,33 +198,33 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
         kept.error = flow.Error(recording.ended, BEGAN + times[-1])
     summary = recording.replayed().summary.values()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
-    noted = cuts, recording.ended, recording.options, recording.found
+    noted = cuts, recording.ended, recording.options, recording.facts
     kept.metadata[METADATA] = write_notes(noted, summary)
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
-    server_said = Answered(
+    server_reply = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
     )
-    if recording.sent != recording.asked or server_said != recording.got:
+    if recording.sent != recording.request or server_reply != recording.got:
         kept.request, kept.response = (
             _request(recording.sent),
-            _response(server_said, times),
+            _response(server_reply, times),
         )
         kept.backup()
-    kept.request, kept.response = _request(recording.asked), _response(recording.got, times)
+    kept.request, kept.response = _request(recording.request), _response(recording.got, times)
     return kept
 
 
 def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """Return a flow's state with all its times moved by so many seconds."""
-    made = dict[str, Any]()
+    state_then = dict[str, Any]()
     for name, value in state.items():
         if isinstance(value, Mapping):
-            made[name] = moved(value, seconds)
+            state_then[name] = moved(value, seconds)
         elif name.startswith("timestamp") and isinstance(value, float):
-            made[name] = value + seconds
+            state_then[name] = value + seconds
         else:
-            made[name] = value
-    return made
+            state_then[name] = value
+    return state_then
 
 
 def _id(recording: Recording, what: str) -> str:

@@ -63,7 +63,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _head(recording: Recording, client: Dialect) -> Iterator[str]:
-    request, sent, facts = recording.asked, recording.sent, recording.found
+    request, sent, facts = recording.request, recording.sent, recording.facts
     form, title = recording.form_for(client).name.lower(), client.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(

@@ -19,7 +19,7 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.golden import golden
 from converter.extras.recordings.recording import Recording, RecordingError
-from converter.extras.recordings.redact.redactor import redacted, redacted_words
+from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
@@ -146,8 +146,8 @@ class Library:
         """Write what is expected of a recording, with the secrets that were taken from the
         recording taken from it as well; return the file.
         """
-        told = {name: text for name, text in asdict(expected).items() if text}
-        written = {name: redacted_words(recording, text) for name, text in told.items()}
+        fields = {name: text for name, text in asdict(expected).items() if text}
+        written = {name: redacted_text(recording, text) for name, text in fields.items()}
         written |= {name: "" for name in _READ if getattr(expected, name) == ""}
         path = self.expectation_path(recording.name)
         write_whole(path, (json.dumps(written, indent=2) + "\n").encode())

@@ -86,28 +86,21 @@ class Replay:
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange. `asked` by the client, `sent` to the server; `answered` by the server in
-    `chunks`, `got` by the client.
-
-    `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
-    why it broke off. `hosts`: the names and addresses that it went through, which are in no
-    recording that was redacted. `flow`: the name of the flow that it was read from. `reply_id`,
-    `created_at`: the live exchange's name and its second since 1970, which no file keeps.
-    """
+    """One exchange, as it came."""
 
     name: str
-    asked: RecordedRequest
-    sent: RecordedRequest
-    answered: Answered
+    request: RecordedRequest  # the client's
+    sent: RecordedRequest  # the addon's, to the server
+    answered: Answered  # the head of the server's reply, whose body is in `chunks`
     chunks: tuple[Chunk, ...]
-    got: Answered
-    options: Mapping[str, object] = field(default_factory=dict)
-    found: NotedFacts = field(default_factory=NotedFacts)
-    ended: str = ""
-    hosts: frozenset[str] = frozenset()
-    flow: str = field(default="", compare=False)
-    reply_id: str = REPLY_ID
-    created_at: int = 0
+    got: Answered  # the client's reply
+    options: Mapping[str, object] = field(default_factory=dict)  # in force, by their short names
+    facts: NotedFacts = field(default_factory=NotedFacts)
+    ended: str = ""  # the reason for which the reply broke off; empty when it is complete
+    hosts: frozenset[str] = frozenset()  # names and addresses; none after the redaction
+    flow: str = field(default="", compare=False)  # the id of the flow that it was read from
+    reply_id: str = REPLY_ID  # the live exchange's id, which no file keeps
+    created_at: int = 0  # the live exchange's second since 1970, which no file keeps
 
     @cached_property
     def body(self) -> bytes:
@@ -158,38 +151,38 @@ class Recording:
 
     def exchange(self) -> Exchange:
         """Return the exchange. Raises RecordingError for a request that is not ours."""
-        request, at = self.asked, self.created_at
-        asked = (request.method, request.path, request.headers)
-        exchange = begin(*asked, self.settings, self.reply_id, reverse=True, created_at=at)
+        request, at = self.request, self.created_at
+        head = (request.method, request.path, request.headers)
+        exchange = begin(*head, self.settings, self.reply_id, reverse=True, created_at=at)
         if exchange is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
         home = exchange.client.requests.native_of
-        return replace(exchange, at_home=True) if home and home == self.found.server else exchange
+        return replace(exchange, at_home=True) if home and home == self.facts.server else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
         """Return the knowledge with which the reply began, of its own client or, as if that had
         asked, of another; a replay tells counts that its client has not asked for. Raises
         RecordingError for a request that cannot be read.
         """
-        facts, server = self.found, by_name(self.found.server)
+        facts, server = self.facts, by_name(self.facts.server)
         request = self._request(self.exchange(), server)
         exchange = replace(request.exchange, client=client or request.exchange.client)
         request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
-        found = facts.counted, facts.prompted
+        counts = facts.counted, facts.prompted
         as_text = self.sent.path.endswith(COMPLETION_PATH)
         sent = json_text.object_in(self.sent.body)
         keeps = bool(sent and request.stops and not stops(sent))
-        return AwaitedReply(request, server, initial, *found, as_text=as_text, thinks_first=keeps)
+        return AwaitedReply(request, server, initial, *counts, as_text=as_text, thinks_first=keeps)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:
             return ReadRequest(exchange)
         if not (exchange.translated and exchange.endpoint.is_chat):
-            return read_request.note(exchange, self.asked.body)
+            return read_request.note(exchange, self.request.body)
         try:
-            return read_request.read(exchange, self.asked.body).written(server, self.found.parses)
+            return read_request.read(exchange, self.request.body).written(server, self.facts.parses)
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 

@@ -17,7 +17,7 @@ from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import Recording, RecordingError
-from converter.extras.recordings.redact.redactor import redacted, redacted_words
+from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
@@ -61,7 +61,7 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
     clean = HTTPFlow.from_state(state)
     assert isinstance(clean, HTTPFlow)
     clean.id, clean.marked = flow.id, flow.marked
-    clean.comment = redacted_words(recording, flow.comment)
+    clean.comment = redacted_text(recording, flow.comment)
     client = flow.request.headers.get("user-agent", "").partition(" ")[0]
     if _CLIENT.fullmatch(client):
         clean.request.headers["user-agent"] = client
@@ -99,7 +99,7 @@ def _described(recording: Recording) -> str:
     """Return what an exchange was: `chat-tiny-think`. The last part of a model's path says enough,
     and tells no folder.
     """
-    route, _ = find(recording.asked.method, recording.asked.path) or (None, "")
+    route, _ = find(recording.request.method, recording.request.path) or (None, "")
     kind = route.kind if route else "exchange"
-    model = re.split(r"[\\/]", model_of(recording.asked.body).rstrip("\\/"))[-1].lower()
+    model = re.split(r"[\\/]", model_of(recording.request.body).rstrip("\\/"))[-1].lower()
     return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))

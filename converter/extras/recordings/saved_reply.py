@@ -54,8 +54,8 @@ def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
         held += chunk
         while head := _HEAD.match(held):
             held = held[head.end() :]
-            said = _CONTENT_TYPE.search(head[0])
-            content_type = said[1].decode(errors="replace") if said else content_type
+            match = _CONTENT_TYPE.search(head[0])
+            content_type = match[1].decode(errors="replace") if match else content_type
         begun = held[: len(_HEAD_BEGINS)]
         if begun and not (_HEAD_BEGINS.startswith(begun) and len(held) < _HEAD_LIMIT):
             break

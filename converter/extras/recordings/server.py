@@ -101,7 +101,7 @@ class RecordedServer(ThreadingHTTPServer):
         best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
         if best:
             return best.answered, best.second, bool(best.ended)
-        best = self._best([(fit(each.asked, method, path, body), each) for each in recordings])
+        best = self._best([(fit(each.request, method, path, body), each) for each in recordings])
         if best:
             last = best.chunks[-1].at if best.chunks else 0.0
             return best.got, [Chunk(last, best.got.body)], bool(best.ended)
@@ -152,8 +152,8 @@ class RecordedServer(ThreadingHTTPServer):
         ]
         if endpoint_of(path) != "/tokenize" or not fitting:
             return None
-        inside = fitting[0].found.begins == InitialState.THINKING.value
-        return {"count": fitting[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
+        inside = fitting[0].facts.begins == InitialState.THINKING.value
+        return {"count": fitting[0].facts.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of a client that leaves in the middle; that is its right."""
@@ -175,8 +175,8 @@ def _kind(recording: Recording) -> str:
     """Return the server's kind; a client of chat completions did not need to know, but where the
     reply began vLLM can tell.
     """
-    begun = recording.found.begins == InitialState.THINKING.value
-    return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
+    begun = recording.facts.begins == InitialState.THINKING.value
+    return "vllm" if begun and recording.facts.server == GENERIC.name else recording.facts.server
 
 
 class _RecordedHandler(BaseHTTPRequestHandler):
@@ -253,14 +253,14 @@ def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[byte
 
 def request_of(recording: Recording) -> str:
     """Return a curl command that sends the client's request to where recordings are served."""
-    request = recording.asked
+    request = recording.request
     address = f"{SERVED_AT}/{recording.name}{request.path}"
-    words = ["curl", "-sN", address]
+    command = ["curl", "-sN", address]
     if request.method != "GET":
-        words += ["-X", request.method] if request.method != "POST" else []
-        words += ["-H", "content-type: application/json"]
-        words += ["-d", request.body.decode(errors="replace")]
-    return shlex.join(words)
+        command += ["-X", request.method] if request.method != "POST" else []
+        command += ["-H", "content-type: application/json"]
+        command += ["-d", request.body.decode(errors="replace")]
+    return shlex.join(command)
 
 
 def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
@@ -275,18 +275,18 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
 
 def _before_the_turn(body: bytes) -> bytes:
     """Return a request without the turn that is to be gone on with."""
-    asked = read_body(body)
-    messages = messages_of(asked)
-    return json.dumps(with_messages(asked, messages[:-1])).encode() if messages else b""
+    request = read_body(body)
+    messages = messages_of(request)
+    return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
 
 
 def _same(
     request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
 ) -> bool:
-    def said(body: Mapping[str, object], name: str) -> object:
+    def compared(body: Mapping[str, object], name: str) -> object:
         return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
 
-    return all(said(request, name) == said(recorded, name) for name in names)
+    return all(compared(request, name) == compared(recorded, name) for name in names)
 
 
 def endpoint_of(path: str) -> str:

@@ -26,7 +26,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.probes.upstream_http import client_certificate
 from converter.core.wire.bounds import Bound
-from converter.extras.traces.spans import TracedWords, trace
+from converter.extras.traces.spans import TracedText, trace
 
 MOST_SPANS = Bound(
     500, "spans", "spans that wait for a collector", "dropped, and counted in the metrics"
@@ -46,7 +46,7 @@ class Sender:
     """A provider of spans, and what became of them. `counts`: what was sent, and what dropped."""
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
-        self.url, self.words = url, TracedWords
+        self.url, self.text_type = url, TracedText
         self._counts, self._counting = counts, threading.Lock()
         counts.update(sent=0, dropped=0)
         self.waiting = 0
@@ -63,14 +63,14 @@ class Sender:
         self._provider.add_span_processor(batches)
         self._tracer = self._provider.get_tracer("think-addon")
 
-    def take(self, record: FlowRecord, outcome: str, words: TracedWords | None) -> None:
+    def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
         """Make the span of an exchange that is over, unless too many wait."""
         if self.waiting >= MOST_SPANS:
             self.drop(1, "it takes less than comes")
             return
         with self._counting:
             self.waiting += 1
-        trace(self._tracer, record, outcome, words)
+        trace(self._tracer, record, outcome, text)
 
     def sent(self, spans: int) -> None:
         """Count spans that the collector took."""
@@ -142,11 +142,11 @@ class _Session(requests.Session):
         self.trust_env = False
         self.fault = "an unknown fault"
 
-    def request(self, *asked: Any, **chosen: Any) -> requests.Response:
+    def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
         """Send a request."""
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
-            response = super().request(*asked, **chosen)
+            response = super().request(*arguments, **chosen)
         except Exception as error:
             self.fault = type(error).__name__  # whose words hold the URL
             raise

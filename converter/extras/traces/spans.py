@@ -25,12 +25,12 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
-TRACED_WORDS = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
+TRACED_TEXT = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
 """Collectors take some megabytes at once."""
 
 
 _TRACEPARENT = TraceContextTextMapPropagator()
-_TOLD = {
+_FROM_SUMMARY = {
     "gen_ai.response.model": "model",
     "gen_ai.usage.input_tokens": "input_tokens",
     "gen_ai.usage.output_tokens": "output_tokens",
@@ -41,12 +41,12 @@ _TOLD = {
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
-class TracedWords:
+class TracedText:
     """The words of a reply's choices, as far as they are sent."""
 
     def __init__(self) -> None:
         self._choices: dict[int, Accumulator] = {}
-        self._room: int = TRACED_WORDS
+        self._room: int = TRACED_TEXT
 
     def feed(self, events: Iterable[Event]) -> None:
         """Take what the client was told."""
@@ -62,10 +62,10 @@ class TracedWords:
         return [
             {
                 "role": "assistant",
-                "parts": [part for read in said.parts() for part in _part(read)],
-                "finish_reason": said.finish or "error",
+                "parts": [part for read in choice.parts() for part in _part(read)],
+                "finish_reason": choice.finish or "error",
             }
-            for _, said in sorted(self._choices.items())
+            for _, choice in sorted(self._choices.items())
         ]
 
 
@@ -82,21 +82,21 @@ def _part(part: Part) -> Iterator[Mapping[str, object]]:
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": value}
 
 
-def trace(
-    tracer: Tracer, record: FlowRecord, outcome: str, words: TracedWords | None = None
-) -> None:
+def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None) -> None:
     """Make the span of an exchange that is over. `words`: those that it tells."""
-    told, began = record.reply_summary, record.flow.request.timestamp_start
+    summary, began = record.reply_summary, record.flow.request.timestamp_start
     streams = record.request is not None and record.request.form is Form.STREAM
-    moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}
+    moments = {
+        name: at for name in _MOMENTS if streams and isinstance(at := summary.get(name), float)
+    }
     attributes = {
-        **{name: told.get(key) for name, key in _TOLD.items()},
+        **{name: summary.get(key) for name, key in _FROM_SUMMARY.items()},
         **_names(record),
         "gen_ai.request.stream": streams,
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
-        "gen_ai.response.finish_reasons": [told["finish"]] if "finish" in told else None,
+        "gen_ai.response.finish_reasons": [summary["finish"]] if "finish" in summary else None,
         "error.type": _error(record.flow, outcome),
-        "gen_ai.output.messages": _words(record, words),
+        "gen_ai.output.messages": _messages_text(record, text),
     }
     span = tracer.start_span(
         encodable(f"chat {record.model}".strip()),
@@ -132,14 +132,14 @@ def _error(flow: HTTPFlow, outcome: str) -> str | None:
     return None if outcome == "ok" else outcome.replace(" ", "_")
 
 
-def _words(record: FlowRecord, words: TracedWords | None) -> str:
+def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
     """Return the messages as JSON, because backends show no nested attributes; the keys of the
     request are crossed out.
     """
-    if words is None:
+    if text is None:
         return ""
     keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(record.flow.request.url))
-    return Scrubber(keys, (), ()).hidden(json_text.write(words.messages()).decode())
+    return Scrubber(keys, (), ()).hidden(json_text.write(text.messages()).decode())
 
 
 def _nanoseconds(at: float) -> int:

@@ -15,7 +15,7 @@ from converter.core.model.events import Event
 
 if TYPE_CHECKING:
     from converter.extras.traces.sender import Sender
-    from converter.extras.traces.spans import TracedWords
+    from converter.extras.traces.spans import TracedText
 
 SECONDS_AT_THE_END = 3.0
 """For what has not been sent when mitmproxy ends."""
@@ -31,9 +31,9 @@ class Traces(Watcher):
 
     def __init__(self, chosen: Callable[[], Settings], counts: Counter[str]) -> None:
         self._chosen, self._counts = chosen, counts
-        self._told: dict[str, TracedWords] = {}
+        self._texts: dict[str, TracedText] = {}
         self._sender: Sender | None = None
-        self._words = self._runs = False
+        self._sends_text = self._runs = False
 
     def configure(self, updated: set[str]) -> None:
         """Send where the options say."""
@@ -51,11 +51,11 @@ class Traces(Watcher):
         except ValueError as error:
             _log.error("think: %s", error)
 
-    def open(self, url: str, words: bool) -> None:
+    def open(self, url: str, with_text: bool) -> None:
         """Send to another URL from the next reply on, or to none. `words`: send them too. Raises
         ValueError without the packages, which nobody needs without spans.
         """
-        self._words = words
+        self._sends_text = with_text
         if url == (self._sender.url if self._sender else ""):
             return
         self.done()
@@ -65,14 +65,14 @@ class Traces(Watcher):
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Keep the words that the client was told, if they are to be sent."""
-        if self._words and self._sender:
-            self._told.setdefault(seen.flow.id, self._sender.words()).feed(events)
+        if self._sends_text and self._sender:
+            self._texts.setdefault(seen.flow.id, self._sender.text_type()).feed(events)
 
     def ended(self, seen: FlowRecord) -> None:
         """Make the span of a reply that is over."""
-        words = self._told.pop(seen.flow.id, None)
+        text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
-            self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), words)
+            self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), text)
 
     def done(self) -> None:
         """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or

@@ -38,7 +38,7 @@ class MetricsEndpoint(Watcher):
 
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen, self._spans = chosen, spans
-        self._made: Any = None
+        self._metrics: Any = None
         self._target: MetricsTarget | None = None
         self._hosts: tuple[str, ...] = ()
         self._runs = False
@@ -76,18 +76,18 @@ class MetricsEndpoint(Watcher):
         self.done()
         self._target = target
         if module:
-            self._made = self._made or module.Metrics(self._spans)
+            self._metrics = self._metrics or module.Metrics(self._spans)
         if module and listening and target:
             _log.info("metrics at http://%s:%s%s", target.host, target.port, module.PATH)
-            self._server = module.serve(self._made, listening, self._allows)
+            self._server = module.serve(self._metrics, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
         """Count a reply that is over."""
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
-        told, flow = {"model": seen.model} | seen.summary(), seen.flow
+        summary, flow = {"model": seen.model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
-        self._made.add(told, address, outcome_of(flow, told), seen.notes)
+        self._metrics.add(summary, address, outcome_of(flow, summary), seen.notes)
         if self._target.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
@@ -104,7 +104,7 @@ class MetricsEndpoint(Watcher):
     def _write(self) -> None:
         self._writing = None
         try:
-            write_whole(Path(self._target.file if self._target else ""), self._made.text())
+            write_whole(Path(self._target.file if self._target else ""), self._metrics.text())
         except FileError as error:
             _log.error("think: think_metrics: %s", error)
 

@@ -87,8 +87,8 @@ class ThinkingView(Contentview):
         live = RUNNING.get(flow.id) if flow else None
         try:
             if live and isinstance(metadata.http_message, Response):
-                told = _written(live.transcript(self.of_server), live.facts)
-                return newest(told, *_room(metadata.http_message))
+                written = _written(live.transcript(self.of_server), live.facts)
+                return newest(written, *_room(metadata.http_message))
             return self._complete(data, metadata)
         except Exception:  # a fault of ours; the reader gets the bytes
             _log.exception("think: the view %s failed", self.name)

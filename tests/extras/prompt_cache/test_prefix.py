@@ -82,7 +82,7 @@ def test_a_break_is_named_with_its_place(name: str) -> None:
     assert compare(prompts, "me", first(), 100) is None
     found = compare(prompts, "me", after(change), 100)
     assert found
-    assert (found.place, found.cause) == (place, cause)
+    assert (found.part, found.cause) == (place, cause)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_system_text_that_is_no_message_breaks_a_prompt(field: str) -> None:
     assert not is_repeated(before, now)
     found = broken(before, now)
     assert found
-    assert (found.place, found.cause) == (
+    assert (found.part, found.cause) == (
         "the system text, character 18",
         "the date or the time",
     )
@@ -198,12 +198,12 @@ def test_a_sub_agent_is_no_break_and_the_first_conversation_goes_on() -> None:
 def test_what_the_server_has_cached_decides() -> None:
     found = Break("message 0, character 3", "the date or the time", "mend it")
     words = "the cached prompt was broken at message 0, character 3: the date or the time"
-    assert found.told(None, None, None) == f"{words} (mend it)"
-    assert found.told(500, 1000, None) == f"{words} (mend it)"
+    assert found.message(None, None, None) == f"{words} (mend it)"
+    assert found.message(500, 1000, None) == f"{words} (mend it)"
     again = f"{words}; 910 of 1,000 tokens were read again (mend it)"
-    assert found.told(500, 1000, 90) == found.told(None, 1000, 90) == again
-    assert found.told(500, 1000, 491) == again.replace("910", "509")
-    assert found.told(500, 1000, 492) == "", "all of the earlier prompt but for the begun reply"
+    assert found.message(500, 1000, 90) == found.message(None, 1000, 90) == again
+    assert found.message(500, 1000, 491) == again.replace("910", "509")
+    assert found.message(500, 1000, 492) == "", "all of the earlier prompt but for the begun reply"
 
 
 def test_requests_are_kept_within_bounds() -> None:

@@ -51,8 +51,8 @@ def test_it_is_kept_beside_the_recording(tmp_path: Path, sum_: Recording) -> Non
 def test_secrets_of_the_recording_are_not_kept(tmp_path: Path) -> None:
     secret = "sk-not-to-be-kept-0123456789"
     recorded = streamed(f"<think>The key is {secret}.</think>", "5")
-    headers = {**recorded.asked.headers, "authorization": f"Bearer {secret}"}
-    object.__setattr__(recorded.asked, "headers", headers)
+    headers = {**recorded.request.headers, "authorization": f"Bearer {secret}"}
+    object.__setattr__(recorded.request, "headers", headers)
     library = Library(tmp_path)
     library.keep(recorded, replace=True)
     assert library.unmet(library.load("sample")) == ""

@@ -148,7 +148,7 @@ def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> 
     web.wait_for("recording: the last reply, POST /v1/messages\n")
     assert "secret" not in web.output
     web.wait_for("recording: kept .*/recordings/the-last.mitm")
-    assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
+    assert Library(web.recordings).load("the-last").request.path == "/v1/messages"
 
 
 def _again(web: Web, _: Path) -> None:

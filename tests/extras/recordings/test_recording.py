@@ -41,7 +41,7 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
 
 def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
     recording = replace(
-        exchange(), asked=RecordedRequest("GET", "/favicon.ico", {"accept": JSON}, b"")
+        exchange(), request=RecordedRequest("GET", "/favicon.ico", {"accept": JSON}, b"")
     )
     with pytest.raises(
         RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"

@@ -47,7 +47,7 @@ def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() ->
         "GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b""
     )
     native = exchange(client=ANTHROPIC, options={"native": ["messages"]})
-    assert replace(exchange(), asked=models).dialects == native.dialects == (ANTHROPIC,)
+    assert replace(exchange(), request=models).dialects == native.dialects == (ANTHROPIC,)
     assert exchange().dialects == DIALECTS
 
 
@@ -55,4 +55,4 @@ def test_a_recording_that_this_version_cannot_read_says_so() -> None:
     with pytest.raises(RecordingError, match="hello: think_start: expected one of"):
         replace(exchange(), options={"start": "later"}).replayed(OPENAI_CHAT)
     with pytest.raises(RecordingError, match="hello: no server is called"):
-        replace(exchange(), found=replace(exchange().found, server="hal")).replayed(OPENAI_CHAT)
+        replace(exchange(), facts=replace(exchange().facts, server="hal")).replayed(OPENAI_CHAT)

@@ -121,8 +121,8 @@ def test_a_path_that_begins_with_a_name_is_for_that_recording_alone() -> None:
 
 def test_the_list_of_models_tells_what_the_servers_were() -> None:
     llama, other = (
-        recording("a", found=NotedFacts("llama.cpp")),
-        recording("b", question(model="big"), found=NotedFacts("vllm")),
+        recording("a", facts=NotedFacts("llama.cpp")),
+        recording("b", question(model="big"), facts=NotedFacts("vllm")),
     )
     with serving(llama, other) as server:
         told = [
@@ -137,8 +137,8 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
 
 
 def test_the_addon_is_told_again_what_it_had_found_out() -> None:
-    opened = recording("opened", found=NotedFacts(begins="thinking"))
-    counted = recording("counted", question("Long"), found=NotedFacts("vllm", counted=4408))
+    opened = recording("opened", facts=NotedFacts(begins="thinking"))
+    counted = recording("counted", question("Long"), facts=NotedFacts("vllm", counted=4408))
     with serving(opened, counted) as server:
         [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
         told = [

@@ -30,4 +30,6 @@ def test_the_command_gets_what_the_client_got(name: str, monkeypatch: pytest.Mon
 
 def test_a_request_without_a_body_is_an_address() -> None:
     recording = LIBRARY.load("llama-models-whole")
-    assert request_of(recording) == f"curl -sN {SERVED_AT}/llama-models-whole{recording.asked.path}"
+    assert (
+        request_of(recording) == f"curl -sN {SERVED_AT}/llama-models-whole{recording.request.path}"
+    )

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from converter.core.model.events import Finish, Text, Thinking, ToolCall
 from converter.extras.traces import spans
 from converter.extras.traces.sender import _Exporter
-from converter.extras.traces.spans import TRACED_WORDS, TracedWords
+from converter.extras.traces.spans import TRACED_TEXT, TracedText
 from converter.extras.traces.traces import Traces
 from tests.support import frames
 from tests.support.addon_flows import (
@@ -152,7 +152,7 @@ def test_every_name_is_one_of_the_conventions(monkeypatch: pytest.MonkeyPatch) -
     )
     failed, _ = traced(monkeypatch, asking(), response(status=500), b"{}")
     assert {said.key for said in [*span.attributes, *failed.attributes]} <= NAMES
-    assert spans._TOLD.keys() <= NAMES
+    assert spans._FROM_SUMMARY.keys() <= NAMES
 
 
 def test_words_are_sent_where_the_user_says_so_thoughts_as_parts_of_their_own(
@@ -238,18 +238,18 @@ def test_half_a_character_spoils_no_batch(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_long_words_are_cut() -> None:
-    words = TracedWords()
-    words.feed([Thinking("a" * TRACED_WORDS), Text("b"), Finish("stop")])
+    words = TracedText()
+    words.feed([Thinking("a" * TRACED_TEXT), Text("b"), Finish("stop")])
     words.feed([ToolCall(0, "a", "f", "{}")])
     (message,) = words.messages()
     assert message == {
         "role": "assistant",
-        "parts": [{"type": "reasoning", "content": "a" * TRACED_WORDS}],
+        "parts": [{"type": "reasoning", "content": "a" * TRACED_TEXT}],
         "finish_reason": "stop",
     }
 
 
 def test_choices_are_messages_of_their_own() -> None:
-    words = TracedWords()
+    words = TracedText()
     words.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
     assert [message["finish_reason"] for message in words.messages()] == ["error", "stop"]

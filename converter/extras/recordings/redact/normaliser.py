@@ -51,7 +51,7 @@ _NANOSECONDS: dict[Path, int] = {
     ("total_duration",): 2_000_000,
 }
 """Ollama's times, as a replay makes them of normal ones in milliseconds."""
-_GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
+_FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
 """Names of values that people and models made up, in which a name means anything."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
@@ -88,7 +88,7 @@ class Normaliser:
         if token.path in _NANOSECONDS:
             return _NANOSECONDS[token.path]
         timed = (
-            token.path and _DURATION.fullmatch(token.path[-1] or "") and not _GIVEN & {*token.path}
+            token.path and _DURATION.fullmatch(token.path[-1] or "") and not _FREE & {*token.path}
         )
         return type(token.value)(1) if timed else token.value
 

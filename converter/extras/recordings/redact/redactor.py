@@ -66,12 +66,15 @@ def redacted(recording: Recording) -> Recording:
     """
     endpoint = recording.exchange().endpoint
     redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models, recording.flow))
-    request, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
+    request, sent = (
+        redaction.whole_request(recording.request),
+        redaction.whole_request(recording.sent),
+    )
     answered, options = recording.answered, recording.options
     chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
     clean = replace(
         recording,
-        asked=request,
+        request=request,
         sent=sent,
         answered=Answered(answered.status, content_type_of(answered.content_type)),
         chunks=chunks,
@@ -88,7 +91,7 @@ def redacted(recording: Recording) -> Recording:
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
-def redacted_words(recording: Recording, text: str) -> str:
+def redacted_text(recording: Recording, text: str) -> str:
     """Return a text about a recording, such as what it should read, without what `redacted` takes
     from the recording.
     """
@@ -97,7 +100,7 @@ def redacted_words(recording: Recording, text: str) -> str:
 
 def _scrubber(recording: Recording) -> Scrubber:
     secrets: set[str] = set()
-    for request in (recording.asked, recording.sent):
+    for request in (recording.request, recording.sent):
         fields = json_text.read_or_none(request.body)
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
         secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
@@ -107,7 +110,7 @@ def _scrubber(recording: Recording) -> Scrubber:
 
 def _models(recording: Recording) -> set[str]:
     bodies = (
-        ("", recording.asked.body),
+        ("", recording.request.body),
         ("", recording.sent.body),
         (recording.answered.content_type, recording.body),
         (recording.got.content_type, recording.got.body),
@@ -128,13 +131,13 @@ class Redaction:
     scrubber: Scrubber
     normaliser: Normaliser
 
-    def asked(self, request: RecordedRequest) -> RecordedRequest:
+    def whole_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with nothing in it that is not on the list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = public + self.scrubber.text(path.removeprefix(public))
         path += f"?{QUERY}" if QUERY in query.split("&") else ""
-        headers, body = self._headers(request), self._request(request.body)
+        headers, body = self._headers(request), self._request_body(request.body)
         return RecordedRequest(request.method, path, headers, body)
 
     def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
@@ -152,7 +155,7 @@ class Redaction:
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
-    def _request(self, body: bytes) -> bytes:
+    def _request_body(self, body: bytes) -> bytes:
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""

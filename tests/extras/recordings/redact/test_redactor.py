@@ -30,7 +30,7 @@ SECRET = st.text(
 
 def all_bytes(recording: Recording) -> bytes:
     """All that is in a recording, and its file."""
-    bodies = [recording.asked.body, recording.sent.body, recording.body, recording.got.body]
+    bodies = [recording.request.body, recording.sent.body, recording.body, recording.got.body]
     return b"\n".join(
         [*bodies, repr(replace(recording, chunks=())).encode(), flow_file.dumps(recording)]
     )
@@ -118,7 +118,7 @@ PLACES = [
 def planted(secret: str, place: str) -> Recording:
     """A raw recording with a secret in this place of its request."""
     raw = exchange(STREAMS["pings in between"])
-    headers, path, body = dict(raw.asked.headers), CHAT, json.loads(raw.asked.body)
+    headers, path, body = dict(raw.request.headers), CHAT, json.loads(raw.request.body)
     match place:
         case "authorization":
             headers[place] = f"Bearer {secret}"
@@ -145,7 +145,7 @@ def planted(secret: str, place: str) -> Recording:
         case _:
             body[place] = {"deep": [secret]}
     asked = RecordedRequest("POST", path, headers, json.dumps(body).encode())
-    return replace(raw, asked=asked, sent=asked)
+    return replace(raw, request=asked, sent=asked)
 
 
 @law(150)
@@ -207,17 +207,17 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
     )
     raw = replace(
         raw,
-        asked=replace(raw.asked, path=f"/tenant-7/llm{CHAT}"),
+        request=replace(raw.request, path=f"/tenant-7/llm{CHAT}"),
         ended="no gpu.lan:81, no 10.0.0.9",
     )
     clean = redacted(raw)
-    assert (clean.asked.path, clean.ended, clean.hosts) == (
+    assert (clean.request.path, clean.ended, clean.hosts) == (
         CHAT,
         "no 127.0.0.1:8000, no 127.0.0.1",
         frozenset(),
     )
     assert [
-        json.loads(body)["model"] for body in (clean.asked.body, clean.body, clean.got.body)
+        json.loads(body)["model"] for body in (clean.request.body, clean.body, clean.got.body)
     ] == ["m.gguf"] * 3
     assert b"bob" not in all_bytes(clean)
 
@@ -232,18 +232,18 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
 )
 def test_a_part_of_the_path_is_looked_for_in_the_reply(prefix: str, said: str, kept: str) -> None:
     raw = exchange([whole(said)], form=Form.WHOLE)
-    clean = redacted(replace(raw, asked=replace(raw.asked, path=f"{prefix}{CHAT}")))
+    clean = redacted(replace(raw, request=replace(raw.request, path=f"{prefix}{CHAT}")))
     assert json.loads(clean.body)["choices"][0]["message"]["content"] == kept
-    assert clean.asked.path == CHAT
+    assert clean.request.path == CHAT
 
 
 def test_the_endpoint_stays_whatever_was_left_out() -> None:
     clean = redacted(exchange(headers={"x-original-uri": CHAT}, query="?a=completions"))
-    assert clean.asked.path == CHAT
+    assert clean.request.path == CHAT
     assert redacted(clean) == clean
 
 
 def test_what_the_addon_does_not_act_on_is_no_recording() -> None:
     raw = exchange()
     with pytest.raises(RecordingError, match="no request that the addon acts on"):
-        redacted(replace(raw, asked=replace(raw.asked, path="/favicon.ico")))
+        redacted(replace(raw, request=replace(raw.request, path="/favicon.ico")))

@@ -38,7 +38,7 @@ def test_times_are_rounded_and_never_run_backwards() -> None:
 def test_a_system_block_without_text_is_kept_as_it_is() -> None:
     system = [{"type": "text"}, {"type": "text", "text": "be brief"}]
     clean = redacted(exchange(asked={"system": system}))
-    assert json.loads(clean.asked.body)["system"] == system
+    assert json.loads(clean.request.body)["system"] == system
 
 
 def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
@@ -48,15 +48,15 @@ def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
         options={"start": "text", "events": "/var/e"},
     )
     clean = redacted(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
-    assert set(clean.asked.headers) == {"accept", "content-type"}
-    assert clean.asked.path == f"{CHAT}?beta=true"
+    assert set(clean.request.headers) == {"accept", "content-type"}
+    assert clean.request.path == f"{CHAT}?beta=true"
     assert clean.options == {"start": "text"}
     assert clean.answered.content_type == "text/event-stream; charset=utf-8"
 
 
 def test_a_request_that_is_no_json_is_left_out() -> None:
     raw = exchange()
-    assert redacted(replace(raw, asked=replace(raw.asked, body=b"{oops"))).asked.body == b""
+    assert redacted(replace(raw, request=replace(raw.request, body=b"{oops"))).request.body == b""
 
 
 def test_claude_codes_billing_line_is_left_out() -> None:
@@ -69,20 +69,20 @@ def test_claude_codes_billing_line_is_left_out() -> None:
             }
         )
     )
-    assert json.loads(clean.asked.body)["system"] == [{"type": "text", "text": "Be nice."}]
+    assert json.loads(clean.request.body)["system"] == [{"type": "text", "text": "Be nice."}]
 
 
 def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
     asked = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
-    clean = redacted(with_reply(replace(raw, asked=asked, sent=asked)))
-    assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
+    clean = redacted(with_reply(replace(raw, request=asked, sent=asked)))
+    assert clean.request.headers == {"anthropic-version": "2023-06-01"}
     assert clean.replayed(ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body
 
 
 def test_a_header_that_another_name_has_made_too_long_is_left_out() -> None:
     raw = exchange(headers={"accept": "gpu.lan," * 60}, hosts=["gpu.lan"])
-    assert "accept" not in redacted(raw).asked.headers
+    assert "accept" not in redacted(raw).request.headers
     short = exchange(headers={"accept": "gpu.lan"}, hosts=["gpu.lan"])
-    assert redacted(short).asked.headers["accept"] == "127.0.0.1"
+    assert redacted(short).request.headers["accept"] == "127.0.0.1"
