@@ -19,7 +19,7 @@ from converter.extras.recordings.recording import Recording, RecordingError, Rep
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
 LONGEST = 60
-"""Characters of a server's own words in a row."""
+"""Characters of a server's failure or finish in a row."""
 FAILED, BAD_USE = 1, 2
 """Exit statuses beside those of every command: a recording breaks a law; the task cannot be
 done.
@@ -42,7 +42,7 @@ def _complain(error: Exception) -> None:
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
-    library.path(chosen.name)  # a bad name is said before the file is read
+    library.path(chosen.name)  # raises for a bad name before the file is read
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
@@ -70,8 +70,8 @@ def _described(recording: Recording) -> str:
 
 
 def _tried[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
-    """Return the result of each recording, and an exit status; one that cannot be read costs a
-    line.
+    """Return the result of each readable recording, and an exit status; each other one costs a line
+    of complaint.
     """
     results, status = [], 0
     for name in names:
@@ -165,7 +165,7 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def row(recording: Recording) -> tuple[str, ...]:
-    """Return a recording's row. Raises RecordingError for one that this version cannot read."""
+    """Return a recording's row in the list. Raises RecordingError for an unreadable recording."""
     replay = recording.replayed()
     client, server = recording.client, recording.server_dialect
     native = ", native" if client is server is not COMMON else ""
@@ -233,14 +233,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
-    """Add `--dir`, before the command or behind it: where it stands last, it is read last."""
+    """Add `--dir`, before the command or behind it; the last one counts."""
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
 def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
-    """Return the options with those that are written; of a sequence all that is written is its
-    value. Raises RecordingError.
+    """Return the options, updated by written ones such as `think_start=text`. A sequence may be
+    written several times, an element each. Raises RecordingError.
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}

@@ -1,9 +1,9 @@
 """Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in
 mitmweb and mitmproxy.
 
-A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
-the server was asked and said. How the server's body was cut, and the grounds of its reading, is
-JSON in the flow's metadata: its notes (`converter.addon.keep.notes`).
+A flow has the client's request and reply. Its backup, which mitmproxy's *Revert* restores, has the
+request to the server and the server's reply. The chunks of the server's body, and the facts by
+which it is read, are JSON in the flow's metadata: its notes (`converter.addon.keep.notes`).
 """
 
 import io
@@ -40,8 +40,8 @@ _FOREIGN = "was captured without the addon: there is nothing in it of what the s
 
 
 def load(path: Path) -> Recording:
-    """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
-    the file.
+    """Return the recording in a file. Raises RecordingError for a file that holds none, or
+    several.
     """
     recordings = read_all(path)
     if len(recordings) != 1:
@@ -50,10 +50,8 @@ def load(path: Path) -> Recording:
 
 
 def read_all(path: Path, name: str = "") -> list[Recording]:
-    """Return a recording for each flow that the addon has kept, of a file of any flows; called
-    `name`, or as the file.
-
-    Raises RecordingError, also when there is none.
+    """Return a recording for each flow in a file that the addon has kept, with this name or the
+    file's. Raises RecordingError, also when there is none.
     """
     try:
         return recordings_in(path.read_bytes(), name or path.stem)
@@ -64,8 +62,8 @@ def read_all(path: Path, name: str = "") -> list[Recording]:
 
 
 def recordings_in(data: bytes, name: str) -> list[Recording]:
-    """Return the recordings of the readable flows; when none is, say why of the first flow that
-    looks like ours.
+    """Return the recordings of the readable flows. Raises RecordingError when none is readable,
+    with the reason for the first flow that the addon has kept.
     """
     flows = _flows(data)
     recordings, errors = [], []
@@ -154,7 +152,7 @@ def _body(message: http.Message) -> bytes:
 
 
 def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
-    """Return the body in its chunks. Raises RecordingError when it is another one's."""
+    """Cut the body into its chunks. Raises RecordingError when their lengths do not add up."""
     ends = list(accumulate((length for length, _ in cuts), initial=0))
     if ends[-1] != len(body):
         raise RecordingError(
@@ -167,7 +165,7 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
 
 
 def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
-    """Return every host and address, with its port and without."""
+    """Return every host and address of a flow, with its port and without."""
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
     ends = (client.peername, client.sockname, server.address, server.peername, server.sockname)
@@ -228,7 +226,7 @@ def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _id(recording: Recording, what: str) -> str:
-    """Return an id; flows of one name are one flow, in a viewer as well."""
+    """Return an id of the recording's name, so that a viewer shows the same flow only once."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 
 

@@ -1,10 +1,10 @@
-"""A recording for people to read: `>>` chunks from the server, `<<` chunks to the client for them,
-in order.
+"""Goldens: a recording for people to read, with `>>` before a chunk from the server and `<<` before
+the bytes to the client.
 
 Each line of a body is a line here, behind one blank. Bytes that are no text, and invisible
-characters, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that
-the chunk ended without a line feed. ⟨#1⟩ stands for the fields that the head of the golden lists,
-because they are the same in frame after frame.
+characters, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that
+the chunk ended without a line feed. ⟨#1⟩ stands for fields that are the same in frame after frame;
+the head of the golden lists them.
 """
 
 import re
@@ -21,13 +21,13 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
-"""Fields that servers repeat in every frame; half of a golden would be made of it."""
+"""Fields that servers repeat in every frame; half of a golden would consist of them."""
 _OFTEN = 2
 
 
 def golden(recording: Recording, client: Dialect) -> str:
-    """Return the pieces that a client of this dialect gets, and when: text that never holds a
-    control character but line feeds.
+    """Return the golden of a client of this dialect: text without control characters but line
+    feeds.
 
     Raises RecordingError for a recording that this version cannot read.
     """
@@ -42,14 +42,14 @@ def golden(recording: Recording, client: Dialect) -> str:
 
 
 def shown(data: bytes) -> list[str]:
-    """Return bytes as lines of text from which they can be told exactly."""
+    """Return bytes as lines of text; different bytes give different lines."""
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     texts = [_MAYBE_UNSEEN.sub(_escaped, line) for line in lines]
     return texts[:-1] if not texts[-1] else [*texts[:-1], texts[-1] + "⟨⟩"]
 
 
 def one_line(text: str) -> str:
-    """Return text with nothing in it that a terminal would act on."""
+    """Return text in which no character acts on a terminal."""
     return _MAYBE_UNSEEN.sub(_escaped, text)
 
 

@@ -1,6 +1,6 @@
-"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt, and so on for each dialect of a
-client, for people to read, and NAME.expected.json, where a person has said how it reads; all of
-them in the folder itself or in one of their own, NAME/.
+"""A folder of recordings. Beside NAME.mitm stand its goldens, NAME.openai.txt and so on for each
+dialect of a client, and NAME.expected.json if a person has written what is expected; all of them in
+the folder itself or in a folder NAME/.
 """
 
 import json
@@ -23,7 +23,7 @@ from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
-"""Characters of a line that differs; a whole picture may stand in one."""
+"""Characters shown of a line that differs; a line may hold a whole picture."""
 _DIFF_LINES = 40
 _READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
@@ -33,44 +33,41 @@ _HINTED = re.compile(r"--set think_.*")
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
-"""Returns the words about each law that a recording breaks; a command, what to do next, is their
-last line.
+"""A recording and the command to run next -> a message for each broken law, which ends in the
+command.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A person's word for the reading of a recording: the thinking and the text that a client
-    should get; None: nobody asks. `why`: a line for people.
+    """The thinking and the text that a recording's own client should get, as a person wrote them.
 
-    It is about the first choice as its own client gets it. Thoughts are one text, with a blank line
-    between two; so are the texts. Line ends around either count for nothing. A recording that was
+    They are compared with the first choice. Thoughts are joined to one text, with a blank line
+    between two; so are texts. Line ends around either count for nothing. A recording that is
     misread fails its test until the reading is mended.
     """
 
-    thinking: str | None = None
-    text: str | None = None
-    why: str = ""
+    thinking: str | None = None  # `None`: not compared
+    text: str | None = None  # `None`: not compared
+    why: str = ""  # a reason, for people
 
 
 class Library:
     """The recordings of one folder. Every method that takes a name raises RecordingError for a
-    wrong name, and for a recording that is not there.
+    wrong name, and for a missing recording.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def names(self) -> list[str]:
-        """Return the names of all recordings, in order; files whose names are none are no
-        recordings.
-        """
+        """Return the names of all recordings, sorted. Files with other names are no recordings."""
         files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return where a recording is, or would be: a new one goes into a folder of its own where
-        others have one.
+        """Return the path of a recording. A new one gets a folder of its own where others have
+        one.
         """
         if not _NAME.fullmatch(name):
             raise RecordingError(
@@ -139,13 +136,11 @@ class Library:
         return faults + [f"{_first_difference(path, new)}\n{bless}" for path, new in stale]
 
     def expectation_path(self, name: str) -> Path:
-        """Return where a recording's expectation is, or would be."""
+        """Return the path of a recording's expectation."""
         return self.path(name).with_suffix(".expected.json")
 
     def expect(self, recording: Recording, expected: Expectation) -> Path:
-        """Write what is expected of a recording, with the secrets that were taken from the
-        recording taken from it as well; return the file.
-        """
+        """Write an expectation, redacted as its recording is; return the file."""
         fields = {name: text for name, text in asdict(expected).items() if text}
         written = {name: redacted_text(recording, text) for name, text in fields.items()}
         written |= {name: "" for name in _READ if getattr(expected, name) == ""}
@@ -172,8 +167,8 @@ class Library:
         return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
     def unmet(self, recording: Recording) -> str:
-        """Return how a recording is read otherwise than a person expects, and what to do; empty
-        when it is not, or nobody said so.
+        """Return the difference between a recording's reading and its expectation, and what to do;
+        empty when there is none.
         """
         name = recording.name
         expected = self.expectation(name)
@@ -192,7 +187,7 @@ class Library:
         return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
 
     def golden_path(self, name: str, dialect: Dialect) -> Path:
-        """Return where a golden is."""
+        """Return the path of a golden."""
         return self.path(name).with_suffix(f".{dialect.name}.txt")
 
     def _in_own_folders(self) -> Iterator[Path]:
@@ -217,7 +212,7 @@ def _write_goldens(goldens: Mapping[Path, str]) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return what a golden says; one that is not there, or no text, says nothing."""
+    """Return a golden's text; empty for a missing file, and for one that is no text."""
     try:
         return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
@@ -240,7 +235,7 @@ def _first_difference(path: Path, new: str) -> str:
 
 
 def differences(recording: Recording, expected: Expectation) -> str:
-    """Return how what is read now differs from what is expected, in lines; empty where it does not.
+    """Return the difference between the reading and the expectation, in lines; empty for none.
 
     Raises RecordingError for a recording that this version cannot read.
     """

@@ -11,8 +11,8 @@ from converter.addon.log_lines import announce, in_a_line
 from converter.extras.recordings.recorder import Recorder
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
-"""What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by
-itself (12.2).
+"""The key in mitmproxy's console that asks for a name and keeps the chosen flow; mitmproxy has no
+use for the key there (12.2).
 """
 
 
@@ -54,7 +54,7 @@ class RecordCommand:
 
 
 def _one_flow(written: str) -> Flow:
-    """Return the one flow that `@focus`, `@marked` or a filter finds."""
+    """Return the only flow that matches `@focus`, `@marked` or a filter. Raises CommandError."""
     flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
     if len(flows) != 1:
         raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {written!r}")

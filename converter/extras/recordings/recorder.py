@@ -47,7 +47,7 @@ _OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
 
 
 class Recorder(Watcher):
-    """An addon of its own. What it was given is written when mitmproxy ends at the latest."""
+    """An addon that writes recordings, all of them before mitmproxy ends."""
 
     name = "think-recorder"
 
@@ -56,7 +56,7 @@ class Recorder(Watcher):
         self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
-        """Keep an exchange that is over, if all are kept."""
+        """Keep an exchange that is over, if `think_record` names a folder."""
         folder = str(value_of("think_record") or "")
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
@@ -130,7 +130,7 @@ class Recorder(Watcher):
 
 
 def usual_folder() -> Path:
-    """Return where a recording goes when nobody has said."""
+    """Return the folder of recordings while `think_record` names none."""
     folder = Path("recordings").resolve()
     return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
 
@@ -141,9 +141,9 @@ def _written(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | No
 
 
 def _copied(flow: HTTPFlow) -> HTTPFlow:
-    """Return a copy without what other addons have noted, which may be anything."""
+    """Return a copy without the metadata of other addons, which may be anything."""
     copied: HTTPFlow = flow.copy()
-    copied.id = flow.id  # it stands in ids that were made for the exchange
+    copied.id = flow.id  # ids that the addon made for the exchange contain it
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied
 

@@ -26,14 +26,14 @@ REPLY_ID = "recording"
 
 
 class RecordingError(FileError):
-    """A recording that cannot be had; its one line says why."""
+    """A recording that cannot be read or written; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes as they arrived, `at` so many seconds after the client's request began."""
+    """Bytes as they arrived."""
 
-    at: float
+    at: float  # seconds since the client's request began
     data: bytes
 
 
@@ -49,7 +49,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply's head, and its body if it is the client's; the server's is in chunks."""
+    """A reply's head, and the body of the client's reply; the server's body is in chunks."""
 
     status: int
     content_type: str
@@ -58,25 +58,21 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """A chunk that came in, and the pieces that went out for it: nothing when all of it is held."""
+    """A chunk of the server's, and the bytes that went out for it."""
 
     chunk: Chunk
-    out: bytes
+    out: bytes  # empty when all of the chunk is held
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A reply rewritten: step by step, then the pieces at its `end`. `notes`: what a person
-    should know of it.
-
-    `broken`: the reply broke off, and nobody got the end.
-    """
+    """A reply that was rewritten again."""
 
     steps: tuple[ReplayStep, ...]
-    end: bytes
-    notes: tuple[str, ...] = ()
+    end: bytes  # the bytes that go out at the reply's end
+    notes: tuple[str, ...] = ()  # the addon's notes for a person
     summary: Summary = field(default_factory=Summary)
-    broken: bool = False
+    broken: bool = False  # the reply broke off, so that its client did not get `end`
 
     @property
     def body(self) -> bytes:
@@ -109,7 +105,7 @@ class Recording:
 
     @cached_property
     def second(self) -> tuple[Chunk, ...]:
-        """The chunks behind a thought that was ended: the reply to another request."""
+        """The chunks of the second reply, which continues behind a thought that was ended."""
         if {"budget", "loops", "unanswered"} & self.options.keys() and self.awaited().limits.ends:
             rewriter = self.rewriter(self.client, self.client_form)
             rewriter.continuation.pauses = True
@@ -121,9 +117,7 @@ class Recording:
 
     @cached_property
     def settings(self) -> Settings:
-        """The options, read. Raises RecordingError for one that this version does not know the
-        value of.
-        """
+        """The options, read. Raises RecordingError for a value that this version does not know."""
         try:
             return settings.read(self.options)
         except (ValueError, TypeError) as error:
@@ -161,9 +155,9 @@ class Recording:
         return replace(exchange, at_home=True) if home and home == self.facts.server else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        """Return the knowledge with which the reply began, of its own client or, as if that had
-        asked, of another; a replay tells counts that its client has not asked for. Raises
-        RecordingError for a request that cannot be read.
+        """Return the facts with which the reply began, for its own client or for another dialect's.
+        A replay has counts that its client did not request. Raises RecordingError for a request
+        that cannot be read.
         """
         facts, server = self.facts, by_name(self.facts.server)
         request = self._request(self.exchange(), server)
@@ -201,15 +195,17 @@ class Recording:
         return (exchange.client,) if own else DIALECTS
 
     def form_for(self, client: Dialect) -> Form:
-        """Return how the client gets the reply: as it did, as far as it was this client."""
+        """Return the form in which a client gets the reply: the recorded form, for its own
+        client.
+        """
         if client is not self.client:
             return self.server_form
         own = client is self.server_dialect and not self.awaited().watched
         return self.server_form if own else self.client_form
 
     def replayed(self, client: Dialect | None = None) -> Replay:
-        """Return the reply rewritten again for a client of this dialect, else for its own, in the
-        form in which the client got it. Nothing is rewritten twice.
+        """Return the reply rewritten again for a client of this dialect, else for its own client,
+        in the form of `form_for`. Replays are cached.
 
         Raises RecordingError for a recording that this version cannot read.
         """
@@ -224,8 +220,8 @@ class Recording:
         return self._replays[client]
 
     def replayed_as_got(self) -> Replay:
-        """Return the reply rewritten again as its own client got it: without the counts that the
-        addon alone had asked for.
+        """Return the reply rewritten again as its own client got it: without counts that only the
+        addon had requested.
         """
         awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
         return self._rewritten(self.client, awaited) if awaited.counts_for_us else self.replayed()
@@ -251,7 +247,7 @@ class Recording:
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
 
     def _answered(self, client: Dialect) -> Replay:
-        """Return an error, or a list of models: it is all there before any of it goes out."""
+        """Return the replay of an error or of a list of models, which goes out as a whole."""
         answered = self.answered
         rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
         answer = rewritten.answer or Answer(0, "", self.body)

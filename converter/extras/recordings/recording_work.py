@@ -1,6 +1,6 @@
-"""The work of keeping one exchange: it is redacted, replayed for each dialect, and written.
+"""Keep one exchange: redact it, replay it for each dialect, and write the files.
 
-The recording gets a name or the next number. The work needs nothing of mitmproxy but the flow.
+The recording gets a name or the next number. Nothing of mitmproxy is needed but the flow.
 """
 
 import re
@@ -96,8 +96,8 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _described(recording: Recording) -> str:
-    """Return what an exchange was: `chat-tiny-think`. The last part of a model's path says enough,
-    and tells no folder.
+    """Return the endpoint and the model, such as `chat-tiny-think`. Of a model's path only the last
+    part is used, which names no folder.
     """
     route, _ = find(recording.request.method, recording.request.path) or (None, "")
     kind = route.kind if route else "exchange"

@@ -47,7 +47,7 @@ _PIECE = 65536
 
 def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
     """Yield a body's bytes as they come, without the heads of `curl -i`, and the content type of
-    these heads. Yield nothing while the bytes may be a head.
+    these heads. Yield empty bytes while the bytes may be a head.
     """
     held, content_type = b"", ""
     for chunk in chunks:
@@ -67,8 +67,8 @@ def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
 def converted(
     pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
 ) -> Iterator[bytes]:
-    """Yield a reply in `client`'s dialect as it comes, its form kept; the notes on it go to the
-    standard error. Raises RecordingError for what is no reply.
+    """Yield a reply in `client`'s dialect as it comes, in the same form; write the notes on it to
+    the standard error. Raises RecordingError for an input that is no reply.
     """
     recogniser = Recogniser()
     is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
@@ -97,7 +97,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
             for written in converted(_pieces(file), chosen, client):
                 _write(written)
     except BrokenPipeError:
-        raise  # its reader has seen enough; an OSError it is as well
+        raise  # an OSError as well, but here the reader of the output has left
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from None
     except RecordingError as error:
@@ -117,8 +117,8 @@ def _write(text: str | bytes) -> None:
 
 
 def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
-    """Write a transcript, in pieces as they come; a file is all there, which tells more of where
-    its reply began.
+    """Write a transcript, in pieces as they come. Of a file the reader has all, and can see whether
+    its reply began in a thought.
     """
     colour = (
         sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -151,8 +151,8 @@ def _what_it_is(body: bytes) -> str:
 
 
 def _telling(facts: Facts) -> Facts:
-    """Return the facts without times that say nothing, because the clock begins with the first
-    byte, and a saved file comes at once.
+    """Return the facts without meaningless times: the clock begins with the first byte, and a saved
+    file comes at once.
     """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES

@@ -1,13 +1,13 @@
-"""A server made of recordings: it answers on loopback as the recorded servers did, chunk borders
-and pace included.
+"""A server of recordings: it answers on loopback as the recorded servers did, with the same chunks
+and pace.
 
-A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several
-recordings that fit, the one with the most equal fields answers, and of equals each in turn. A path
-that begins with a recording's name (`/NAME/v1/chat/completions`) is for that one alone. A request
-that the addon had translated is answered with the client's reply, so that a client can see it again
-without a proxy. The addon's own questions (the list of models, the end and the length of a prompt)
-get the answers of the time of recording, so that the addon reads the reply the same way again. A
-request that goes on behind an ended thought gets the second reply.
+A request is matched by its endpoint, messages, tools and form. Of several recordings that match,
+the one with the most equal fields answers, and of equals each in turn. A path that begins with a
+recording's name (`/NAME/v1/chat/completions`) is for that recording alone. A request that the addon
+had translated gets the client's reply, so that a client can receive it again without a proxy. The
+addon's probes (the list of models, the end and the length of a prompt) get the answers of the time
+of recording, so that the addon reads the reply the same way again. A request that continues behind
+an ended thought gets the second reply.
 """
 
 import json
@@ -35,9 +35,9 @@ from converter.extras.recordings.recording import Answered, Chunk, RecordedReque
 
 HOST = "127.0.0.1"
 PORT = 8000
-"""Where recordings say that their server was, so that mitmproxy's client replay finds this one."""
+"""The port in every recording's flow, so that mitmproxy's client replay finds this server."""
 SERVED_AT = f"http://{HOST}:{PORT}"
-"""Where `serve` listens when nobody has said otherwise."""
+"""The usual address of `serve`."""
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
@@ -45,7 +45,7 @@ _TRY = "try one that `think-addon record show NAME --request` prints, `list` has
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
 _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
-"""Recordings have other ids than the requests they were made of."""
+"""Keys whose values the redaction has changed."""
 
 
 class RecordedServer(ThreadingHTTPServer):
@@ -80,7 +80,7 @@ class RecordedServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}"
 
     def chosen(self, path: str) -> tuple[list[Recording], str]:
-        """Return the recordings that a path is for, and the path without the name of one."""
+        """Return the recordings that a path is for, and the path without a recording's name."""
         name, slash, rest = path.removeprefix("/").partition("/")
         if slash and name in self.recordings:
             return [self.recordings[name]], "/" + rest
@@ -89,8 +89,8 @@ class RecordedServer(ThreadingHTTPServer):
     def match(
         self, method: str, path: str, body: bytes
     ) -> tuple[Answered, Sequence[Chunk], bool] | None:
-        """Return the answer to this request, in its pieces, and whether it broke off there; None
-        when no recording does.
+        """Return the answer to a request, its chunks, and True if it breaks off behind them; `None`
+        when no recording matches.
         """
         recordings, path = self.chosen(path)
         best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
@@ -119,7 +119,7 @@ class RecordedServer(ThreadingHTTPServer):
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording that fits best; of several, the one that was served least often."""
+        """Return the recording that matches best; of several, the least served one."""
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:
@@ -129,8 +129,8 @@ class RecordedServer(ThreadingHTTPServer):
         return nearest
 
     def models(self, path: str) -> dict[str, object]:
-        """Return the list of models that the servers of these recordings would give; owned as
-        theirs, if they are of one kind.
+        """Return the list of models of these recordings, owned as their servers' models are if all
+        servers are of one kind.
         """
         recordings, _ = self.chosen(path)
         named = (read_body(recording.sent.body).get("model") for recording in recordings)
@@ -142,8 +142,8 @@ class RecordedServer(ThreadingHTTPServer):
         return {"object": "list", "data": models}
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return the tokenizer's words for a prompt, as far as the addon had found it out; None
-        for one that no recording has.
+        """Return the answer of `/tokenize`: the count and the last token of a recorded prompt, as
+        far as the addon knew them; `None` for another prompt or path.
         """
         recordings, path = self.chosen(path)
         request = read_body(body)
@@ -156,15 +156,13 @@ class RecordedServer(ThreadingHTTPServer):
         return {"count": fitting[0].facts.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that leaves in the middle; that is its right."""
+        """Pass over a client that leaves before the reply's end."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
-    """Serve until interrupted; say on the standard output where. Raises OSError when the port is
-    taken.
-    """
+    """Serve until interrupted, and print the address. Raises OSError when the port is taken."""
     with RecordedServer(recordings, port, pace) as server:
         print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
         with suppress(KeyboardInterrupt):
@@ -172,8 +170,8 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _kind(recording: Recording) -> str:
-    """Return the server's kind; a client of chat completions did not need to know, but where the
-    reply began vLLM can tell.
+    """Return the name of the server's profile. A server of no known profile whose reply began in a
+    thought is served as vLLM, which reports the prompt's end.
     """
     begun = recording.facts.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.facts.server == GENERIC.name else recording.facts.server
@@ -224,7 +222,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
-        """Say nothing: the proxy in front tells of requests."""
+        """Log nothing, because the proxy in front logs requests."""
 
 
 def read_pace(written: str) -> float:
@@ -264,7 +262,7 @@ def request_of(recording: Recording) -> str:
 
 
 def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
-    """Tell how well a request is the one that was recorded: 0 for not at all."""
+    """Return how well a request matches a recorded one: 0 for not at all."""
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
     request, recorded = read_body(body), read_body(sent.body)
@@ -274,7 +272,7 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
 
 
 def _before_the_turn(body: bytes) -> bytes:
-    """Return a request without the turn that is to be gone on with."""
+    """Return a request without its last turn, which the model is to continue."""
     request = read_body(body)
     messages = messages_of(request)
     return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
@@ -299,12 +297,12 @@ def read_body(body: bytes) -> Mapping[str, object]:
     try:
         value = json.loads(body)
     except ValueError:
-        return {"": body}  # a body that is none fits its like
+        return {"": body}  # matches the same bytes
     return value if isinstance(value, dict) else {"": value}
 
 
 def _comparable(value: object) -> object:
-    """Return a value without ids; no wish for a stream is the wish for none."""
+    """Return a value without ids; a missing `stream` is the same as false."""
     if isinstance(value, Mapping):
         return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
     if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""Redaction: no secret, no name of a place, the normal form of names that change."""
+"""Redaction of recordings: secrets and names of hosts go, ids and times get a normal form."""

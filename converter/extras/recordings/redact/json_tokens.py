@@ -1,8 +1,8 @@
-"""A body in pieces: its strings and numbers, and the gaps between them, so that a string can be
-changed and all else stays.
+"""A body cut into tokens (strings and numbers) and the gaps between them, so that a string can be
+replaced and every other byte stays.
 
-A stream says nearly the same in frame after frame. So the same string at the same path is the same
-Token each time, and whoever decides about tokens decides once for each.
+A stream repeats most strings in frame after frame. So the same string at the same path is the same
+Token each time, and a decision about a token is made once.
 """
 
 import json
@@ -22,29 +22,23 @@ _PIECE = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]|\Z))'
     rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}\[\],]"
 )
-"""A string that is cut counts to the line's end, or each quote in it would be tried as a first."""
+"""A string without an end reaches to the line's end; else each quote in it would begin a match."""
 _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
 """How a line of data begins; a stream may begin with a byte order mark, or be of JSON's lines."""
 _MARKS = frozenset((b"{", b"}", b"[", b"]", b","))
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
-"""Names in a path: deeper values are nobody's reply, and must not cost its depth for each
-value.
-"""
+"""Names in a path. Deeper values are in no reply; their paths would cost time by their depth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A string or a number, as it is written (`raw`). `path`: the names that lead to it, None for a
-    place in an array.
+    """A string or a number."""
 
-    `name`: it is a name itself.
-    """
-
-    raw: bytes
-    path: Path
+    raw: bytes  # as it is written
+    path: Path  # the names that lead to the token, `None` for an element of an array
     value: str | float
-    name: bool = False
+    name: bool = False  # the token is a name itself
 
 
 class Pieces(NamedTuple):
@@ -55,7 +49,7 @@ class Pieces(NamedTuple):
 
 
 def pieces(body: bytes, stream: bool) -> Pieces:
-    """Cut up a body: JSON that may be cut short; any other text is all gap."""
+    """Cut a body into gaps and tokens. JSON may be cut short; any other text is one gap."""
     reader = _BodyReader()
     if not stream and beginning_of(body, last=True) is FirstBytes.JSON:
         reader.scan(body)
@@ -66,8 +60,8 @@ def pieces(body: bytes, stream: bool) -> Pieces:
 
 
 class _BodyReader:
-    """Reads one body, line by line; `gap` is what came since the last token. Each object or array
-    that is open has a name in the path: None in an array.
+    """Reads one body, line by line; `gap` has the bytes since the last token. Each open object or
+    array has a name in the path, `None` in an array.
     """
 
     def __init__(self) -> None:
@@ -93,7 +87,7 @@ class _BodyReader:
             self._begin()
 
     def scan(self, line: bytes) -> None:
-        """Read JSON, or one line of it; a mock value belongs to its gap."""
+        """Read JSON, or one line of JSON; a value that cannot be read belongs to its gap."""
         end = 0
         for match in _PIECE.finditer(line):
             if (piece := match[0]) in _MARKS:
@@ -115,7 +109,7 @@ class _BodyReader:
         self._name_next = mark in b"{," and bool(self._objects and self._objects[-1])
 
     def _take(self, raw: bytes) -> Token | None:
-        """Return the token that is written so; `None` for one that cannot be read."""
+        """Return the token of a string or number; `None` where it cannot be read."""
         value = self._value(raw)
         name, self._name_next = self._name_next and not isinstance(value, int | float), False
         if name:  # one that cannot be read is not the name before it
@@ -143,8 +137,8 @@ def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
 
 
 def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
-    """Return where each of the borders is, now that the pieces of a body are others; one in a new
-    piece stays in it.
+    """Return the new offset of each border after pieces of a body were replaced; a border within a
+    replaced piece stays within it.
     """
     starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
     pieces = []
@@ -156,7 +150,7 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
 
 
 def written(text: str) -> bytes:
-    """Return a string as JSON; bytes that were no UTF-8 stay what they were."""
+    """Return a string as JSON; bytes that are no UTF-8 stay unchanged."""
     try:
         return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

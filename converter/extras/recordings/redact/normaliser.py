@@ -1,5 +1,5 @@
-"""Ids and times in their normal form: numbered in the order in which they come, the same id by the
-same name everywhere.
+"""The normal form of ids and times: ids are numbered in their order, and the same id has the same
+name everywhere.
 """
 
 import datetime
@@ -10,7 +10,7 @@ from converter.extras.recordings.recording import REPLY_ID
 from converter.extras.recordings.redact.json_tokens import Path, Token
 
 CREATED = 1_700_000_000
-"""When every recorded reply was made."""
+"""The second at which every recorded reply was created."""
 _CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 _NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
 _REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
@@ -39,7 +39,7 @@ _ITEM_IDS: set[Path] = {
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
-"""When a response was asked for and complete, which nobody remembers: a replay has no clock."""
+"""The times of a response's beginning and end, which are 0 in a replay: it has no clock."""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
@@ -52,7 +52,7 @@ _NANOSECONDS: dict[Path, int] = {
 }
 """Ollama's times, as a replay makes them of normal ones in milliseconds."""
 _FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
-"""Names of values that people and models made up, in which a name means anything."""
+"""Names of values that people and models write, in which any name may stand."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _RESPONSE_PREFIX = "resp_"
@@ -61,14 +61,15 @@ _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
 """The beginning of ids that are made here."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
-"""Kimi's ids tell the tool and the call's place; they are the same each time."""
+"""Kimi's ids have the tool and the call's index; they are the same each time."""
 
 
 class Normaliser:
-    """Ids and times of one exchange; its bodies are read in the order in which they were sent.
+    """Normalises the ids and times of one exchange, whose bodies are read in the order in which
+    they were sent.
 
-    `listed`: the reply lists models, whose ids are their names. `flow`: the exchange's name, which
-    stands in ids that were made for it.
+    `listed`: the reply lists models, whose ids are their names. `flow`: the flow's id, which is a
+    part of ids that the addon made.
     """
 
     def __init__(self, listed: bool = False, flow: str = "") -> None:
@@ -106,8 +107,8 @@ class Normaliser:
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply(self, value: str) -> str:
-        """Keep what a writer of another dialect takes off, so that it finds the same name in
-        both.
+        """Name a reply's id. Prefixes stay, because an encoder of another dialect drops them, and
+        has to find the same name.
         """
         if value.startswith(_RESPONSE_PREFIX):
             self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
@@ -131,7 +132,7 @@ class Normaliser:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # it was made here, because the server gave none, or the call stood in the text
+            # the addon made the id, because the server sent none, or the call stood in the text
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"

@@ -1,8 +1,8 @@
-"""A recording as it may be kept and shown: without secrets, the same bytes for the same exchange.
+"""The redaction of a recording: no secrets, and the same bytes for the same exchange.
 
-The kept part of a request is an allow-list. Left-out values are also looked for in all that is
-kept, because a server may have repeated it. To redact twice is to redact once, and what the
-rewriter makes of a redacted reply is the redacted reply of the client.
+The kept part of a request is an allow-list. Values that are dropped are also hidden in all that is
+kept, because a server may have repeated them. Redacting twice changes nothing more, and a redacted
+reply, rewritten again, is the redacted reply of the client.
 """
 
 import re
@@ -53,14 +53,14 @@ _LISTED_FIELDS: set[Path] = {
 }
 _MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
-"""A model that is a path, perhaps: to know costs less than to cut all up."""
+"""A model that may be a path: this search is cheaper than cutting up the body."""
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
 _MODELS_PATH = "/v1/models"
 """The only endpoint with a free part: a model's name behind it."""
 
 
 def redacted(recording: Recording) -> Recording:
-    """Return the recording in its normal form, with nothing in it that is not on the list.
+    """Return the recording in its normal form, with nothing that is not on the allow-list.
 
     Raises RecordingError for a request that the addon does not act on.
     """
@@ -86,14 +86,14 @@ def redacted(recording: Recording) -> Recording:
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
-    # Such a client is told all words a second time, whole: what is hidden in them where frames cut
-    # them would be renamed there. Lines of JSON hold times of the addon's own.
+    # Such a client gets all text a second time, whole: a name that is hidden where frames cut it
+    # would be renamed there. Lines of JSON hold times of the addon's own.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
 def redacted_text(recording: Recording, text: str) -> str:
-    """Return a text about a recording, such as what it should read, without what `redacted` takes
-    from the recording.
+    """Redact a text about a recording, such as an expectation, as `redacted` redacts the
+    recording.
     """
     return _scrubber(recording).text(text)
 
@@ -126,13 +126,13 @@ def _models(recording: Recording) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The tools that redact the parts of one exchange, in the order in which they were sent."""
+    """Redacts the parts of one exchange, in the order in which they were sent."""
 
     scrubber: Scrubber
     normaliser: Normaliser
 
     def whole_request(self, request: RecordedRequest) -> RecordedRequest:
-        """Return a request with nothing in it that is not on the list."""
+        """Return a request with nothing that is not on the allow-list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = public + self.scrubber.text(path.removeprefix(public))
@@ -189,7 +189,7 @@ class Redaction:
     def body(
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
-        """Return a body redacted, and where the borders are in it."""
+        """Return the redacted body, and the new offsets of the borders."""
         gaps, tokens = pieces(body, stream)
         clean = {gap: self._between(gap) for gap in set(gaps)}
         after = woven([clean[gap] for gap in gaps], self._written(tokens, stream))
@@ -198,7 +198,7 @@ class Redaction:
 
     def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
         """Return the replacement of each token. In a stream a secret may be cut anywhere, so that
-        the strings of one path are looked at as one text.
+        the strings of one path are searched as one text.
         """
         hide = cache(self.scrubber.hidden)
         hidden = [str(token.value) for token in tokens]
@@ -215,7 +215,7 @@ class Redaction:
         return list(map(cache(self._new), tokens, hidden))  # most tokens of a stream are the same
 
     def _new(self, token: Token, hidden: str) -> bytes:
-        """Return the replacement of a token, of which this is left without secrets."""
+        """Return the replacement of a token. `hidden`: its value without secrets."""
         value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
@@ -227,7 +227,7 @@ class Redaction:
         return written(value) if isinstance(value, str) else str(value).encode()
 
     def _between(self, gap: bytes) -> bytes:
-        """Return text that is no JSON, redacted: a page, a comment, a string that was cut short."""
+        """Redact text that is no JSON, such as a page, a comment, a string that was cut short."""
         if not gap.strip(b" \t\r\n,:{}[]"):
             return gap
         text = gap.decode("utf-8", "surrogateescape")
@@ -241,6 +241,6 @@ def prefix_of(request: RecordedRequest) -> str:
 
 
 def content_type_of(written: str) -> str:
-    """Return a content type without anything that a server may have added to it."""
+    """Return a content type with no more than its type and charset."""
     match = _CONTENT_TYPE.match(written)
     return "; ".join(part for part in match.groups() if part) if match else ""
