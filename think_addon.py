@@ -1,9 +1,9 @@
-"""Thinking of a local model arrives where the client looks for it: `mitmdump -s think_addon.py
---mode reverse:http://localhost:8000`.
+"""Bring a local model's thinking to where the client expects it: `mitmdump -s think_addon.py --mode
+reverse:http://localhost:8000`.
 
-mitmproxy's hooks, and nothing else: each finds the exchange of its flow and takes it one step on.
-Everything else that meets mitmproxy live is in `converter.addon`; the rest of `converter` knows no
-proxy.
+This file has mitmproxy's hooks alone: each finds the exchange of its flow and takes it one step on.
+All other code that uses mitmproxy is in `converter.addon` and `converter.extras`; `converter.core`
+knows no proxy.
 """
 
 import time
@@ -14,7 +14,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow
 
 try:
-    import converter as _converter  # noqa: F401  # asked first, to say what is wrong
+    import converter as _converter  # noqa: F401  # first, for a message that names the fault
 except ModuleNotFoundError:
     # mitmproxy shows an ImportError with its traceback, and starts without the addon (12.3)
     raise SystemExit(
@@ -61,8 +61,8 @@ KEPT_BY = ("save_stream_file", "hardump")
 """Options of mitmproxy's that write bodies to a file."""
 WATCHERS_BEFORE = ("prompt_cache",)
 WATCHERS = ("watch", "recordings", "traces", "page")
-"""Packages of `converter/extras`, in the order in which they hear of exchanges; the first ones
-before the flow shows what is over. Any may be deleted.
+"""Packages of `converter/extras`, in the order in which their watchers are called; those of
+`WATCHERS_BEFORE` before the flow is complete for viewers. Any may be deleted.
 """
 BODIES_SHOWN = 3
 """From this `flow_detail` on mitmdump prints bodies."""
@@ -92,7 +92,7 @@ class ThinkAddon:
         options.declare(loader)
 
     def configure(self, updated: set[str]) -> None:
-        """Take options over, for the next reply; refuse bad ones."""
+        """Use changed options from the next reply on. Raises OptionsError for a bad one."""
         if not any(name.startswith("think_") for name in updated):
             return
         try:
@@ -104,13 +104,13 @@ class ThinkAddon:
             self._requests.forget(self._settings)
 
     def running(self) -> None:
-        """Keep streamed bodies where people look at flows, or keep them."""
+        """Have mitmproxy keep streamed bodies where people look at flows, or save them."""
         options.refuse_unknown()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
-        """Decide by method and path whether to act; what is not ours passes unbuffered."""
+        """Decide by method and path whether to act; any other request passes unbuffered."""
         if not flow.live or flow.response:
             return None  # read from a file, or refused by another addon, such as proxyauth
         forget(flow)
@@ -136,7 +136,7 @@ class ThinkAddon:
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
-            # another addon's function stays
+            # keep another addon's function
             flow.request.stream = flow.request.stream or not must_hold_request()
         else:
             full = self._looked_at() or bool(self._settings.record)
@@ -145,8 +145,8 @@ class ThinkAddon:
             http_messages.change(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:
-        """Translate a request, answer what the server cannot, refuse what breaks the format as the
-        API itself would.
+        """Translate a request. Answer requests that the server cannot answer, and refuse invalid
+        requests as the API would.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
@@ -162,18 +162,18 @@ class ThinkAddon:
             self._watchers.asked(record)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
-        """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
+        """Tap a streamed reply before its first byte; any other reply passes unbuffered."""
         if flow.live and flow.response and not flow.error:
             await self._replies.begin(flow, RUNNING_RECORDS.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
-        """Rewrite a whole reply; say in one line what a person should know."""
+        """Rewrite a whole reply, and log its notes in one line."""
         if record := RUNNING_RECORDS.pop(flow.id, None):
             await self._replies.complete(record)
         hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
-        """Close what was begun: the server or the client left."""
+        """Close an exchange that the server or the client has left."""
         record = RUNNING_RECORDS.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)

@@ -1,1 +1,1 @@
-"""A judge of prompt caches: sessions, and the place where a prompt breaks."""
+"""Prompt caches: each prompt against the one before it in its conversation."""

@@ -1,9 +1,10 @@
 """Breaks of a server's cached prompt: a request against the one before it in its conversation.
 
-A server keeps the prompt that it has read last, and reads on where the next one is another. An
-agent's request is the one before, and more: so where words before its end are others, all that
-stands behind them is read again, which takes seconds to minutes on a local model. A conversation is
-known by its words, without those that clients move or count on: no header tells it.
+A server caches the last prompt, and continues from the first difference of the next prompt. An
+agent's request repeats the one before, with more messages at its end. So where earlier text
+differs, the server reads all text behind the difference again, which takes seconds to minutes on a
+local model. No header names a conversation: it is matched by its text, without the parts that
+clients move or renew in each request.
 """
 
 import re
@@ -44,9 +45,9 @@ _HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000
-"""Characters of a block whose first words tell what it is."""
+"""Characters behind a block's first words that belong to the block."""
 _BEGUN_TURN = 8
-"""Tokens at a prompt's end that begin the reply, and stand otherwise in the history."""
+"""Tokens at a prompt's end that begin the reply, and are different in the next prompt's history."""
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
@@ -54,14 +55,14 @@ _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n<
 
 
 class Breaker(NamedTuple):
-    """Words written anew in text that is repeated. `pattern` finds it, and `behind` characters
-    more belong to it; `None`: without it both texts are the same. `mend`: what its user can do.
-    """
+    """Text that changes within repeated text, and so breaks the cache."""
 
     name: str
     pattern: re.Pattern[str]
+    # so many characters behind the match belong to the breaker as well; `None`: it explains a
+    # difference only if both texts are the same without it
     behind: int | None
-    mend: str = ""
+    mend: str = ""  # advice for the user
 
 
 BREAKERS = (
@@ -92,41 +93,39 @@ BREAKERS = (
 
 @dataclass(slots=True)
 class Prompt:
-    """A request of `size` bytes, named `name`. `tokens`: the server's count, once it is told."""
+    """A request."""
 
     owner: str
-    name: str
+    name: str  # its flow's id
     body: Mapping[str, object]
-    size: int
-    tokens: int | None = None
+    size: int  # bytes
+    tokens: int | None = None  # the server's count, once it is reported
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A prompt. `turns`: all messages but the system text; `first` and `last`: the words by which
-    those of its ends are known.
-    """
+    """A prompt that later ones are compared with."""
 
     prompt: Prompt
-    turns: Sequence[object]
-    first: str
-    last: str
+    turns: Sequence[object]  # all messages but the system text
+    first: str  # the key of the first message
+    last: str  # the key of the last message
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A place where the prompt became another."""
+    """The first difference between a prompt and the one before."""
 
-    part: str
+    part: str  # the part of the prompt, and the offset in it
     cause: str
-    mend: str = ""
+    mend: str = ""  # advice for the user
 
     def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
-        """Return the break in a line, without words of the prompt; nothing where the server's own
-        count says that its cache held.
+        """Return the break in a line, without text of the prompt; empty if the server's count of
+        cached tokens shows no break.
 
-        `before`, `prompt` and `cached`: tokens of the earlier prompt, of this one, and of this one
-        in the cache, as the server tells them.
+        `before`, `prompt` and `cached`: the server's counts of tokens of the earlier prompt, of
+        this prompt, and of the cached part of this prompt.
         """
         again = ""
         if prompt and cached is not None:
@@ -138,14 +137,14 @@ class Break:
 
 
 class Prompts:
-    """The newest requests, by whom they belong to, bounded in number and bytes."""
+    """The newest requests, each with its owner, bounded in number and bytes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._bytes = self._count = 0
 
     def follow(self, prompt: Prompt) -> Prompt | None:
-        """Return the earlier request that `prompt` continues, and keep `prompt` in its place."""
+        """Return the earlier request that `prompt` continues, and replace it by `prompt`."""
         # all messages but the system text, which comes and goes
         messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
         now = [message for message in messages if role_of(message) not in SYSTEM]
@@ -163,8 +162,8 @@ class Prompts:
         return before
 
     def _before(self, owner: str, first: str, now: Sequence[object]) -> int | None:
-        """Return the newest request that this one goes on from: the first and the last message of a
-        request tell most others at once.
+        """Return the number of the newest request that this one continues. The keys of the first
+        and the last message exclude most other requests at once.
         """
         compared = dict[int, str]()
         for number in reversed(self._kept):
@@ -179,9 +178,7 @@ class Prompts:
 
 
 def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
-    """Return the first place where the prompt of a request is no longer that of the one before; its
-    end is no such place.
-    """
+    """Return the first difference between two prompts; `None` if one begins the other."""
     if before.get("model") != now.get("model"):
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
@@ -194,20 +191,22 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
 
 
 def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    """Tell at once of most requests that they say all of the one before again."""
+    """Return True if a request repeats all of the one before, by a comparison that is fast, and
+    misses a few.
+    """
     was, messages = messages_of(before), messages_of(now)
     heads = all(before.get(name) == now.get(name) for name in _HEADS)
     return heads and was == messages[: len(was)]
 
 
 def _same(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
+    """Return the length of the common beginning of two texts."""
     shorter = range(min(len(one), len(other)))
     return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
 
 
 def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
-    """Return why a part is another, and what its user can do."""
+    """Return the cause of a difference, and advice for the user."""
     if any(part.name.startswith("tool ") for part in (was, now)):
         if was.name == now.name:
             return "the tool is described otherwise", ""
@@ -229,7 +228,7 @@ def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
 
 
 def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
-    """Tell whether the offset is within what moves."""
+    """Return True if the offset is within a match, or `behind` characters after it."""
     start = max(0, at - behind - _NEAR)
     window, offset = text[start : at + _NEAR], at - start
     return any(one.start() <= offset <= one.end() + behind for one in moving.finditer(window))

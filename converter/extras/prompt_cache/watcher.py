@@ -1,4 +1,4 @@
-"""The watcher of prompt caches: it says where a server has to read again what it has read."""
+"""The watcher of prompt caches: it reports a prompt that a server has to read again in part."""
 
 import logging
 from concurrent.futures import Future
@@ -15,13 +15,11 @@ from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken,
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """A prompt under way. `before`: the one that it goes on from; `found`: the place where it does
-    not.
-    """
+    """A prompt under way."""
 
     prompt: Prompt
-    before: Prompt | None = None
-    comparison: Future[Break | None] | None = None
+    before: Prompt | None = None  # the prompt that it continues
+    comparison: Future[Break | None] | None = None  # of both
 
 
 class PromptCache(Watcher):
@@ -34,9 +32,11 @@ class PromptCache(Watcher):
         self._followed: dict[str, _Followed] = {}
 
     def asked(self, seen: FlowRecord) -> None:
-        """Begin to compare a prompt with the one before it."""
+        """Begin to compare a prompt with the one that it continues."""
         sent = seen.awaited.sent if seen.awaited else {}
-        if not sent or wish_of(sent):  # its other prompt is the client's own way
+        if not sent or wish_of(
+            sent
+        ):  # a client's own request, such as for a title, repeats nothing
             return
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
@@ -49,7 +49,7 @@ class PromptCache(Watcher):
         self._followed[name] = followed
 
     def ended(self, seen: FlowRecord) -> None:
-        """Say where the cache was broken, unless the server's own count speaks against it."""
+        """Report a break of the cache, unless the server's own count shows none."""
         followed = self._followed.pop(seen.flow.id, None)
         if followed is None or seen.rewriter is None:
             return

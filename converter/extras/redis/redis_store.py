@@ -1,9 +1,9 @@
-"""A store with a server that speaks Redis' protocol (Redis, Valkey), for many machines.
+"""A store on a server that speaks Redis' protocol (Redis, Valkey), for many machines.
 
-Each operation is one script, so that two processes never see half of one another's work. All keys
-share one hash tag: a cluster keeps them on one node, because the bounds hold for all together.
-An entry that has aged goes with the next question; the server drops it within an hour where nobody
-asks, since to have it do so to the second would take a command a name for each use.
+Each operation is one script, so that no process sees half of another's operation. All keys share
+one hash tag: a cluster keeps them on one node, because the bounds hold for all keys together. The
+next operation drops an entry that is too old. Without operations the server drops the entry within
+an hour: dropping it to the second would take a command for each name at each use.
 """
 
 from collections.abc import Callable, Iterable
@@ -144,7 +144,7 @@ _RUN = "%s local function run() %s end local answer = run() return {answer or fa
 
 
 class RedisStore(Store):
-    """Entries with the server at `address`. `patience`: seconds for a connection, and for an
+    """Entries on the server at `address`. `patience`: seconds for a connection, and for an
     answer.
     """
 
@@ -157,13 +157,13 @@ class RedisStore(Store):
 
     @property
     def _client(self) -> Any:
-        """The package's client, made when there is something to ask: a cluster's asks at once."""
+        """The package's client, created at first use: a cluster's client connects at once."""
         self._connected = self._connected or self._connect()
         return self._connected
 
     @property
     def size(self) -> int:
-        """Return the bytes that are kept."""
+        """The bytes of all entries."""
         return int(self._run(_SIZE))
 
     def keep(
@@ -175,11 +175,11 @@ class RedisStore(Store):
         self._run(_KEEP, *entry, *bounds, *map(raw, names))
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
+        """Drop an entry; return True if there was one."""
         return bool(self._run(_FORGET, raw(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry of this name; empty when there is none."""
+        """Return the key of the entry with this name; empty when there is none."""
         try:
             return named(self._client.get(f"{_PREFIX}n".encode() + raw(name)) or b"")
         except Exception as error:
@@ -207,7 +207,7 @@ class RedisStore(Store):
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:
-    """Return a function that makes the package's client. Raises ValueError for an address that
+    """Return a function that creates the package's client. Raises ValueError for an address that
     cannot be read.
     """
     chosen: dict[str, Any] = {
@@ -225,7 +225,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         if not hosts:
             raise ValueError
         options = parse_url(f"{kind}://{login}@?{parts.query}")
-    except ValueError:  # whose words may hold a part of a password
+    except ValueError:  # its message may hold a part of a password
         raise ValueError(UNREADABLE) from None
     options["ssl"] = options.pop("connection_class", None) is not None
     options |= chosen
@@ -235,7 +235,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
             startup_nodes=[node(*host) for host in hosts], **options
         )
     if arrangement == "sentinel":
-        # the login is the server's alone
+        # the sentinels need no login
         theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
         make: Any = sentinel.Sentinel
         name = parts.path.strip("/")

@@ -7,5 +7,5 @@ from converter.extras.traces.traces import Traces
 
 
 def addons(house: House) -> list[object]:
-    """Return the addons. The counts are told with the metrics, if they are there."""
+    """Return the addons. The metrics include the counts of spans, if that extra is there."""
     return [Traces(house.chosen, house.counts.setdefault("spans", Counter()))]

@@ -1,9 +1,8 @@
-"""The way of spans to an OpenTelemetry collector, by its SDK: a thread of the SDK's sends them in
-batches, and no reply waits for it.
+"""Send spans to an OpenTelemetry collector by the SDK: a thread of the SDK sends them in batches,
+and no reply waits for it.
 
-Variables of the process are for a program's own spans, and decide nothing here: the provider, its
-limits and the exporter are given all that they would read there. The two that are read are named
-below.
+The environment's variables are for a program's own spans, and decide nothing here: the provider,
+its limits and the exporter get explicit values. Only the two variables below are read.
 """
 
 import logging
@@ -43,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """A provider of spans, and what became of them. `counts`: what was sent, and what dropped."""
+    """A provider of spans, and `counts` of the spans that were sent and dropped."""
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
         self.url, self.text_type = url, TracedText
@@ -64,7 +63,7 @@ class Sender:
         self._tracer = self._provider.get_tracer("think-addon")
 
     def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
-        """Make the span of an exchange that is over, unless too many wait."""
+        """Create the span of an exchange that is over, unless too many spans wait."""
         if self.waiting >= MOST_SPANS:
             self.drop(1, "it takes less than comes")
             return
@@ -80,7 +79,9 @@ class Sender:
             self.waiting -= spans
 
     def drop(self, spans: int, fault: str, waited: bool = False) -> None:
-        """Say it once, until the collector takes some; without the URL, which may hold a key."""
+        """Count lost spans, and warn once until the collector takes spans again. The warning lacks
+        the URL, which may hold a key.
+        """
         with self._counting:
             self._counts["dropped"] += spans
             self.waiting -= spans * waited
@@ -89,7 +90,7 @@ class Sender:
             _log.warning("think: think_traces: the collector loses spans: %s (said once)", fault)
 
     def end(self, seconds: float) -> None:
-        """Send what waits, and take no more. Wait so many seconds for it."""
+        """Send the waiting spans, and end. Wait at most so many seconds."""
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         if seconds:
@@ -101,11 +102,11 @@ class Sender:
 class _Provider(TracerProvider):
     def __init__(self, resource: Resource) -> None:
         super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)
-        self._disabled = False  # which has no parameter
+        self._disabled = False  # set by a variable of the environment; there is no parameter
 
 
 class _Exporter(OTLPSpanExporter):
-    """An exporter that counts. Its own log lines hold the URL."""
+    """An exporter that counts spans, without the SDK's log lines, which hold the URL."""
 
     def __init__(self, sender: Sender, url: str) -> None:
         self._sender, self._session_of_ours = sender, _Session(urlsplit(url).hostname or "")
@@ -148,7 +149,7 @@ class _Session(requests.Session):
         try:
             response = super().request(*arguments, **chosen)
         except Exception as error:
-            self.fault = type(error).__name__  # whose words hold the URL
+            self.fault = type(error).__name__  # the message holds the URL
             raise
         self.fault = f"it answers with status {response.status_code}"
         return response

@@ -37,19 +37,19 @@ _FROM_SUMMARY = {
     "gen_ai.usage.reasoning.output_tokens": "thinking_tokens",
     "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
 }
-"""Attributes, and the names of a summary."""
+"""Attribute -> key of a reply's summary."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
 class TracedText:
-    """The words of a reply's choices, as far as they are sent."""
+    """The content of a reply's choices, up to the bound."""
 
     def __init__(self) -> None:
         self._choices: dict[int, Accumulator] = {}
         self._room: int = TRACED_TEXT
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Take what the client was told."""
+        """Take events that were sent to the client."""
         for event in events:
             length = len(model_text(event))
             self._room -= length
@@ -70,7 +70,7 @@ class TracedText:
 
 
 def _part(part: Part) -> Iterator[Mapping[str, object]]:
-    """Yield what the conventions have a name for."""
+    """Yield a part in the format of the conventions; nothing for a kind that they do not name."""
     match part:
         case TextBlock():
             yield {"type": "text", "content": part.text}
@@ -83,7 +83,7 @@ def _part(part: Part) -> Iterator[Mapping[str, object]]:
 
 
 def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None) -> None:
-    """Make the span of an exchange that is over. `words`: those that it tells."""
+    """Create the span of an exchange that is over, with the reply's text if it is given."""
     summary, began = record.reply_summary, record.flow.request.timestamp_start
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {
@@ -126,15 +126,15 @@ def _names(record: FlowRecord) -> Mapping[str, object]:
 
 
 def _error(flow: HTTPFlow, outcome: str) -> str | None:
-    """Return the class of an error; never its words, which may hold a key."""
+    """Return the class of an error; never its message, which may hold a key."""
     if outcome == "refused" and flow.response:
         return str(flow.response.status_code)
     return None if outcome == "ok" else outcome.replace(" ", "_")
 
 
 def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
-    """Return the messages as JSON, because backends show no nested attributes; the keys of the
-    request are crossed out.
+    """Return the messages as JSON, because backends show no nested attributes, without the API keys
+    of the request.
     """
     if text is None:
         return ""
@@ -147,7 +147,7 @@ def _nanoseconds(at: float) -> int:
 
 
 def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Return the attributes that have a value, in characters that a collector can read."""
+    """Return the attributes that have a value, in valid Unicode."""
     filled = {name: value for name, value in values.items() if value not in (None, "")}
     return {name: _readable(value) for name, value in filled.items()}
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from converter.extras.traces.spans import TracedText
 
 SECONDS_AT_THE_END = 3.0
-"""For what has not been sent when mitmproxy ends."""
+"""How long mitmproxy's end waits for the last spans."""
 _log = logging.getLogger(__name__)
 
 
 class Traces(Watcher):
-    """An addon of its own: it makes a span for each reply while the option says where. `chosen`
-    gives the settings in force. `counts`: what was sent, and what dropped.
+    """An addon that creates a span for each reply while `think_traces` has a URL. `chosen` returns
+    the settings in force. `counts`: of sent and dropped spans.
     """
 
     name = "think-traces"
@@ -36,7 +36,7 @@ class Traces(Watcher):
         self._sends_text = self._runs = False
 
     def configure(self, updated: set[str]) -> None:
-        """Send where the options say."""
+        """Send to the URL of changed options."""
         if self._runs and updated & {"think_traces", "think_traces_words"}:
             try:
                 self.open(self._chosen().traces, self._chosen().traces_words)
@@ -44,7 +44,7 @@ class Traces(Watcher):
                 raise exceptions.OptionsError(str(error)) from None
 
     def running(self) -> None:
-        """Send from now on; packages that are not there stop mitmproxy with one line."""
+        """Send from now on. Missing packages end mitmproxy's start with one line of the log."""
         self._runs = True
         try:
             self.open(self._chosen().traces, self._chosen().traces_words)
@@ -52,8 +52,8 @@ class Traces(Watcher):
             _log.error("think: %s", error)
 
     def open(self, url: str, with_text: bool) -> None:
-        """Send to another URL from the next reply on, or to none. `words`: send them too. Raises
-        ValueError without the packages, which nobody needs without spans.
+        """Send to another URL from the next reply on, or to none. `with_text`: with the reply's
+        content. Raises ValueError without the packages.
         """
         self._sends_text = with_text
         if url == (self._sender.url if self._sender else ""):
@@ -64,19 +64,19 @@ class Traces(Watcher):
             self._sender = module.Sender(url, self._counts)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Keep the words that the client was told, if they are to be sent."""
+        """Keep the content of a reply, if it is to be sent."""
         if self._sends_text and self._sender:
             self._texts.setdefault(seen.flow.id, self._sender.text_type()).feed(events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Make the span of a reply that is over."""
+        """Create the span of a reply that is over."""
         text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
             self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), text)
 
     def done(self) -> None:
-        """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or
-        another option, has the proxy running on.
+        """Send the last batch. Wait for it only when mitmproxy ends, not when the script is loaded
+        anew or the option changes.
         """
         if self._sender:
             self._sender.end(SECONDS_AT_THE_END if ctx.master.should_exit.is_set() else 0)

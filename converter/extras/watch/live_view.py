@@ -1,8 +1,8 @@
-"""A reply shown while it comes: a few times a second at most, and only where somebody can look.
+"""Show a reply while it comes: a few times a second at most, and only where somebody can look.
 
-mitmproxy shows a body when it is complete. Here the flow gets what the client has got so far, and
-is announced as changed; mitmweb's page and the console then ask for the view again. The stream
-itself is not touched; nothing is done for a chunk.
+mitmproxy shows a body when it is complete. Here the flow gets the bytes that the client has
+received so far, and is announced as changed; mitmweb's page and the console then request the view
+again. The stream itself is not touched, and a chunk costs nothing.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ LIVE_LIMIT = Bound(
 """60,000 tokens, more than people read while they come."""
 
 INTERVAL = 0.25
-"""Seconds between two looks at a running reply: four a second read as steadily growing text."""
+"""Seconds between two updates of a running reply: four a second look like steadily growing text."""
 PACE = 1 << 21
-"""Bytes of a reply for which as long again passes between two looks: to show a reply takes time by
-its length, of 17 MB 57 ms every 2 s.
+"""Bytes of a reply that add another interval between two updates, because an update takes time by
+the reply's length: 57 ms every 2 s for 17 MB.
 """
 
 
 class Running:
-    """Both sides of a reply that still comes, as people look at them."""
+    """A reply that still comes, with the transcripts of both sides."""
 
     def __init__(self, record: FlowRecord) -> None:
         self.record = record
@@ -45,12 +45,12 @@ class Running:
 
     @property
     def size(self) -> int:
-        """The number of bytes that the client has got."""
+        """The number of bytes that the client has received."""
         return len(self.record.sides.got or b"")
 
     @property
     def over(self) -> bool:
-        """Tell whether the last byte has come, or too many, or the reply broke off."""
+        """True if the reply is complete, too long to follow, or broke off."""
         record, rewriter = self.record, self.record.rewriter
         # a script that is unloaded and not loaded anew takes nothing from the exchanges under way
         ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
@@ -58,20 +58,20 @@ class Running:
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts known of the reply so far."""
+        """The facts of the reply so far."""
         summary = self.record.reply_summary
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:
-        """Return what the client has got so far, or what the server has sent."""
+        """Return the transcript of the client's bytes so far, or of the server's."""
         return self._sides[of_server].transcript()
 
     async def _show(self) -> None:
-        """Give the flow the bytes so far, and tell all addons that show flows.
+        """Put the bytes so far into the flow, and announce the change to all addons, in intervals.
 
-        The last byte, a frame's blank line, is left out. A view looks at a flow again only when its
+        The last byte, a frame's blank line, is left out. A view renders a flow again only when its
         bytes have changed, so the complete reply has to differ from each earlier state, or its end
-        (times, tokens) would never be seen.
+        (times, tokens) would never be shown.
         """
         flow, shown = self.record.flow, 0
         while not self.over:
@@ -89,7 +89,7 @@ RUNNING: dict[str, Running] = {}
 
 
 class LiveView(Watcher):
-    """An addon of its own: it shows streams that come, where there is anything that shows flows."""
+    """An addon that shows streams while they come, where mitmproxy has a list of flows."""
 
     name = "think-live"
 
@@ -97,12 +97,12 @@ class LiveView(Watcher):
         self._wanted: set[str] = set()
 
     def asked(self, seen: FlowRecord) -> None:
-        """Take note of what somebody may look at."""
+        """Note an exchange, if mitmproxy has a list of flows."""
         if flow_list() is not None:  # not by its truth, because an empty one is false
             self._wanted.add(seen.flow.id)
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
-        """Begin to show a stream with its first piece, unless it is held for one body."""
+        """Begin to show a stream with its first events, unless the reply goes out as one body."""
         name = seen.flow.id
         if name in self._wanted and seen.tap is not None:
             self._wanted.discard(name)
@@ -110,6 +110,6 @@ class LiveView(Watcher):
                 RUNNING[name] = Running(seen)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Show it no more."""
+        """Stop showing the stream."""
         self._wanted.discard(seen.flow.id)
         RUNNING.pop(seen.flow.id, None)

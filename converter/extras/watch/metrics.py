@@ -1,8 +1,8 @@
 """Counts of all replies so far, for Prometheus: bounded, whatever clients ask for.
 
-The package `prometheus_client` writes them; `metrics_endpoint` imports this module when a user has
-asked for metrics. Its own counters keep their numbers where variables of the process say, so that
-the numbers are kept here.
+The package `prometheus_client` writes them; `metrics_endpoint` imports this module when the option
+names a port or a file. The package's own counters may keep their numbers in files, by a variable of
+the environment, so that the numbers are kept here.
 """
 
 import bisect
@@ -60,14 +60,14 @@ _LABELS = {
     "mended": ("what", "What was mended in requests and replies"),
     "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
-"""Counts that have a label of their own."""
+"""Counts with a third label."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 @dataclass(slots=True)
 class Histogram:
-    """A count of the times that fell below each bound."""
+    """A count of the times below each bound."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
@@ -85,7 +85,7 @@ class Histogram:
 
 
 class Metrics(Collector):
-    """Counts by model and server. `spans`: those for a collector, by their fate."""
+    """Counts by model and server. `spans`: counts of spans, by outcome."""
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
         self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
@@ -119,11 +119,11 @@ class Metrics(Collector):
                 histogram.add(float(at))
 
     def text(self) -> bytes:
-        """Return the counts as Prometheus reads them."""
+        """Return the counts in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the counts, as `prometheus_client` asks a collector for them."""
+        """Yield the counts as families of metrics: `prometheus_client` calls this."""
         for name, (label, meaning) in _LABELS.items():
             yield _counter(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
         for name, meaning in _COUNTS.items():
@@ -184,7 +184,7 @@ type Allows = Callable[[HTTPServerRequest], bool]
 
 
 class _Page(RequestHandler):
-    """The page of the counts. `allows` tells who may read them."""
+    """The page of the counts, for requests that `allows` returns True for."""
 
     def initialize(self, metrics: Metrics, allows: Allows) -> None:
         self.metrics, self.allows = metrics, allows
@@ -202,7 +202,7 @@ class _Page(RequestHandler):
 
 
 def serve(metrics: Metrics, listening: socket.socket, allows: Allows) -> HTTPServer:
-    """Return the server that tells the counts to everybody whom `allows` allows them."""
+    """Start the server of the counts; return it. `allows` returns True for a permitted request."""
     pages = [(PATH, _Page, {"metrics": metrics, "allows": allows})]
     server = HTTPServer(
         Application(pages, log_function=lambda _: None),

@@ -1,9 +1,10 @@
 """The counts of all replies, served at a port of their own or written to a file.
 
-A port of their own and not mitmproxy's. There `/metrics` is the server's (vLLM, SGLang and
-llama.cpp have one), several workers share the port, so that each scrape would read another one's
-counts, and a forward, transparent or local proxy has no address that can be asked. Who may use a
-model, from another machine as well, need not see who else does. mitmdump has no port for pages.
+They are not served at mitmproxy's port for five reasons. `/metrics` there is the server's (vLLM,
+SGLang and llama.cpp have one). Several workers share the port, so that each scrape would read
+another worker's counts. A forward, transparent or local proxy has no address for requests. A client
+that may use a model, from another machine as well, need not see who else does. And mitmdump has no
+port for pages.
 """
 
 import asyncio
@@ -30,8 +31,8 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsEndpoint(Watcher):
-    """An addon of its own: it counts replies, and serves the counts while the option says where.
-    `chosen` gives the settings in force. `spans`: those for a collector, by their fate.
+    """An addon that counts replies, and serves the counts while `think_metrics` names a port or a
+    file. `chosen` returns the settings in force. `spans`: counts of spans, by outcome.
     """
 
     name = "think-metrics"
@@ -46,7 +47,7 @@ class MetricsEndpoint(Watcher):
         self._writing: asyncio.TimerHandle | None = None
 
     def configure(self, updated: set[str]) -> None:
-        """Move where the options say."""
+        """Move to the port or file of changed options."""
         if self._runs and updated & {"think_metrics", "think_hosts"}:
             try:
                 self.open(self._chosen().metrics, self._chosen().hosts)
@@ -54,8 +55,8 @@ class MetricsEndpoint(Watcher):
                 raise exceptions.OptionsError(str(error)) from None
 
     def running(self) -> None:
-        """Serve from now on; a port that is taken, or a package that is not there, stops mitmproxy
-        with one line.
+        """Serve from now on. A port that is taken, or a missing package, ends mitmproxy's start
+        with one line of the log.
         """
         self._runs = True
         try:
@@ -64,7 +65,8 @@ class MetricsEndpoint(Watcher):
             _log.error("think: %s", error)
 
     def open(self, target: MetricsTarget | None, hosts: tuple[str, ...] = ()) -> None:
-        """Move to another port or file, or to none. Raises ValueError when it cannot be had.
+        """Move to another port or file, or to none. Raises ValueError when a port cannot be opened,
+        or the package is missing.
 
         `hosts`: names of web pages that may read the counts, beside local ones.
         """

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Show:
-    """An addon of its own: the command."""
+    """An addon with the command."""
 
     name = "think-show"
 

@@ -1,5 +1,5 @@
-"""The lines that a person at mitmdump's or mitmweb's terminal sees: a line per exchange, and with
-`think_print` the model's words, live.
+"""The output on mitmdump's or mitmweb's terminal: a line for each exchange, and with `think_print`
+the reply's content while it comes.
 
 mitmproxy's console draws the whole screen by itself: there the lines go to its event log, and
 nothing is printed.
@@ -42,26 +42,24 @@ TERMINAL_LIMIT = Bound(
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02
-"""Seconds that a line of the log waits, at most, for what was printed before it."""
+"""Seconds that a line of the log waits, at most, for earlier output."""
 _LAST_PATIENCE = 1.0
-"""Seconds that mitmproxy's end waits, at most, for a terminal that does not take the rest."""
+"""Seconds that mitmproxy's end waits, at most, for a terminal that takes no more output."""
 _PIECE = 1 << 12
 """Bytes per write: no more than every pipe takes at once, so that a line of the log never lands
 inside one.
 """
 _PAUSE = 0.05
-"""Seconds until a file that does not block, and is full, is tried again."""
+"""Seconds until a full file that does not block is tried again."""
 _LINE = re.compile(r"\n(?=[^\n])")
 MARGIN = "  "
-"""At the left of all that a model says, so that no line of it passes for one of the log."""
+"""Stands before each line of a reply, so that none passes for a line of the log."""
 _LONGEST_NAME = 200
 """Characters of a path and of a model in a head."""
 
 
 class Terminal(Watcher):
-    """An addon of its own. Told of each reply as it comes and ends; prints nothing by which a model
-    could act on the terminal.
-    """
+    """An addon that prints replies. No character of a reply can act on the terminal."""
 
     name = "think-terminal"
 
@@ -72,18 +70,18 @@ class Terminal(Watcher):
 
     @property
     def prints(self) -> bool:
-        """Tell whether replies are to be printed as they come: asked for, and there is a terminal
-        that nobody draws on.
+        """True if replies are to be printed as they come: the option is on, and mitmproxy does not
+        draw on the terminal.
         """
         return bool(value_of("think_print")) and self._log_handler() is not None
 
     def asked(self, seen: FlowRecord) -> None:
-        """Take note of a reply that is to be printed."""
+        """Note a reply that is to be printed."""
         if self.prints:
             self._printed.add(seen.flow.id)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Print what the client was told."""
+        """Print the content that was sent to the client."""
         if events and seen.flow.id in self._printed and not self._over:
             self._printer = self._printer or self._opened()
             self._printer.hear(seen.flow.id, path_of(seen.client_request), events)
@@ -98,7 +96,7 @@ class Terminal(Watcher):
             _log.info("reply: %s", reply_line(seen))
 
     def done(self) -> None:
-        """Give the terminal back."""
+        """Print the rest, and stop."""
         if self._printer:
             self._printer.close(_LAST_PATIENCE)
         if handler := self._log_handler():
@@ -117,20 +115,20 @@ class Terminal(Watcher):
         return Printer(file, _coloured(file))
 
     def _make_room(self, _: logging.LogRecord | None = None) -> bool:
-        """End the open line before somebody else prints one."""
+        """End the open line before another line is printed."""
         if self._printer:
             self._printer.make_room(_PATIENCE)
         return True
 
     def _log_handler(self) -> logging.Handler | None:
-        """Return what prints the log on the terminal; mitmproxy's console has none."""
+        """Return the handler that prints the log on the terminal; mitmproxy's console has none."""
         termlog = ctx.master.addons.get("termlog")
         return termlog.logger if termlog else None
 
 
 class _Reply:
-    """A reply that is being said: its words in the margin, below a head with the first `names`.
-    `waiting`: characters of it that came and are not printed.
+    """A reply to be printed: its content behind a margin, below a head of `names`. `waiting`: the
+    number of characters that came and are not printed.
     """
 
     def __init__(self, names: Sequence[str], coloured: bool) -> None:
@@ -144,7 +142,7 @@ class _Reply:
         self._text: list[str] = []
 
     def hear(self, events: Sequence[Event]) -> None:
-        """Take what is new; of several choices the first is printed."""
+        """Take new events; of several choices the first is printed."""
         for event in events:
             if isinstance(event, Start) and event.model:
                 self._names = (*self._names[:2], event.model[:_LONGEST_NAME])
@@ -152,13 +150,15 @@ class _Reply:
                 self._text.append(self._writer.feed(self._accumulator.feed(event)))
 
     def close(self) -> None:
-        """Take the end; fields of the server's own, told now, are nothing to print."""
+        """Take the end of the reply. Fields of the server's own, which come now, are not
+        printed.
+        """
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
         self._text += self._writer.feed(news), self._writer.close()
         self.over = True
 
     def take(self) -> tuple[str, str]:
-        """Return its head, once, and what of its words is not printed yet."""
+        """Return the head, once, and the text that is not printed yet."""
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:
             return "", text
@@ -167,13 +167,13 @@ class _Reply:
 
 
 class Printer:
-    """Prints replies one at a time, in the order in which they began; the others wait with what has
-    come of them so far. A thread lays it out and writes it, because a terminal may be slow, or not
-    read at all. Words beyond the bound are left out, and a line says how many.
+    """Prints replies one at a time, in the order in which they began; the others wait. A thread
+    formats and writes them, because a terminal may be slow, or not read at all. Characters beyond
+    the bound are left out, and a line has their number.
     """
 
     def __init__(self, file: TextIO, coloured: bool) -> None:
-        binary = file.buffer  # not the text layer: whoever waits in it keeps all of the log waiting
+        binary = file.buffer  # a thread that waits in the text layer would block the log's lines
         self._raw = getattr(binary, "raw", binary)
         self._encoding = file.encoding or "utf-8"
         self._coloured = coloured
@@ -189,7 +189,7 @@ class Printer:
         Thread(target=self._run, name="think-terminal", daemon=True).start()
 
     def hear(self, name: str, path: str, events: Sequence[Event]) -> None:
-        """Have what the reply `name` says printed when it is its turn."""
+        """Queue the events of the reply `name`."""
         size = sum(map(len, map(model_text, events)))
         if self._queued - self._taken + size > TERMINAL_LIMIT:
             self._left_out += size
@@ -201,12 +201,12 @@ class Printer:
         self._work.put(partial(self._hear, name, path, events, size))
 
     def end(self, name: str) -> None:
-        """Take the end of a reply."""
+        """Queue the end of a reply."""
         self._work.put(partial(self._end, name))
 
     def make_room(self, seconds: float) -> bool:
-        """End a line that is open, and wait until all is written, at most so long; tell whether it
-        is. Nobody waits twice for what does not move.
+        """End an open line, and wait until all is written, at most so long; return True if it is.
+        While an earlier wait is not over, return False at once.
         """
         if self._settled.is_set():
             self._settled = Signal()
@@ -216,7 +216,7 @@ class Printer:
         return self._settled.is_set()
 
     def close(self, seconds: float) -> None:
-        """Write the rest, at most so long, and end."""
+        """Write the rest, for at most so many seconds, and end."""
         self.make_room(seconds)
         self._work.put(None)
 
@@ -224,7 +224,7 @@ class Printer:
         while work := self._work.get():
             try:
                 work()
-            except Exception:  # a fault of ours costs these words
+            except Exception:  # a fault of the addon costs only this output
                 _log.exception("think: a reply could not be printed")
 
     def _hear(self, name: str, path: str, events: Sequence[Event], size: int) -> None:
@@ -242,7 +242,7 @@ class Printer:
             self._show()
 
     def _show(self) -> None:
-        """Print what the first reply has to say, and the next one when it is over."""
+        """Print the new text of the first reply, and of the next one when the first is over."""
         while self._replies:
             name, reply = next(iter(self._replies.items()))
             size, (head, text) = reply.waiting, reply.take()
@@ -266,7 +266,7 @@ class Printer:
 
     def _put(self, text: str) -> None:
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
-        # nobody may be there any more, as mitmproxy will notice by its own lines
+        # the reader may have gone, which mitmproxy notices by its own lines
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
@@ -276,8 +276,8 @@ class Printer:
 
 
 def reply_line(record: FlowRecord) -> str:
-    """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
-    byte 0.2 s, whole 4 s · stop`.
+    """Return the line of an exchange: `/v1/messages tiny-think · 2 thoughts, 90 chars · first byte
+    0.2 s, whole 4 s · stop`.
     """
     flow, summary = record.flow, record.reply_summary
     model = str(summary.get("model") or record.model)

@@ -1,4 +1,4 @@
-"""The listeners to thoughts: any addon with a `thought` hook, and the file of `think_events`."""
+"""Ended thoughts for programs: any addon's `thought` hook, and the file of `think_events`."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 AT_A_TIME = 50
-"""Thoughts of a whole reply that are told before others have their turn: some 5 milliseconds."""
+"""Thoughts of a whole reply passed on before the loop runs other tasks: some 5 milliseconds."""
 
 
 @dataclass
@@ -40,14 +40,14 @@ class ThoughtHook(Hook):
 
 
 class ThoughtTeller:
-    """Passes on thoughts that have ended, at once; those of an exchange one after the other."""
+    """Passes on ended thoughts at once; thoughts of one exchange one after the other."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[None]] = set()
         self._last: dict[object, asyncio.Future[None]] = {}
 
     def call(self, events: Sequence[ThoughtEvent]) -> None:
-        """Call the hooks of other addons. `events`: thoughts of one exchange."""
+        """Call the hooks of other addons for ended thoughts of one exchange."""
         if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = events[0]["taskId"]
             task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
@@ -71,7 +71,7 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
 
 
 class ThoughtEvents(Watcher):
-    """An addon of its own. `chosen` gives the settings in force."""
+    """An addon that passes on ended thoughts. `chosen` returns the settings in force."""
 
     name = "think-thoughts"
 
@@ -80,7 +80,7 @@ class ThoughtEvents(Watcher):
         self._teller = ThoughtTeller()
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
-        """Tell the thoughts that ended in a piece of the reply."""
+        """Pass on the thoughts that ended in these events."""
         if seen.rewriter and (thoughts := seen.rewriter.thoughts):
             if path := self._chosen().events:
                 size = sum(len(str(event["thought"])) for event in thoughts)
@@ -89,8 +89,8 @@ class ThoughtEvents(Watcher):
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:
-    """Write a line for each event at once, if there is a path. A file that cannot be written, or a
-    pipe that nobody reads, costs a line in the log, no reply.
+    """Append a line for each event to a file, if there is a path. A file that cannot be written, or
+    a pipe that nobody reads, costs a line of the log, and no reply.
     """
     if not events or not path:
         return

@@ -1,9 +1,10 @@
 """mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation
-that a person reads.
+for people.
 
-`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking
-server` what the server was asked and said, which is the flow's backup, or the message itself where
-there is none. A view never fails: what cannot be read is shown raw, below what could be read.
+mitmproxy chooses `Thinking` for model traffic. It shows the client's request and reply. `Thinking
+server` shows the request to the server and the server's reply, from the flow's backup, or the
+message itself where there is none. A view never fails: unreadable bytes are shown raw, below the
+rest.
 """
 
 import logging
@@ -42,24 +43,24 @@ TEXT_LIMIT = 300_000
 characters.
 """
 LINES_LIMIT = 4_800
-"""Lines of a view's text: fewer than mitmweb shows at once, so that the end is seen."""
+"""Lines of a view's text: fewer than mitmweb shows at once, so that the end is visible."""
 WHERE_ALL_IS = "The page /think and think.show have all."
 _FIRST, _LAST = 2 / 3, 1 / 3
 """The shares of a text's first and last lines."""
 LINES = 5000
-"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said
-after it.
+"""Lines shown at once, in place of mitmproxy's 512, with which a long thought would hide the
+answer.
 """
 _AROUND = 9
-"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own
-that says how much is hidden.
+"""Lines of the console around a reply besides its headers: its flow, tabs and help, and the line
+with the number of hidden lines.
 """
 _LEAST_LINES = 5
 _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
 
 
 class ThinkingView(Contentview):
-    """The view of what the client asked and got."""
+    """The view of the client's request and reply."""
 
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
@@ -68,7 +69,7 @@ class ThinkingView(Contentview):
     of_server = False
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
-        """Be chosen for chat completions and Messages, unless somebody answered with a page."""
+        """Return the view's priority: the highest for model traffic, unless the body is a page."""
         message, flow = metadata.http_message, metadata.flow
         if (
             not isinstance(flow, HTTPFlow)
@@ -90,7 +91,7 @@ class ThinkingView(Contentview):
                 written = _written(live.transcript(self.of_server), live.facts)
                 return newest(written, *_room(metadata.http_message))
             return self._complete(data, metadata)
-        except Exception:  # a fault of ours; the reader gets the bytes
+        except Exception:  # a fault of the addon: show the bytes
             _log.exception("think: the view %s failed", self.name)
             return visible(data.decode(errors="backslashreplace"))
 
@@ -116,7 +117,7 @@ class ThinkingView(Contentview):
 
 
 class ThinkingServerView(ThinkingView):
-    """The view of what the server was asked and said."""
+    """The view of the request to the server and its reply."""
 
     # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
     # parentheses
@@ -127,7 +128,7 @@ class ThinkingServerView(ThinkingView):
 
 
 class Views:
-    """An addon of its own: it has mitmproxy offer the views, and make room for them."""
+    """An addon that offers the views in mitmproxy, and makes room for them."""
 
     name = "think-views"
 
@@ -138,8 +139,8 @@ class Views:
                 contentviews.add(kind())
 
     def running(self) -> None:
-        """Show comments as a column in mitmweb, and more lines at once, unless the user chose
-        otherwise.
+        """Show comments as a column in mitmweb, and more lines at once, unless the user has set
+        these options.
         """
         options = ctx.options
         if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
@@ -153,8 +154,8 @@ def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
 
 
 def newest(written: str, columns: int, lines: int) -> str:
-    """Return the end of a text that has more lines than there is room for, and how much stands
-    above; all of it without a limit.
+    """Return the last lines of a text, as many as there is room for, below the number of the
+    others; all of the text without a limit.
     """
     every = written.removesuffix("\n").split("\n")
     kept, room = len(every), lines
@@ -168,11 +169,11 @@ def newest(written: str, columns: int, lines: int) -> str:
 
 
 def _room(response: Response) -> tuple[int, int]:
-    """Return the columns and lines that the console has for a reply; no lines, for no limit, where
-    it can be scrolled.
+    """Return the columns and lines that the console has for a reply; 0 lines, for no limit, in
+    mitmweb, where a view can be scrolled.
 
-    The console goes back to the top of a flow at each change, so that what comes now would never be
-    seen.
+    The console goes back to the top of a flow at each change, so that the newest lines would never
+    be visible.
     """
     ui = getattr(ctx.master, "ui", None)
     if ui is None:
@@ -183,8 +184,8 @@ def _room(response: Response) -> tuple[int, int]:
 
 
 def beginning(body: bytes) -> bytes:
-    """Return the beginning of a body, as much as a view reads, in readable form: whole frames of a
-    stream, or an object that is closed where it was cut.
+    """Return the beginning of a body, up to a view's limit, in readable form: whole frames of a
+    stream, or an object that is closed where it is cut.
     """
     is_object = beginning_of(body) is FirstBytes.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
@@ -198,7 +199,9 @@ def beginning(body: bytes) -> bytes:
 
 
 def both_ends(written: str) -> str:
-    """Return a text's first and last lines, and how much stands between; all of a short one."""
+    """Return a text's first and last lines, and the number of characters between; all of a short
+    text.
+    """
     if len(written) <= TEXT_LIMIT and written.count("\n") <= LINES_LIMIT:
         return written
     first = written[: int(_FIRST * TEXT_LIMIT)].split("\n")[:-1][: int(_FIRST * LINES_LIMIT)]
@@ -212,7 +215,7 @@ def both_ends(written: str) -> str:
 WIDTH = 72
 """Columns: as many as the page has beside its list, 1280 pixels wide."""
 _INDENT = "  "
-"""What a further piece of a line begins with, so that it passes for no line."""
+"""Begins a further piece of a line, so that the piece passes for no line."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 
 
