@@ -92,15 +92,15 @@ def rewriter(
     reply keeps its form, and no tool calls are read from its text. `stream`: the server sends a
     stream. `reading`: how thinking is looked for. Raises ValueError for an unknown name.
     """
-    asked = request or Request({}, stream=stream)
+    translated = request or Request({}, stream=stream)
     return Rewriter(
         STAGES,
-        replace(reading, expected=asked.expected) if request else reading,
+        replace(reading, expected=translated.expected) if request else reading,
         _dialect(server),
         _dialect(client),
         Form.STREAM if stream else Form.WHOLE,
-        Form.STREAM if asked.stream else Form.WHOLE,
-        context=asked.context,
+        Form.STREAM if translated.stream else Form.WHOLE,
+        context=translated.context,
     )
 
 

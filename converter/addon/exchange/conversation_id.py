@@ -10,9 +10,9 @@ from converter.core.model.raw_messages import (
     BILLING_LINES,
     SYSTEM,
     SYSTEM_FIELDS,
+    all_messages,
     content_of,
     role_of,
-    said_in,
     texts_in,
 )
 
@@ -31,7 +31,7 @@ def conversation_id(body: Mapping[str, object]) -> str:
     first message, and the user's id. Later messages, the model and the settings do not count. No
     request body makes the function raise.
     """
-    turns = said_in(body)
+    turns = all_messages(body)
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
     system_turns = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
     system = [*map(body.get, SYSTEM_FIELDS), *map(content_of, system_turns)]

@@ -137,7 +137,7 @@ class Accumulator:
         beside = {
             name: value
             for name, value in event.inner.items()
-            if name not in (*_SHOWN_INNER, *event.told)
+            if name not in (*_SHOWN_INNER, *event.covered)
         }
         for name, value in [*beside.items(), *event.outer.items()]:
             if name not in _NUMBERS and has_value(value):

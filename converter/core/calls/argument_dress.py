@@ -28,7 +28,7 @@ class Wrapping:
         outer = [key for key in keys if key not in parameters]
         self._heads = [f'{{"{key}":{{"{name}"' for key in outer for name in parameters]
         self._text = self._sent = ""
-        self.found = False
+        self.unwrapped = False
 
     @property
     def holds(self) -> bool:
@@ -45,8 +45,8 @@ class Wrapping:
             fresh = self._text[len(self._sent) :] if bare in _HEADS else ""
             self._sent += fresh
             return fresh
-        self.found = any(map(bare.startswith, self._heads))
-        if self.found:  # the quotation mark of its key begins that of the inner object
+        self.unwrapped = any(map(bare.startswith, self._heads))
+        if self.unwrapped:  # the quotation mark of its key begins that of the inner object
             head, _, inner = self._text.partition('"')
             self._text = f'{head}"{inner.split('"', 2)[2]}'
         fresh = self._text[len(self._sent) :]
@@ -62,7 +62,7 @@ class GemmaQuotes:
     def __init__(self) -> None:
         self._held = self._tail = ""
         self._inside = False
-        self.found = False
+        self.unwrapped = False
 
     @property
     def waits(self) -> bool:
@@ -81,10 +81,10 @@ class GemmaQuotes:
     def _read(self, text: str) -> str:
         out: list[str] = []
         while True:
-            if not self._inside and (found := _OPENED.search(text)):
-                self._inside = self.found = True
-                out.append(text[: found.start()])
-                text = text[found.end() :]
+            if not self._inside and (match := _OPENED.search(text)):
+                self._inside = self.unwrapped = True
+                out.append(text[: match.start()])
+                text = text[match.end() :]
             elif self._inside and (end := _TO_END.match(text)):
                 self._inside = False
                 out.append(end[1].removesuffix(_IN_STRING) + '"')

@@ -50,7 +50,7 @@ class Arguments:
         self._quotes = GemmaQuotes()
         self._object = self._new()
         self._held = ""  # an empty object that waits
-        self._said: list[str] | None = []  # of the object that went on; None: too long to compare
+        self._text: list[str] | None = []  # of the object that went on; None: too long to compare
         self._digest = b""  # of the object, where its words are not kept
         self._length = 0
         self._again: PartialJson | None = None  # an object behind the object
@@ -79,9 +79,9 @@ class Arguments:
         return self._object.begun or self._object.complete
 
     @property
-    def said(self) -> bool:
+    def has_text(self) -> bool:
         """Tell whether there was anything but blanks."""
-        return self._object.said
+        return self._object.has_text
 
     @property
     def wakes(self) -> str | None:
@@ -110,9 +110,9 @@ class Arguments:
         self._keep(fresh)
         if not self._object.complete:
             return fresh
-        undressed = self._wrapping.found or self._quotes.found
+        undressed = self._wrapping.unwrapped or self._quotes.unwrapped
         self.mended = self.mended or self._object.mended or undressed
-        if self._waits and _EMPTY.fullmatch("".join(self._said or [])) and fresh == "{}":
+        if self._waits and _EMPTY.fullmatch("".join(self._text or [])) and fresh == "{}":
             fresh, self._held = "", fresh
         rest = self._object.unfit
         return fresh + (self._behind(rest) if rest else "")
@@ -128,36 +128,36 @@ class Arguments:
         """
         if self._object.complete:
             return self.release()
-        words = self._object.words if as_input else ""
-        made = self._object.close()
-        if not made and words:
+        bare = self._object.bare_text if as_input else ""
+        completed = self._object.close()
+        if not completed and bare:
             self._object = self._new()
-            made = self._object.feed(json.dumps({CUSTOM_INPUT: words}, ensure_ascii=False))
+            completed = self._object.feed(json.dumps({CUSTOM_INPUT: bare}, ensure_ascii=False))
         self.mended = self.mended or self._object.mended
-        return made
+        return completed
 
     def forget(self) -> None:
         """Keep a digest in place of the words that may be compared: another call has begun."""
-        if self._said is None or self._again is not None:
+        if self._text is None or self._again is not None:
             return
         if self._object.complete:
-            self._digest, self._said = _digest("".join(self._said)), None
+            self._digest, self._text = _digest("".join(self._text)), None
         elif self._length > REMEMBERED:
-            self._said = None
+            self._text = None
 
     def _keep(self, text: str) -> None:
         self._length += len(text)
-        if self._said is not None and self._length <= HELD_LIMIT:
-            self._said.append(text)
+        if self._text is not None and self._length <= HELD_LIMIT:
+            self._text.append(text)
         else:
-            self._said = None
+            self._text = None
 
     def _behind(self, text: str) -> str:
         """Take text behind the object. Where the object is empty and another object follows, return
         the text of the other object that may go on.
         """
         if self._held and text.lstrip()[:1] == "{":
-            self._held, self._object, self._said, self._length = "", self._new(), [], 0
+            self._held, self._object, self._text, self._length = "", self._new(), [], 0
             self.mended = True
             return self.feed(text)
         if self._again is None and not self._tail.strip() and text.lstrip()[:1] == "{":
@@ -171,7 +171,7 @@ class Arguments:
         return ""
 
     def _judge_repeat(self, again: PartialJson) -> None:
-        mine = self._digest if self._said is None else _digest("".join(self._said))
+        mine = self._digest if self._text is None else _digest("".join(self._text))
         if again.complete and mine and mine == _digest("".join(self._repeat)):
             self._again, self.mended = None, True
             if again.unfit:

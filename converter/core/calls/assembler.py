@@ -91,7 +91,7 @@ class Assembler:
         if call is None:
             out += self._replaced(self._calls.at(event))
             call = self._new(event)
-        self._calls.place(call, event)
+        self._calls.register(call, event)
         call.over = call.over or event.ends
         call.is_value = call.is_value or event.is_value
         if call.sent:
@@ -145,8 +145,8 @@ class Assembler:
         name, inner = self._call_in(call)
         if call.over or not name:
             return True
-        said = call.held_arguments.strip()
-        return not ("{}".startswith(said) or inner.startswith(said))
+        text = call.held_arguments.strip()
+        return not ("{}".startswith(text) or inner.startswith(text))
 
     def _begin(self, call: Call) -> Sequence[Event]:
         """Return the pieces that waited for the name, as one."""
@@ -178,7 +178,7 @@ class Assembler:
             return [event] if fresh else []  # all of it went on
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
-            made = replace(
+            piece = replace(
                 event,
                 index=call.number,
                 id=call.id if begins or event.id else "",
@@ -188,7 +188,7 @@ class Assembler:
                 misshapen=False,
                 free_text=call.is_text,
             )
-            out.append(made)
+            out.append(piece)
         if near := call.arguments.unfit[:NEAR]:
             out.append(failure_of(call.name, NO_MEANING.format(near=near)))
         return out
@@ -221,7 +221,7 @@ class Assembler:
         nameless = any(call.argued or call.server_id for call in self._calls.waiting)
         self._mended += [call.name for call in sent if call.arguments.mended]
         self._calls.clear()
-        failed = any(isinstance(made, Failure) for made in out)
+        failed = any(isinstance(piece, Failure) for piece in out)
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 
     def _finish_of(self, event: Finish, sent: Sequence[Call], nameless: bool) -> Finish | Failure:
@@ -249,4 +249,4 @@ class Assembler:
             return False
         if call.is_text:
             return reason in CALLED or not self._offer.stops
-        return not call.arguments.said or (reason in CALLED and not self._offer.stops)
+        return not call.arguments.has_text or (reason in CALLED and not self._offer.stops)

@@ -21,12 +21,12 @@ class FreeText:
     wakes = None
 
     def __init__(self) -> None:
-        self.begun = self.complete = self.said = False
+        self.begun = self.complete = self.has_text = False
 
     def feed(self, text: str) -> str:
         """Return the text as a piece of the object."""
         head = "" if self.begun else _BEGIN
-        self.begun, self.said = True, self.said or bool(text)
+        self.begun, self.has_text = True, self.has_text or bool(text)
         return head + json.dumps(text, ensure_ascii=False)[1:-1]
 
     def close(self, as_input: bool = False) -> str:  # noqa: ARG002

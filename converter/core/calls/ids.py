@@ -42,26 +42,26 @@ class CallIds:
     def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:
         self._taken = set(taken)
         self._suffix = suffix
-        self._made = 0
+        self._count = 0
         self._are_short = SHORT_MODELS.search(model) is not None
 
     def take_ours(self, wanted: str) -> str:
         """Return the id of a call that the addon has read from text, in the model's form."""
-        made = self.take(wanted)
-        while self._are_short and not _SHORT.fullmatch(made):
-            made = self.take(short_id(made))
-        return made
+        call_id = self.take(wanted)
+        while self._are_short and not _SHORT.fullmatch(call_id):
+            call_id = self.take(short_id(call_id))
+        return call_id
 
     def take(self, wanted: str) -> str:
         """Return an id that no call has, the wanted one if it is free. Kimi's count goes on."""
-        made, counted = wanted, _COUNTED.fullmatch(wanted)
+        call_id, counted = wanted, _COUNTED.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0
-        while not made or made in self._taken:
+        while not call_id or call_id in self._taken:
             if counted:
                 number += 1
-                made = f"{counted['head']}{number}"
+                call_id = f"{counted['head']}{number}"
             else:
-                made = f"{wanted or 'call'}_{self._suffix}_{self._made}"
-                self._made += 1
-        self._taken.add(made)
-        return made
+                call_id = f"{wanted or 'call'}_{self._suffix}_{self._count}"
+                self._count += 1
+        self._taken.add(call_id)
+        return call_id

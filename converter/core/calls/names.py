@@ -47,12 +47,12 @@ def offered_name(written: str, offered: Collection[str]) -> str:
         return written
     if len(written) > _LONGEST:
         return ""
-    bare = _OPENER.sub(lambda found: f"<|x|>{found['name']}<|x|>", written)
+    bare = _OPENER.sub(lambda match: f"<|x|>{match['name']}<|x|>", written)
     parts = [part for part in (part.strip(_EDGES) for part in _MARK.split(bare)) if part]
-    found = [_of_part(part, offered) for part in parts]
-    words = [part for part, name in zip(parts, found, strict=True) if not name]
-    names = {name for name in found if name}
-    beside = [word for word in words if not _HEADERS.fullmatch(word)]
+    meant = [_of_part(part, offered) for part in parts]
+    others = [part for part, name in zip(parts, meant, strict=True) if not name]
+    names = {name for name in meant if name}
+    beside = [word for word in others if not _HEADERS.fullmatch(word)]
     return names.pop() if len(names) == 1 and not beside else ""
 
 
@@ -96,6 +96,6 @@ def _repeated(written: str, offered: Collection[str]) -> str:
 
 def _in_namespace(written: str, offered: Collection[str]) -> str:
     """Return the only offered name that is `written` in a namespace."""
-    spaced = ((name, found.end()) for name in offered for found in _SEPARATORS.finditer(name))
+    spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
     fitting = {name for name, end in spaced if name[end:] == written}
     return fitting.pop() if len(fitting) == 1 else ""

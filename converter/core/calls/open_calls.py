@@ -87,7 +87,7 @@ class Call:
     @property
     def argued(self) -> bool:
         """Tell whether anything of its arguments came."""
-        return self.arguments.said or any(piece.arguments.strip() for piece in self.held)
+        return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
 
     @property
     def ended(self) -> bool:
@@ -125,7 +125,7 @@ class OpenCalls:
         self.all.append(call)
         self.waiting.append(call)
 
-    def place(self, call: Call, event: ToolCall) -> None:
+    def register(self, call: Call, event: ToolCall) -> None:
         """Take the index, the id and the name of a piece of the call."""
         self._at_index[event.index] = call
         if event.id:

@@ -15,7 +15,7 @@ REFERENCE_LIMIT = 16
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
 """All types but a string's, for a value that shows its type by itself."""
 NULLS = ("null", "None")
-_WORDS = {"true": "true", "false": "false", "True": "true", "False": "false"}
+_BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _OTHER_NAMES = {
     "int": "integer",
     "float": "number",
@@ -38,9 +38,9 @@ _NUMBERS = frozenset({"integer", "number"})
 _READ = _NUMBERS | {"array", "object"}
 """The types whose values are read, because they are more than a word."""
 
-_PLACE = "<tool call>"
+_SOURCE_NAME = "<tool call>"
 # an escape that a model makes up, \d in a string, is none to be told in the terminal
-warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_PLACE))
+warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_SOURCE_NAME))
 
 
 def properties_of(schema: Schema) -> Mapping[str, object]:
@@ -113,8 +113,8 @@ def typed(text: str, types: frozenset[str]) -> str:
     bare = text.strip()
     if "null" in types and bare in NULLS:
         return "null"
-    if "boolean" in types and bare in _WORDS:
-        return _WORDS[bare]
+    if "boolean" in types and bare in _BOOLEANS:
+        return _BOOLEANS[bare]
     wanted = types & _READ
     wanted |= _NUMBERS if wanted & _NUMBERS else frozenset()
     for read, write in ((_json, lambda _: bare), (_python, literal), (_escaped, literal)):
@@ -151,11 +151,11 @@ def _python(text: str) -> object:
 
 def parsed(written: str) -> ast.expr:
     """Return a Python expression. Raises the errors of `ast.parse`."""
-    return ast.parse(written, _PLACE, mode="eval").body
+    return ast.parse(written, _SOURCE_NAME, mode="eval").body
 
 
-def literal(given: object) -> str:
+def literal(value: object) -> str:
     """Return the JSON text of a value. Raises ValueError for a number that JSON cannot say, and
     TypeError for a value that JSON lacks.
     """
-    return json.dumps(given, ensure_ascii=False, allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

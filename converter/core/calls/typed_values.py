@@ -32,7 +32,7 @@ _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 are numbers.
 """
 _AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
-_OF_STRINGS = (JsonPart.WORDS, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
+_OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
 _OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 NO_SCHEMA: Schema = {}
 
@@ -65,7 +65,7 @@ class ArgumentValues:
         self.changed: list[str] = []
 
     @property
-    def in_words(self) -> bool:
+    def in_string(self) -> bool:
         """Tell whether words of a string come that stays one."""
         return self._string is None and self._reader.wakes is not None
 
@@ -73,8 +73,8 @@ class ArgumentValues:
         """Return the text that can go on."""
         if self._string is None and self._reader.passes(text):
             return text  # words of a string that stays one
-        for kind, said, _ in self._reader.feed(text):
-            self._take(kind, said)
+        for kind, piece, _ in self._reader.feed(text):
+            self._take(kind, piece)
         out, self._out = "".join(self._out), []
         return out
 
@@ -83,51 +83,51 @@ class ArgumentValues:
         held, self._string = self._string, None
         return "".join(held or ()) + self._reader.waiting
 
-    def _take(self, kind: JsonPart, said: str) -> None:
+    def _take(self, kind: JsonPart, piece: str) -> None:
         """Say a part of the text, or let it wait."""
         if kind in _AS_IT_IS:
-            self._out.append(said)
+            self._out.append(piece)
         elif kind in _OF_STRINGS:
-            self._read_string(kind, said)
+            self._read_string(kind, piece)
         elif kind in _OF_VALUES:
-            self._read_value(kind, said)
+            self._read_value(kind, piece)
         else:
-            self._out.append(said)
+            self._out.append(piece)
             if kind is JsonPart.COMMA:
                 self._levels[-1].key = None
             else:
                 self._levels.pop()
                 self._ended()
 
-    def _read_string(self, kind: JsonPart, said: str) -> None:
+    def _read_string(self, kind: JsonPart, piece: str) -> None:
         """Read a part of a key or a string. A key waits, and a string that may be another value."""
-        if kind is JsonPart.WORDS:
-            self._say(said)
+        if kind is JsonPart.TEXT:
+            self._say(piece)
         elif kind is JsonPart.END:
             self._end_string()
         elif kind is JsonPart.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
-            self._string, self._length = [said], 0
+            self._string, self._length = [piece], 0
         else:
             self._string = None
-            self._out.append(said)
+            self._out.append(piece)
 
-    def _read_value(self, kind: JsonPart, said: str) -> None:
+    def _read_value(self, kind: JsonPart, piece: str) -> None:
         """Read a part of a bare value, or the beginning of an object or a list."""
         if not self._in_scalar:
-            self._put_in_list(said[0])
-        self._out.append(said)
+            self._put_in_list(piece[0])
+        self._out.append(piece)
         self._in_scalar = kind is JsonPart.BEGUN
         if kind is JsonPart.OPEN:
-            self._levels.append(_Level(meant(self._wanted(), self._root), is_list=said == "["))
+            self._levels.append(_Level(meant(self._wanted(), self._root), is_list=piece == "["))
         elif kind is JsonPart.SCALAR:
             self._ended()
 
-    def _say(self, words: str) -> None:
+    def _say(self, text: str) -> None:
         if self._string is None:
-            self._out.append(words)
+            self._out.append(text)
             return
-        self._string.append(words)
-        self._length += len(words)
+        self._string.append(text)
+        self._length += len(text)
         if self._length > HELD_LIMIT:
             self._out += self._string
             self._string = None
@@ -143,15 +143,15 @@ class ArgumentValues:
             level.key = json.loads(written)
             self._out.append(written)
             return
-        made = self._converted(written)
-        if made == written:
+        converted = self._converted(written)
+        if converted == written:
             self._out.append(written)
             self._ended()
         else:
             self._note()
             reader = JsonReader(Want.VALUE)  # what stands within it has types as well
-            for kind, said, _ in reader.feed(made):
-                self._take(kind, said)
+            for kind, piece, _ in reader.feed(converted):
+                self._take(kind, piece)
             if (rest := reader.end_word(numbers=True)) is not None:
                 self._take(JsonPart.SCALAR, rest)
 
@@ -180,9 +180,9 @@ class ArgumentValues:
     def _converted(self, written: str) -> str:
         """Return a string as the value that it reads as; as it is where it reads as none."""
         schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
-        made = typed(text, type_names(schema, self._root))
-        if not made.startswith('"'):
-            return made
+        converted = typed(text, type_names(schema, self._root))
+        if not converted.startswith('"'):
+            return converted
         if only_type(schema, self._root) != "array" or text.strip() in ("", *NULLS):
             return written
         items = self._item_types(schema)
@@ -248,7 +248,7 @@ class TypedValues:
         """Return words of a string that stays one, and all that are none of a call's."""
         if kind is not ToolCall or not self._open:
             return kind, ""
-        passes = all(values.in_words for values in self._open.values())
+        passes = all(values.in_string for values in self._open.values())
         return (kind, '"') if passes else None
 
     def close(self) -> Sequence[Event]:

@@ -291,7 +291,7 @@ def left_out(event: Opaque) -> set[str]:
         name
         for fields in (event.outer, event.inner)
         for name, value in fields.items()
-        if value and name not in _SILENT and name not in event.told
+        if value and name not in _SILENT and name not in event.covered
     }
 
 

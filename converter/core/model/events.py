@@ -180,18 +180,13 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer`
-    beside the delta.
-
-    `told`: those of `inner` that events of their own tell as well, for a dialect that has no place
-    for the fields.
-    """
+    """Fields of a choice that the decoder has no event for."""
 
     dialect: str
-    inner: Mapping[str, object]
-    outer: Mapping[str, object]
+    inner: Mapping[str, object]  # beside the content
+    outer: Mapping[str, object]  # beside the delta
     choice: int = 0
-    told: tuple[str, ...] = ()
+    covered: tuple[str, ...] = ()  # names of `inner` that other events say, for other dialects
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from converter.core.model.raw_messages import (
     SYSTEM,
     SYSTEM_FIELDS,
+    all_messages,
     messages_of,
     role_of,
-    said_in,
     spoken,
 )
 
@@ -45,7 +45,7 @@ def wish_of(body: Mapping[str, object], path: str = "") -> str:
         return COMPACTION
     texts = list(_instructions(body))
     users = ("user", *SYSTEM)
-    replied = any(role_of(message) not in users for message in said_in(body))
+    replied = any(role_of(message) not in users for message in all_messages(body))
     may_be = {TITLE: not body.get("tools"), COMPACTION: replied}
     for kind, pattern in _WISHES:
         if may_be[kind] and any(pattern.search(text[:_HEAD]) for text in texts):
@@ -66,7 +66,7 @@ def _is_item(message: object, kind: str) -> bool:
 
 def _instructions(body: Mapping[str, object]) -> Iterator[str]:
     """Yield the system's texts and those of the last message."""
-    messages = said_in(body)
+    messages = all_messages(body)
     systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]
     systems += [message for message in messages if role_of(message) in SYSTEM]
     for message in [*systems, *messages[-1:]]:

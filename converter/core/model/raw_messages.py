@@ -48,7 +48,7 @@ def messages_of(body: Mapping[str, object]) -> Sequence[object]:
     return messages if isinstance(messages, list) else ()
 
 
-def said_in(body: Mapping[str, object]) -> Sequence[object]:
+def all_messages(body: Mapping[str, object]) -> Sequence[object]:
     """Return the messages of a request; a text in their place is one of the user's."""
     text = body.get("messages") or body.get("input")
     return [{"role": "user", "content": text}] if isinstance(text, str) else messages_of(body)
@@ -117,12 +117,12 @@ def entries_of(message: object) -> list[Mapping[str, object]]:
     if not isinstance(message, dict):
         return []
     calls, content = message.get("tool_calls"), message.get("content")
-    found: list[Mapping[str, object]] = [message]
+    entries: list[Mapping[str, object]] = [message]
     if isinstance(calls, list):
-        found += [call for call in calls if isinstance(call, dict)]
+        entries += [call for call in calls if isinstance(call, dict)]
     if isinstance(content, list):
-        found += [part for part in content if isinstance(part, dict)]
-    return found
+        entries += [part for part in content if isinstance(part, dict)]
+    return entries
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
@@ -149,7 +149,7 @@ def _unmarked(value: object) -> object:
     return {key: item for key, item in value.items() if key != _MARK}
 
 
-def known_by(message: object) -> str:
+def fingerprint_of(message: object) -> str:
     """Return the role of a message and how its words begin, without those that move."""
     role = role_of(message)
     if role in SYSTEM:
@@ -166,7 +166,7 @@ def known_by(message: object) -> str:
 def alike(before: Sequence[object], now: Sequence[object]) -> int:
     """Return how many messages two conversations begin with alike; equal ones cost nothing."""
     for number, (one, other) in enumerate(zip(before, now, strict=False)):
-        if one != other and known_by(one) != known_by(other):
+        if one != other and fingerprint_of(one) != fingerprint_of(other):
             return number
     return min(len(before), len(now))
 

@@ -24,56 +24,56 @@ class RepeatedTurns[Turn, Request]:
         self.before = before
         self.request = request
         self._turns: dict[int, tuple[object, object, Turn]] = {}
-        self._way: object = None
+        self._basis: object = None
         self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[dict[str, object]]]] = {}
         self._written: dict[int, tuple[object, bytes]] = {}
         self._mended: dict[int, tuple[object, object]] = {}
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
-    def hash(self, said: bytes, message: object, make: Callable[[], bytes]) -> bytes:
-        """Return the hash of a conversation with one more message behind the one that `said` is the
-        hash of: that of before, else as `make` makes it.
+    def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
+        """Return the hash of a conversation with one more message: that of the request before, if
+        `history_hash`, of the messages before, is the same; else the hash that `make` makes.
         """
-        known = self.before._hashes.get(id(message)) if self.before else None
-        if known is None or known[1] != said:
-            known = message, said, make()
-        self._hashes[id(message)] = known
-        return known[2]
+        cached = self.before._hashes.get(id(message)) if self.before else None
+        if cached is None or cached[1] != history_hash:
+            cached = message, history_hash, make()
+        self._hashes[id(message)] = cached
+        return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
         """Return what a message becomes: as in the request before, else as `mend` makes it."""
-        known = self.before._mended.get(id(message)) if self.before else None
-        self._mended[id(message)] = known = known or (message, mend(message))
-        return known[1]
+        cached = self.before._mended.get(id(message)) if self.before else None
+        self._mended[id(message)] = cached = cached or (message, mend(message))
+        return cached[1]
 
     def read(
-        self, message: object, reader: Callable[[], tuple[Turn, bool]], told: object = None
+        self, message: object, reader: Callable[[], tuple[Turn, bool]], basis: object = None
     ) -> Turn:
         """Return the turn of a message: the turn of the same message in the request before, else
-        the turn from `reader`. `told`: what other messages tell of it.
+        the turn from `reader`. `basis`: what other messages tell of it.
 
         `reader` also tells whether the message must be read in each request, because its reading
         makes a note.
         """
-        known = self.before._turns.get(id(message)) if self.before else None
-        if known is None or known[1] != told:
+        cached = self.before._turns.get(id(message)) if self.before else None
+        if cached is None or cached[1] != basis:
             turn, again = reader()
             if again:
                 return turn
-            known = message, told, turn
-        self._turns[id(message)] = known
-        return known[2]
+            cached = message, basis, turn
+        self._turns[id(message)] = cached
+        return cached[2]
 
     def run(
-        self, turns: Sequence[Turn], way: object, write: Callable[[], list[dict[str, object]]]
+        self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
         """Return the messages of turns in a row: those of before, if they were written the same
         way, else as `write` writes them.
         """
-        key, before, self._way = tuple(map(id, turns)), self.before, way
-        known = before._runs.get(key) if before and before._way == way else None
-        self._runs[key] = known = known or (turns, write())
-        return known[1]
+        key, before, self._basis = tuple(map(id, turns)), self.before, basis
+        cached = before._runs.get(key) if before and before._basis == basis else None
+        self._runs[key] = cached = cached or (turns, write())
+        return cached[1]
 
     def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
         """Return the bytes of a request, with those of before for its messages; what is not known
@@ -90,7 +90,7 @@ class RepeatedTurns[Turn, Request]:
 
     def _bytes(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
         """Return the pieces of a list of messages. They are joined once, with all others."""
-        known = self.before._written if self.before else {}
-        self._written = {id(one): known.get(id(one)) or (one, write(one)) for one in messages}
+        cached = self.before._written if self.before else {}
+        self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}
         pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]
         return [b"[", *pieces[1:], b"]"]

@@ -32,9 +32,9 @@ def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
     head = raw[:SNIFFED]
     if FIELD.match(head):
         return FirstBytes.FIELD
-    said = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if kind := _MARKS.get(said[:1]):
+    rest = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if kind := _MARKS.get(rest[:1]):
         return kind
     more = not last and len(raw) < SNIFFED
-    begun = any(whole.startswith(said) for whole in (*_NAMES, codecs.BOM_UTF8))
+    begun = any(whole.startswith(rest) for whole in (*_NAMES, codecs.BOM_UTF8))
     return None if more and begun else FirstBytes.OTHER

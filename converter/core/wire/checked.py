@@ -53,7 +53,7 @@ class Fields:
         return self.values.get(name)
 
     @property
-    def asked(self) -> Set[str]:
+    def requested(self) -> Set[str]:
         """The names of all fields that somebody asked for, there or not."""
         return self._read.keys()
 
@@ -84,16 +84,16 @@ class Fields:
 
     def read(self, kinds: Kinds) -> dict[str, Any]:
         """The fields of a table that are there, each of its kind."""
-        said = dict[str, Any]()
+        values = dict[str, Any]()
         for name, kind in kinds.items():
             self._read.setdefault(name, ())
             if self.values.get(name) is None:
                 continue
             if isinstance(kind, list):
-                said[name] = self.strings(name)
+                values[name] = self.strings(name)
             else:
-                said[name] = self.number(name) if kind is float else self.optional(name, kind)
-        return said
+                values[name] = self.number(name) if kind is float else self.optional(name, kind)
+        return values
 
     def number(self, name: str) -> float | None:
         """The field as a finite number, or None when it is absent."""

@@ -16,10 +16,10 @@ def complete_part(text: str, cut_string: bool = False) -> str:
     `cut_string`: and with the beginning of the last one, if that is a string.
     """
     reader, end, closer = JsonReader(Want.VALUE), 0, ""
-    for part, _, place in reader.feed(text):
+    for part, _, index in reader.feed(text):
         is_end = part is JsonPart.END and reader.want is not Want.COLON
         if is_end or part in (JsonPart.OPEN, JsonPart.CLOSE, JsonPart.SCALAR):
-            end = place
+            end = index
     if reader.end_word(numbers=True) is not None:
         end = len(text)
     elif cut_string and reader.quote == '"' and reader.want is not Want.COLON:

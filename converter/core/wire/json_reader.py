@@ -50,7 +50,7 @@ _SCALAR = re.compile(r"[-+.\w]++")
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
 _BLANK = re.compile(rf"[{BLANKS}]++")
 _LOOSE = re.compile(r"[^\[{(\])}\"']++")
-_WORDS = ("true", "false", "null")
+_LITERALS = ("true", "false", "null")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
@@ -72,7 +72,7 @@ class JsonPart(enum.Enum):
     COLON = enum.auto()
     KEY = enum.auto()  # the quote before a key
     STRING = enum.auto()  # the quote before a value
-    WORDS = enum.auto()  # of a key or a string
+    TEXT = enum.auto()  # of a key or a string
     END = enum.auto()  # the quote behind them
     NAME = enum.auto()  # a bare key
     BEGUN = enum.auto()  # the beginning of a bare value, which may go on
@@ -167,39 +167,39 @@ class JsonReader:
         TooMuchError.
         """
         text, self.held = self.held + text, ""
-        place = 0
-        while place < len(text):
+        index = 0
+        while index < len(text):
             if self.quote:
-                read = self._in_string(text, place)
+                read = self._in_string(text, index)
             elif self.refused:
-                read = self._refuse(text, place)
+                read = self._refuse(text, index)
             elif self.comment:
-                read = self._in_comment(text, place)
+                read = self._in_comment(text, index)
             elif self.want in _LOOSELY:
-                read = self._loose(text, place)
+                read = self._loose(text, index)
             else:
-                read = self._token(text, place)
+                read = self._token(text, index)
             end = read[2]
-            if end > place:
+            if end > index:
                 yield read
             else:
-                self.held = text[place:]
+                self.held = text[index:]
                 if read[1]:
                     yield read
                 return
-            place = end
+            index = end
 
     def end_word(self, numbers: bool = False) -> str | None:
         """Return the rest of a bare value that waits, where nothing follows it; None for none. A
         number may have been cut.
         """
         word = self.held
-        if self.want not in _VALUE_WANTED or not (numbers or word in _WORDS or word in _PYTHON):
+        if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
             return None
-        said = self._whole(word)
-        if said is not None:
+        rest = self._whole(word)
+        if rest is not None:
             self.held = ""
-        return said
+        return rest
 
     def close(self) -> str:
         """Return the ends of all that is open."""
@@ -208,24 +208,24 @@ class JsonReader:
         self.want, self.mended = Want.NOTHING, True
         return ends
 
-    def _in_string(self, text: str, place: int) -> ReadPart:
-        if plain := _PLAIN[self.quote].match(text, place):
-            return JsonPart.WORDS, plain[0], plain.end()
-        if text[place] == self.quote:
+    def _in_string(self, text: str, index: int) -> ReadPart:
+        if plain := _PLAIN[self.quote].match(text, index):
+            return JsonPart.TEXT, plain[0], plain.end()
+        if text[index] == self.quote:
             self.quote = ""
-            return JsonPart.END, '"', place + 1
-        if _ESCAPE_BEGUN.match(text, place):
-            return JsonPart.WORDS, "", place
-        if self.quote == "'" and text.startswith("\\'", place):
-            return JsonPart.WORDS, "'", place + 2
+            return JsonPart.END, '"', index + 1
+        if _ESCAPE_BEGUN.match(text, index):
+            return JsonPart.TEXT, "", index
+        if self.quote == "'" and text.startswith("\\'", index):
+            return JsonPart.TEXT, "'", index + 2
         self.mended = True
-        if half := _HALF.match(text, place):  # no UTF-8 can say it
-            return JsonPart.WORDS, "\ufffd", half.end()
+        if half := _HALF.match(text, index):  # no UTF-8 can say it
+            return JsonPart.TEXT, "\ufffd", half.end()
         # the meaning of a bare control character, quote or backslash is plain
-        return JsonPart.WORDS, json.dumps(text[place])[1:-1], place + 1
+        return JsonPart.TEXT, json.dumps(text[index])[1:-1], index + 1
 
-    def _in_comment(self, text: str, place: int) -> ReadPart:
-        closer = text.find(self.comment, place)
+    def _in_comment(self, text: str, index: int) -> ReadPart:
+        closer = text.find(self.comment, index)
         if closer < 0:
             begun = len(self.comment) > 1 and text.endswith(self.comment[:-1])
             return JsonPart.BLANK, "", len(text) - begun
@@ -233,53 +233,53 @@ class JsonReader:
         self.comment = ""
         return JsonPart.BLANK, "", end
 
-    def _loose(self, text: str, place: int) -> ReadPart:
-        if other := _LOOSE.match(text, place):
+    def _loose(self, text: str, index: int) -> ReadPart:
+        if other := _LOOSE.match(text, index):
             if last := other[0].rstrip()[-1:]:
                 self._go_loosely(last)
             return JsonPart.UNFIT, other[0], other.end()
-        mark = text[place]
+        mark = text[index]
         part = _PARTS[mark]
         if mark == "'" and self.want is Want.LOOSE_BEHIND:
             part = JsonPart.UNFIT
         elif part is JsonPart.STRING:
             self.quote = mark
         self._go_loosely(mark)
-        return part, mark, place + 1
+        return part, mark, index + 1
 
     def _go_loosely(self, last: str) -> None:
         self.want = Want.LOOSE if last in _BEFORE_STRING else Want.LOOSE_BEHIND
 
-    def _token(self, text: str, place: int) -> ReadPart:
-        mark = text[place]
+    def _token(self, text: str, index: int) -> ReadPart:
+        mark = text[index]
         want = _STEPS[self.want].get(mark)
         if want is not None:
-            return self._step(want, mark, text, place)
-        if blanks := _BLANK.match(text, place):
+            return self._step(want, mark, text, index)
+        if blanks := _BLANK.match(text, index):
             return JsonPart.BLANK, blanks[0], blanks.end()
-        if self.want in _VALUE_WANTED and (scalar := _SCALAR.match(text, place)):
-            return self._scalar(text, place, scalar[0])
-        if self.want in _KEY_WANTED and (key := self._odd_key(text, place)):
+        if self.want in _VALUE_WANTED and (scalar := _SCALAR.match(text, index)):
+            return self._scalar(text, index, scalar[0])
+        if self.want in _KEY_WANTED and (key := self._odd_key(text, index)):
             return key
         if mark in "/#" and self.want not in OUTSIDE:
-            return self._begin_comment(text, place)
-        return self._refuse(text, place)
+            return self._begin_comment(text, index)
+        return self._refuse(text, index)
 
-    def _scalar(self, text: str, place: int, written: str) -> ReadPart:
-        end = place + len(written)
+    def _scalar(self, text: str, index: int, written: str) -> ReadPart:
+        end = index + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
-        said = None if is_open else self._whole(written)
-        if said is not None:
-            return JsonPart.SCALAR, said, end
-        found = _BEGUN.match(written)
-        begun = written[self._passed : found.end()] if found else ""
+        rest = None if is_open else self._whole(written)
+        if rest is not None:
+            return JsonPart.SCALAR, rest, end
+        match = _BEGUN.match(written)
+        begun = written[self._passed : match.end()] if match else ""
         self._passed += len(begun)
         if is_open:
-            return JsonPart.BEGUN, begun, place
+            return JsonPart.BEGUN, begun, index
         if not begun:
-            return self._refuse(text, place + self._passed)
+            return self._refuse(text, index + self._passed)
         self.refused = True
-        return JsonPart.BEGUN, begun, place + self._passed
+        return JsonPart.BEGUN, begun, index + self._passed
 
     def _whole(self, written: str) -> str | None:
         """Return the rest of a bare value; None for one that is no JSON."""
@@ -288,37 +288,37 @@ class JsonReader:
             STRICT.decode(word)
         except ValueError:
             return None
-        said, self._passed = word[self._passed :], 0
+        rest, self._passed = word[self._passed :], 0
         self.mended = self.mended or word != written
         self.want = Want.NEXT if self.nested else Want.NOTHING
-        return said
+        return rest
 
-    def _odd_key(self, text: str, place: int) -> ReadPart | None:
+    def _odd_key(self, text: str, index: int) -> ReadPart | None:
         """Read a bare name, or a comma too many, where a key should stand."""
-        if text[place] == ",":
+        if text[index] == ",":
             self.mended = True
-            return JsonPart.BLANK, "", place + 1
-        found = _NAME.match(text, place) if self._bare_names else None
-        if not found:
+            return JsonPart.BLANK, "", index + 1
+        match = _NAME.match(text, index) if self._bare_names else None
+        if not match:
             return None
-        blanks = _BLANK.match(text, found.end())
-        stop = blanks.end() if blanks else found.end()
+        blanks = _BLANK.match(text, match.end())
+        stop = blanks.end() if blanks else match.end()
         behind = text[stop : stop + 1]  # it tells whether it is one
         if behind == ":":
             self.want, self.mended = Want.COLON, True
-            return JsonPart.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
-        if behind or len(text) - place > BARE_KEY_LIMIT:
-            return self._refuse(text, place)
-        return JsonPart.NAME, "", place
+            return JsonPart.NAME, json.dumps(match[0], ensure_ascii=False), match.end()
+        if behind or len(text) - index > BARE_KEY_LIMIT:
+            return self._refuse(text, index)
+        return JsonPart.NAME, "", index
 
-    def _begin_comment(self, text: str, place: int) -> ReadPart:
-        opener = next((mark for mark in _COMMENTS if text.startswith(mark, place)), "")
+    def _begin_comment(self, text: str, index: int) -> ReadPart:
+        opener = next((mark for mark in _COMMENTS if text.startswith(mark, index)), "")
         if opener:
             self.comment, self.mended = _COMMENTS[opener], True
-            return JsonPart.BLANK, "", place + len(opener)
-        return (JsonPart.BLANK, "", place) if text[place:] == "/" else self._refuse(text, place)
+            return JsonPart.BLANK, "", index + len(opener)
+        return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
-    def _step(self, want: Want, mark: str, text: str, place: int) -> ReadPart:
+    def _step(self, want: Want, mark: str, text: str, index: int) -> ReadPart:
         """Read a mark that may come."""
         part = JsonPart.KEY if want is Want.COLON else _PARTS[mark]
         if part is JsonPart.OPEN:
@@ -327,7 +327,7 @@ class JsonReader:
             self.nested.append(_CLOSING[mark])
         elif part is JsonPart.CLOSE:
             if self.nested[-1] != mark:
-                return self._refuse(text, place)
+                return self._refuse(text, index)
             self.nested.pop()
         elif part is JsonPart.COMMA:
             want = Want.KEY if self.nested[-1] == "}" else Want.VALUE_OR_END
@@ -335,8 +335,8 @@ class JsonReader:
             self.mended = self.mended or mark == "'"
             self.quote, mark = mark, '"'
         self.want = want if self.nested else Want.NOTHING
-        return part, mark, place + 1
+        return part, mark, index + 1
 
-    def _refuse(self, text: str, place: int) -> ReadPart:
+    def _refuse(self, text: str, index: int) -> ReadPart:
         self.refused = True
-        return JsonPart.UNFIT, text[place:], len(text)
+        return JsonPart.UNFIT, text[index:], len(text)

@@ -173,4 +173,4 @@ def whole_characters(text: str) -> str:
 
 
 def _with_nulls(text: str) -> str:
-    return _NO_NUMBERS.sub(lambda found: found["string"] or "null", text)
+    return _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)

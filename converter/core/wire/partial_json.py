@@ -29,15 +29,15 @@ def means_nothing(behind: str) -> bool:
 def mended(text: str) -> str:
     """Return a text that is one object, as JSON; nothing for any other text."""
     read = PartialJson()
-    said = read.feed(text)
-    return said if read.complete and not read.unfit else ""
+    as_json = read.feed(text)
+    return as_json if read.complete and not read.unfit else ""
 
 
 class PartialJson:
     """Feed the text; the result is an object once `complete`, else the beginning of one.
 
-    `told`: a member has begun, so that the text is meant for an object. `bare_names`: whether a
-    name without quotes has a meaning.
+    `has_member`: a member has begun, so that the text is meant for an object. `bare_names`: a name
+    without quotes has a meaning.
     """
 
     def __init__(self, bare_names: bool = True) -> None:
@@ -46,7 +46,7 @@ class PartialJson:
         self._blanks = 0
         self._unfit: list[str] = []
         self._unfit_length = 0
-        self.told = False
+        self.has_member = False
 
     @property
     def mended(self) -> bool:
@@ -59,7 +59,7 @@ class PartialJson:
         return "".join(self._unfit)
 
     @property
-    def words(self) -> str:
+    def bare_text(self) -> str:
         """The text where it is no object at all, not even the beginning of one."""
         return self.unfit if self._reader.want is Want.OBJECT else ""
 
@@ -86,7 +86,7 @@ class PartialJson:
         return self._reader.wakes
 
     @property
-    def said(self) -> bool:
+    def has_text(self) -> bool:
         """Tell whether there was anything but blanks."""
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
@@ -96,9 +96,9 @@ class PartialJson:
         if reader.passes(text):
             return text
         if reader.want is Want.OBJECT and not reader.refused and _is_object(text):
-            reader.want, self.told = Want.NOTHING, True
+            reader.want, self.has_member = Want.NOTHING, True
             return text
-        return "".join([self._written(part, said) for part, said, _ in reader.feed(text)])
+        return "".join([self._written(part, piece) for part, piece, _ in reader.feed(text)])
 
     def close(self) -> str:
         """Return the text that completes the object, if the text so far has one meaning: no
@@ -107,46 +107,46 @@ class PartialJson:
         """
         reader = self._reader
         if reader.want is Want.OBJECT:
-            made = _object_in(self.unfit)
-            if made:
-                reader.mended, reader.want = self.said, Want.NOTHING
+            completed = _object_in(self.unfit)
+            if completed:
+                reader.mended, reader.want = self.has_text, Want.NOTHING
                 self._unfit.clear()
-            return made
+            return completed
         word = reader.end_word()
         out = self._written(JsonPart.SCALAR, word) if word else ""
         inside = reader.quote or reader.comment or reader.held or self._unfit
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
-    def _written(self, part: JsonPart, said: str) -> str:
+    def _written(self, part: JsonPart, piece: str) -> str:
         """Return what goes on of a part and before it."""
-        if part in (JsonPart.WORDS, JsonPart.END):
-            return said
+        if part in (JsonPart.TEXT, JsonPart.END):
+            return piece
         if part is JsonPart.COMMA:
-            self._gap.append(said)
+            self._gap.append(piece)
             return ""
         if part is JsonPart.BLANK:
-            return self._blank(said)
+            return self._blank(piece)
         if part is JsonPart.UNFIT:
             if self._reader.want is Want.OBJECT:
                 self._unfit += self._gap
                 self._gap.clear()
-            self._put_aside(said)
+            self._put_aside(piece)
             return ""
         if part is JsonPart.CLOSE and "," in self._gap:
             self._gap = [blank for blank in self._gap if blank != ","]
             self._reader.mended = True
-        self.told = self.told or part is JsonPart.KEY
-        said = "".join((*self._gap, said))
+        self.has_member = self.has_member or part is JsonPart.KEY
+        piece = "".join((*self._gap, piece))
         self._gap.clear()
         self._blanks = 0
-        return said
+        return piece
 
-    def _blank(self, said: str) -> str:
-        said = said[: max(0, BLANKS_LIMIT - self._blanks)]
-        self._blanks += len(said)
+    def _blank(self, piece: str) -> str:
+        piece = piece[: max(0, BLANKS_LIMIT - self._blanks)]
+        self._blanks += len(piece)
         if not self._gap and self.begun:
-            return said
-        self._gap.append(said)
+            return piece
+        self._gap.append(piece)
         return ""
 
     def _put_aside(self, text: str) -> None:

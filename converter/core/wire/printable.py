@@ -20,7 +20,7 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
 """The look-behind keeps the search linear: within a run that is too short nothing is tried again.
 """
 
-_SHORT_WORDS = 72
+_SHORT_TEXT = 72
 _SHORT_JSON = 400
 _LONGEST_READ = 500_000
 """Characters of JSON; laying out costs a second for some millions, and nobody reads as many."""
@@ -107,7 +107,7 @@ def fits(value: object) -> bool:
     blanks by who shows it.
     """
     if isinstance(value, str):
-        return len(value) <= _SHORT_WORDS and "\n" not in value
+        return len(value) <= _SHORT_TEXT and "\n" not in value
     return len(compact(value)) <= _SHORT_JSON
 
 
@@ -147,10 +147,10 @@ def _cut_url(match: re.Match[str]) -> str:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise ValueError
-    return made
+    return value
 
 
 def in_bytes(count: int) -> str:

@@ -101,7 +101,7 @@ class FrameDecoder:
         """Return where the frames end. The usual end is looked for in a third of the time."""
         end = self._searched
         if b"\r" in come:
-            yield from (found.end() for found in self.ends.finditer(come, end))
+            yield from (match.end() for match in self.ends.finditer(come, end))
             return
         usual, length = self.usual, len(self.usual)
         while (end := come.find(usual, end) + length) >= length:
@@ -211,8 +211,8 @@ class LineDecoder(FrameDecoder):
 
     def parse(self, raw: bytes) -> Frame:
         """Return the line as a frame; one of blanks says nothing."""
-        said = raw.strip()
-        return Frame(raw, said or None, comment=not said)
+        line = raw.strip()
+        return Frame(raw, line or None, comment=not line)
 
 
 NDJSON = Framing(

@@ -13,7 +13,7 @@ from converter.core.model.raw_messages import (
     SYSTEM,
     alike,
     entries_of,
-    known_by,
+    fingerprint_of,
     role_of,
     spoken,
     strings_of,
@@ -187,7 +187,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
     """
     keys = [hash(client)]
     for message in opening:
-        keys.append(hash((keys[-1], known_by(message))))
+        keys.append(hash((keys[-1], fingerprint_of(message))))
     return keys
 
 
@@ -207,7 +207,7 @@ def _questions(opening: Messages) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return known_by({"content": text}).strip()
+    return fingerprint_of({"content": text}).strip()
 
 
 def _said(message: object) -> Iterator[str]:

@@ -23,7 +23,7 @@ from converter.core.model.raw_messages import (
     SYSTEM_FIELDS,
     PromptPart,
     alike,
-    known_by,
+    fingerprint_of,
     messages_of,
     part_of,
     pieces,
@@ -150,8 +150,8 @@ class Prompts:
         now = [message for message in messages if role_of(message) not in SYSTEM]
         if not now:
             return None
-        first = known_by(now[0])
-        last = known_by(now[-1]) if len(now) > 1 else first
+        first = fingerprint_of(now[0])
+        last = fingerprint_of(now[-1]) if len(now) > 1 else first
         number = self._before(prompt.owner, first, now) if len(now) > 1 else None
         before = self._kept.pop(number).prompt if number else None
         self._count += 1
@@ -171,7 +171,7 @@ class Prompts:
             last = len(kept.turns) - 1
             is_longer = last + 1 < len(now)
             if kept.prompt.owner == owner and kept.first == first and is_longer:
-                compared[last] = compared.get(last) or known_by(now[last])
+                compared[last] = compared.get(last) or fingerprint_of(now[last])
                 if compared[last] == kept.last and alike(kept.turns, now) > last:
                     return number
         return None

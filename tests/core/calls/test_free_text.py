@@ -28,7 +28,7 @@ def test_without_its_end_it_is_not_complete() -> None:
 def test_an_empty_text_has_its_string() -> None:
     text = FreeText()
     assert json.loads(text.feed("") + text.close()) == {"input": ""}
-    assert not text.said
+    assert not text.has_text
 
 
 @law(50)

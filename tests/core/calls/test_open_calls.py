@@ -14,7 +14,7 @@ def begun(server_id: str, name: str, arguments: str) -> tuple[OpenCalls, Call]:
     """Return the calls with one at index 0, which has gone out if it has arguments."""
     calls, call = OpenCalls(SCHEMAS), Call(Arguments(), "tool_calls")
     calls.add(call)
-    calls.place(call, ToolCall(0, server_id, name, ""))
+    calls.register(call, ToolCall(0, server_id, name, ""))
     if arguments:
         call.number, call.name = 0, name
         call.arguments.feed(arguments)
@@ -67,7 +67,7 @@ def test_a_name_goes_on_while_nothing_else_came(pieces: list[str], written: str)
     calls, call = begun("a", first, "")
     event = ToolCall(0, "", second, "")
     assert calls.find(event) is call
-    calls.place(call, event)
+    calls.register(call, event)
     assert call.written == written
 
 
@@ -75,7 +75,7 @@ def test_an_id_names_a_call_that_stands_at_no_index_any_more() -> None:
     calls, call = begun("a", "look", OPEN)
     other = Call(Arguments(), "tool_calls")
     calls.add(other)
-    calls.place(other, ToolCall(0, "b", "get", ""))
+    calls.register(other, ToolCall(0, "b", "get", ""))
     assert calls.find(ToolCall(0, "a", "", "1}")) is call
     assert calls.find(ToolCall(5, "a", "", "1}")) is call
     assert calls.find(ToolCall(5, "a", "look", WHOLE)) is None

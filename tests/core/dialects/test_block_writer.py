@@ -273,7 +273,7 @@ def test_what_says_something_and_has_no_place_is_named() -> None:
 def test_what_is_told_otherwise_is_not_named() -> None:
     assert left_out(
         Opaque(
-            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
+            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, covered=("content", "plan")
         )
     ) == {"vendor"}
 

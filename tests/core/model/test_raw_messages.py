@@ -4,14 +4,14 @@ import pytest
 
 from converter.core.model.raw_messages import (
     alike,
+    all_messages,
     begun_message,
     content_of,
     content_parts,
     entries_of,
-    known_by,
+    fingerprint_of,
     messages_of,
     role_of,
-    said_in,
     spoken,
     strings_of,
     texts_in,
@@ -33,8 +33,8 @@ ODD: list[object] = ROWS["odd"]
 def test_messages_stand_under_one_of_two_names(name: str) -> None:
     assert messages_of({name: [ASKED]}) == [ASKED]
     assert not messages_of({name: "Hi"})
-    assert [*said_in({name: [IN_PARTS]})] == [IN_PARTS]
-    assert [*said_in({name: "Hi"})] == [ASKED]
+    assert [*all_messages({name: [IN_PARTS]})] == [IN_PARTS]
+    assert [*all_messages({name: "Hi"})] == [ASKED]
 
 
 def test_a_reply_goes_on_from_the_models_own_last_message() -> None:
@@ -81,7 +81,7 @@ def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
 )
 def test_a_message_is_known_without_what_moves(one: str, other: str, same: bool) -> None:
     first, then = ({"role": "user", "content": text} for text in (one, other))
-    assert (known_by(first) == known_by(then)) is same
+    assert (fingerprint_of(first) == fingerprint_of(then)) is same
 
 
 def test_a_prompt_has_the_system_text_of_either_field() -> None:
@@ -90,7 +90,7 @@ def test_a_prompt_has_the_system_text_of_either_field() -> None:
 
 
 def test_a_message_is_known_by_its_words_and_not_by_its_form() -> None:
-    assert known_by(ASKED) == known_by(IN_PARTS)
+    assert fingerprint_of(ASKED) == fingerprint_of(IN_PARTS)
     assert alike([ASKED, IN_PARTS], [IN_PARTS, ASKED, ASKED]) == 2
     assert alike([ASKED], [{"role": "user", "content": "Ho"}]) == 0
 
@@ -106,7 +106,7 @@ def test_the_prompt_is_told_in_the_order_of_templates() -> None:
 
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_messages_raise_nothing(odd: object) -> None:
-    assert isinstance(known_by(odd), str)
+    assert isinstance(fingerprint_of(odd), str)
     assert isinstance(role_of(odd), str)
     assert content_of(odd) is None or isinstance(odd, dict)
     assert isinstance([*texts_in(odd)], list)

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS
-from converter.core.model.raw_messages import known_by, texts_in
+from converter.core.model.raw_messages import fingerprint_of, texts_in
 from converter.core.model.thought_fields import FIELDS, PARTS
 
 
@@ -15,12 +15,12 @@ def test_every_field_is_read_in_a_reply() -> None:
 def test_a_field_is_no_text_by_which_a_message_is_known(name: str) -> None:
     message = {"role": "assistant", "content": "Hi"}
     assert [*texts_in({name: "hm"})] == [(True, "hm")]
-    assert known_by({**message, name: "hm"}) == known_by(message)
+    assert fingerprint_of({**message, name: "hm"}) == fingerprint_of(message)
 
 
 @pytest.mark.parametrize("kind", PARTS)
 def test_a_part_is_no_text_by_which_a_message_is_known(kind: str) -> None:
     parts = [{"type": kind, "text": "hm"}, {"type": "text", "text": "Hi"}]
-    assert known_by({"role": "assistant", "content": parts}) == known_by(
+    assert fingerprint_of({"role": "assistant", "content": parts}) == fingerprint_of(
         {"role": "assistant", "content": "Hi"}
     )

@@ -85,7 +85,7 @@ def test_a_table_reads_the_fields_that_are_there() -> None:
     fields = Fields({"n": 2, "ratio": 0.5, "stop": ["a"], "nothing": None, "other": 1})
     kinds: Kinds = {"n": int, "ratio": float, "stop": [str], "nothing": str, "absent": bool}
     assert fields.read(kinds) == {"n": 2, "ratio": 0.5, "stop": ["a"]}
-    assert fields.asked == kinds.keys()
+    assert fields.requested == kinds.keys()
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:
     fields.optional("absent", str)
     fields.children("items")[0].required("x", int)
     assert fields.inner("inner").optional("y", str) is None
-    assert fields.asked == {"text", "absent", "items", "inner"}
+    assert fields.requested == {"text", "absent", "items", "inner"}
     left = {"whole": 3, "flag": True, "nothing": None, "ratio": 0.5}
     assert list(fields.unread()) == [*left.items(), ("x", 1), ("x", 2)]
 

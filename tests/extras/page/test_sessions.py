@@ -170,15 +170,15 @@ def test_another_clients_words_begin_no_branch() -> None:
 def test_the_work_is_linear_in_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """1,000 exchanges of ten agents with 100 turns each: of a turn only what is new is looked at."""
     looked = 0
-    plain = raw_messages.known_by
+    plain = raw_messages.fingerprint_of
 
     def counted(message: object) -> str:
         nonlocal looked
         looked += 1
         return plain(message)
 
-    monkeypatch.setattr(raw_messages, "known_by", counted)
-    monkeypatch.setattr(rooms, "known_by", counted)
+    monkeypatch.setattr(raw_messages, "fingerprint_of", counted)
+    monkeypatch.setattr(rooms, "fingerprint_of", counted)
     told = Told()
     talks = [[SYSTEM, user(f"agent {agent}")] for agent in range(10)]
     for turn in range(100):

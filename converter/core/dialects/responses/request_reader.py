@@ -266,7 +266,7 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     truncation = request.value("truncation")
-    read_fields = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
+    read_fields = request.requested | _OF_MEMORY | SILENT | SERVER_FIELDS
     set_fields = {
         name for name, value in request.values.items() if value not in (None, False, [], {})
     }

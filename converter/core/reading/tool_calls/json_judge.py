@@ -268,7 +268,7 @@ class _Call:
         elif written[:1] == '"':
             inner = PartialJson()
             said = inner.feed(_string(written))
-            if inner.said and not (inner.complete and not inner.unfit.strip()):
+            if inner.has_text and not (inner.complete and not inner.unfit.strip()):
                 self.arguments = said
                 self._fail()
             self.arguments = said.strip() or "{}"

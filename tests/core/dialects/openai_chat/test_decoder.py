@@ -160,7 +160,7 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
         chunk(choice(delta={"plan": ["a"], "reasoning": "b", "content": "c", "other": 1}))
     )
     assert decoder.feed(frame)[1:] == [
-        Opaque("openai", {"plan": ["a"], "other": 1}, {}, told=("plan",)),
+        Opaque("openai", {"plan": ["a"], "other": 1}, {}, covered=("plan",)),
         Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
         MappedField("custom", "steps", ["a"]),
         Text("c"),

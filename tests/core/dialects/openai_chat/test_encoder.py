@@ -157,7 +157,7 @@ def test_a_block_of_the_users_is_none_of_this_dialect() -> None:
     assert (
         values(
             _encoded(
-                Opaque("openai", {"plan": 1}, {}, told=("plan",)),
+                Opaque("openai", {"plan": 1}, {}, covered=("plan",)),
                 MappedField("custom", "steps", 1),
                 Text("a"),
             )
