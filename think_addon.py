@@ -54,7 +54,7 @@ from converter.addon.mitmproxy_internals import (
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
 from converter.addon.servers.server_key import hide_key
-from converter.addon.watcher import House, Watcher, Watchers
+from converter.addon.watcher import ExtraServices, Watcher, Watchers
 from converter.addon.watcher import addons as addons_of
 
 KEPT_BY = ("save_stream_file", "hardump")
@@ -77,9 +77,9 @@ class ThinkAddon:
         self._filter: flowfilter.TFilter | None = None
         self._doors = Doorkeeper()
         client = UpstreamClient(KnownServers(time.time))
-        house = House(self._chosen, client)
+        services = ExtraServices(self._chosen, client)
         keeper = FlowKeeper(lambda: self._settings.limits)
-        extras = [*addons_of(house, WATCHERS_BEFORE), keeper, *addons_of(house, WATCHERS)]
+        extras = [*addons_of(services, WATCHERS_BEFORE), keeper, *addons_of(services, WATCHERS)]
         self._watchers = Watchers(each for each in extras if isinstance(each, Watcher))
         self._requests = RequestSteps(client, self._settings)
         self._replies = ReplySteps(client, self._watchers)
@@ -132,7 +132,7 @@ class ThinkAddon:
         self._begin(flow, exchange if await is_at_home(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        headers = http_messages.same(flow.request.headers)
+        headers = http_messages.copied_headers(flow.request.headers)
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
@@ -142,7 +142,7 @@ class ThinkAddon:
             full = self._looked_at() or bool(self._settings.record)
             sides = BothSides(headers, full)
             RUNNING_RECORDS[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
-            http_messages.change(flow.request.headers, {b"accept-encoding": b"identity"})
+            http_messages.set_fields(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:
         """Translate a request. Answer requests that the server cannot answer, and refuse invalid

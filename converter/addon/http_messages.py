@@ -25,7 +25,7 @@ _PLAIN = ("", "identity", "none")
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
-def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
+def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
     """Set header fields, in their positions or behind all others; `None` takes a field out.
     `values`: by names in lower case. mitmproxy's Headers search all fields for each name.
     """
@@ -39,7 +39,7 @@ def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
     headers.fields = tuple(fields)
 
 
-def same(headers: Headers) -> Headers:
+def copied_headers(headers: Headers) -> Headers:
     """Return the same headers for another message. mitmproxy's own copy checks each field."""
     twin = Headers.__new__(Headers)
     twin.fields = headers.fields
@@ -65,7 +65,7 @@ def value_of(headers: Headers, name: bytes) -> str:
     return b", ".join(values).decode("utf-8", "surrogateescape")
 
 
-def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:
+def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
     """Take out the fields for whose names, in lower case, `goes` returns a true value."""
     kept = [field for field in headers.fields if not goes(field[0].lower())]
     if len(kept) < len(headers.fields):
@@ -83,12 +83,12 @@ def _upstream(scheme: bytes, host: str, port: int, prefix: str, direct: bool) ->
     return Upstream(scheme.decode("utf-8", "surrogateescape"), host, port, prefix, direct)
 
 
-def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
+def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
     """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
     header = by_name(exchange.endpoint.dialect).label.request_id.encode()
     if flow.response and header and not value_of(flow.response.headers, header):
         name = f"req_{flow.id.replace('-', '')}"
-        change(flow.response.headers, {header: name.encode()})
+        set_fields(flow.response.headers, {header: name.encode()})
 
 
 def is_compressed(message: Request | Response) -> bool:
@@ -108,9 +108,9 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
     """
     twin = _twin(message)
     twin.data = _twin(message.data)
-    twin.headers = same(message.headers)
+    twin.headers = copied_headers(message.headers)
     if message.trailers is not None:
-        twin.trailers = same(message.trailers)
+        twin.trailers = copied_headers(message.trailers)
     twin.stream = False
     return twin
 
@@ -149,7 +149,7 @@ def open_for_streaming(request: Request, response: Response) -> None:
     if chunked:
         response.http_version = "HTTP/1.1"
     framing = {b"content-length": None, b"transfer-encoding": b"chunked" if chunked else None}
-    change(response.headers, framing)
+    set_fields(response.headers, framing)
 
 
 def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
@@ -174,19 +174,19 @@ def content_of(message: Request | Response | None) -> bytes:
     return body(message, []) if message else b""
 
 
-def replace(response: Response, answer: Answer) -> None:
+def set_reply(response: Response, answer: Answer) -> None:
     """Give the client another reply than the server's."""
     response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")
-    fill(response, answer.body, {b"content-type": answer.content_type.encode()})
+    set_body(response, answer.body, {b"content-type": answer.content_type.encode()})
 
 
-def fill(
+def set_body(
     message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
 ) -> None:
     """Give a message a new body, and the header fields of this body."""
     length = b"%d" % len(body)
     plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
-    change(message.headers, {**plain, **fields})
+    set_fields(message.headers, {**plain, **fields})
     message.raw_content = body
 
 

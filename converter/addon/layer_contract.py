@@ -29,7 +29,7 @@ class BodyReader(Protocol):
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Take a chunk."""
 
-    def again(self, possible: bool) -> Request | None:
+    def next_request(self, possible: bool) -> Request | None:
         """Return the request to send after the server was left; `None`: the body ends. `possible`:
         this server's protocol lets another request be sent.
         """
@@ -64,8 +64,8 @@ class StreamFunction(Protocol):
     def stopped(self) -> bool:
         """Return True if the server is to be left now."""
 
-    def again(self, possible: bool) -> Request | None:
-        """Return the request whose reply continues the stream; see `BodyReader.again`."""
+    def next_request(self, possible: bool) -> Request | None:
+        """Return the request whose reply continues the stream; see `BodyReader.next_request`."""
 
     def abort(self, reason: str) -> list[bytes]:
         """Return the last pieces of a stream that broke off. `reason`: mitmproxy's."""

@@ -2,8 +2,8 @@
 changes a byte of a reply.
 
 `think_addon.py` lists their packages. Each such package of `converter/extras` has a module `extra`
-with a function `addons(house)`, which returns addons of mitmproxy. Those of them that are watchers
-are told of exchanges too.
+with a function `addons(services)`, which returns addons of mitmproxy. Some of these are watchers,
+and are told of exchanges too.
 """
 
 import logging
@@ -79,7 +79,7 @@ def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:
 
 
 @dataclass(frozen=True)
-class House:
+class ExtraServices:
     """The things that extras may use.
 
     Attributes:
@@ -93,7 +93,7 @@ class House:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
 
 
-def addons(house: House, packages: Iterable[str]) -> list[object]:
+def addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:
     """Return the addons of the extras that are there."""
     there = filter(None, map(load, packages))
-    return [addon for extra in there for addon in extra.addons(house)]
+    return [addon for extra in there for addon in extra.addons(services)]

@@ -12,7 +12,7 @@ from mitmproxy.net import encoding
 
 from converter.addon import http_messages
 from converter.addon.exchange.exchange import JSON, Answer
-from converter.addon.http_messages import change, leave_out, uncompressed
+from converter.addon.http_messages import remove_fields, set_fields, uncompressed
 from converter.core.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
@@ -30,7 +30,7 @@ FIELDS = ((b"Host", b"a"), (b"X-Api-Key", b"1"), (b"accept", b"x"), (b"x-api-key
 
 def test_a_field_keeps_its_position_and_its_spelling() -> None:
     headers = Headers(FIELDS)
-    change(headers, {b"host": b"b", b"accept": b"y"})
+    set_fields(headers, {b"host": b"b", b"accept": b"y"})
     assert headers.fields == (
         (b"Host", b"b"),
         (b"X-Api-Key", b"1"),
@@ -41,13 +41,13 @@ def test_a_field_keeps_its_position_and_its_spelling() -> None:
 
 def test_a_field_without_a_value_goes_and_a_new_one_comes_last() -> None:
     headers = Headers(FIELDS)
-    change(headers, {b"x-api-key": None, b"none": None, b"new": b"1"})
+    set_fields(headers, {b"x-api-key": None, b"none": None, b"new": b"1"})
     assert headers.fields == ((b"Host", b"a"), (b"accept", b"x"), (b"new", b"1"))
 
 
 def test_what_mitmproxy_would_make_of_it_is_the_same() -> None:
     ours, theirs = Headers(FIELDS), Headers(FIELDS)
-    change(ours, {b"x-api-key": None, b"host": b"c", b"new": b"1"})
+    set_fields(ours, {b"x-api-key": None, b"host": b"c", b"new": b"1"})
     del theirs["x-api-key"]
     theirs["host"], theirs["new"] = "c", "1"
     assert ours == theirs
@@ -56,7 +56,7 @@ def test_what_mitmproxy_would_make_of_it_is_the_same() -> None:
 def test_a_head_of_which_nothing_goes_stays_the_same() -> None:
     headers = Headers(FIELDS)
     before = headers.fields
-    leave_out(headers, lambda _: False)
+    remove_fields(headers, lambda _: False)
     assert headers.fields is before
 
 
@@ -88,7 +88,7 @@ def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> N
 def test_a_request_with_another_body_says_how_long_it_is() -> None:
     sent = request(CHAT).request
     sent.headers["transfer-encoding"], sent.headers["content-encoding"] = "chunked", "gzip"
-    http_messages.fill(sent, b"{}", {b"x-own": b"1", b"content-type": None})
+    http_messages.set_body(sent, b"{}", {b"x-own": b"1", b"content-type": None})
     assert (sent.raw_content, sent.headers["content-length"]) == (b"{}", "2")
     gone = ("transfer-encoding", "content-encoding", "content-type")
     assert not any(name in sent.headers for name in gone)

@@ -7,7 +7,7 @@ from typing import Any
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.earlier_thoughts import Earlier
+from converter.addon.exchange.earlier_thoughts import EarlierThoughts
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest, note, read
 from converter.addon.servers.profiles import by_name
@@ -112,18 +112,18 @@ class Talk:
             return note(exchange, body).restored(memory, LLAMA)
         return read(exchange, body, memory).written(LLAMA, False, memory)
 
-    def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, Earlier]:
+    def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, EarlierThoughts]:
         """Say something, get this stream for a reply; return the server's request."""
         self.items.append(user)
         asked = self.asked()
         rewriter = AwaitedReply(asked).rewriter(Form.STREAM, self.way.client, Form.WHOLE)
-        spot, out = asked.earlier.spot, list[bytes]()
+        position, out = asked.earlier.position, list[bytes]()
         for chunk in (*reply, b""):
             out += rewriter.feed(chunk) if chunk else rewriter.close()
-            if spot:
-                spot.hear(rewriter.events, rewriter.thoughts)
-        if spot:
-            spot.keep()
+            if position:
+                position.add(rewriter.events, rewriter.thoughts)
+        if position:
+            position.keep()
         self.items += self.way.kept(json.loads(b"".join(out)), self.thoughts)
         return dict(asked.body), asked.earlier
 

@@ -173,7 +173,7 @@ class AwaitedReply:
         added = COUNTING not in self.request.body and COUNTING in self.sent
         return added and not self.request.exchange.translated
 
-    def again(
+    def continued_body(
         self, body: Mapping[str, object], findings: Findings, tokens: int
     ) -> Mapping[str, object]:
         """Return the request that continues the reply behind a thought that was ended.

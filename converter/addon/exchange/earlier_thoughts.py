@@ -54,7 +54,7 @@ DISPUTED = b"{}"
 
 
 @dataclass(slots=True)
-class Spot:
+class ReplyPosition:
     """The position of a reply in its conversation.
 
     Attributes:
@@ -71,8 +71,8 @@ class Spot:
     _events: list[Sequence[Event]] = field(default_factory=list)
     _thoughts: list[str] = field(default_factory=list)
 
-    def hear(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Take the events that the client was sent, and the thoughts that ended in them."""
+    def add(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
+        """Add the events that the client was sent, and the thoughts that ended in them."""
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
 
@@ -130,7 +130,7 @@ def _written(events: Iterable[Event]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierThoughts:
     """The earlier thoughts of a request.
 
     Attributes:
@@ -138,13 +138,13 @@ class Earlier:
         unknown: how many replies have no entry in the memory any more.
         unreadable: how many entries have another shape, because another version or a damaged file
             wrote them.
-        spot: the position at which the thoughts of the new reply are kept.
+        position: the position at which the thoughts of the new reply are kept.
     """
 
     restored: int = 0
     unknown: int = 0
     unreadable: int = 0
-    spot: Spot | None = None
+    position: ReplyPosition | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -167,15 +167,15 @@ def restore(
     memory: Memory,
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
-) -> tuple[Mapping[str, object], Earlier]:
+) -> tuple[Mapping[str, object], EarlierThoughts]:
     """Return the request with the thoughts that its client has dropped, and their counts. A request
     that brings any thought stays as it is, and nothing is kept of its reply.
 
-    `join`: see `Spot`. `hash_of`: looks hashes up that were made for the request before.
+    `join`: see `ReplyPosition`. `hash_of`: looks hashes up that were made for the request before.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
-        return body, Earlier()
+        return body, EarlierThoughts()
     digest = b""
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
     begin = max(user_turns, default=-1) if history.loop else -1  # behind the user's last message
@@ -194,9 +194,9 @@ def restore(
             unreadable += damaged
             whole[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = begun_message(body) is not None  # the reply continues this message
-    spot = None if begun else Spot(memory, model, digest, join)
+    position = None if begun else ReplyPosition(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body
-    return changed, Earlier(restored, unknown, unreadable, spot)
+    return changed, EarlierThoughts(restored, unknown, unreadable, position)
 
 
 def switched(body: Mapping[str, object], history: HistoryPlace) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 from converter.addon.exchange import earlier_thoughts
 from converter.addon.exchange.conversation_id import conversation_id
-from converter.addon.exchange.earlier_thoughts import Earlier
+from converter.addon.exchange.earlier_thoughts import EarlierThoughts
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
@@ -62,7 +62,7 @@ SEARCHED = 1 << 17
 """Bytes of a request that are searched for half a surrogate pair, in some 50 microseconds. A longer
 request is mended when the server refuses it.
 """
-NO_EARLIER = Earlier()
+NO_EARLIER = EarlierThoughts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class ReadRequest:
     mended: bool = False
     effort: str = ""
     call_ids: frozenset[str] = frozenset()
-    earlier: Earlier = NO_EARLIER
+    earlier: EarlierThoughts = NO_EARLIER
     repeated: RepeatedTurns[Turn, KnownObject] | None = field(
         default=None, compare=False, repr=False
     )
@@ -255,7 +255,7 @@ class ReadRequest:
         history: HistoryPlace,
         memory: Memory | None,
         join: Callable[[Iterable[str]], str],
-    ) -> tuple[Mapping[str, object], Earlier]:
+    ) -> tuple[Mapping[str, object], EarlierThoughts]:
         wanted = history.wanted and self.exchange.settings.restore != "off"
         if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER
@@ -263,7 +263,10 @@ class ReadRequest:
         return earlier_thoughts.restore(body, history, memory, join, hash_of)
 
     def _sent(
-        self, body: Mapping[str, object], notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
+        self,
+        body: Mapping[str, object],
+        notes: Sequence[str] = (),
+        earlier: EarlierThoughts = NO_EARLIER,
     ) -> "ReadRequest":
         """Return the request with this body, and the tools whose calls are read from the text."""
         settings = self.exchange.settings

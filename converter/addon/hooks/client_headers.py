@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mitmproxy.http import Headers
 
-from converter.addon.http_messages import leave_out
+from converter.addon.http_messages import remove_fields
 
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
@@ -24,7 +24,7 @@ def withhold_keys(headers: Headers) -> list[str]:
     matching = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
     names = [name for name in _CREDENTIALS if name in matching]
     if names:
-        leave_out(headers, names.__contains__)
+        remove_fields(headers, names.__contains__)
     return [name.decode() for name in names]
 
 
@@ -32,7 +32,7 @@ def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
     """Take out cookies, and headers for the clouds of Claude Code and Codex. `kept`: the headers of
     the dialect in which the server gets the request.
     """
-    leave_out(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
+    remove_fields(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
 
 
 @lru_cache(maxsize=256)

@@ -53,12 +53,12 @@ class ContinuedReply:
             rewriter.refuse("this server's protocol lets no reply go on in another")
             return None
         second = http_messages.copied(sent)
-        body = awaited.again(first, rewriter.findings, rewriter.continuation.first_tokens)
-        http_messages.fill(second, json_text.write(body))
+        body = awaited.continued_body(first, rewriter.findings, rewriter.continuation.first_tokens)
+        http_messages.set_body(second, json_text.write(body))
         self._has_sent = True
         return second
 
-    def unused(self) -> int:
+    def take_unused(self) -> int:
         """Return how many bytes of the first reply were not used, and reset the number."""
         unused, self._rewriter.continuation.unused = self._rewriter.continuation.unused, 0
         return unused

@@ -13,7 +13,7 @@ from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.doors import dialect_of, is_reverse
-from converter.addon.hooks.refused import reader_of
+from converter.addon.hooks.refused import start_reader
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from converter.addon.layer_contract import QUITTING, BodyReader, Listener
@@ -64,7 +64,7 @@ class ExchangeListener(Listener):
         kept = RUNNING_RECORDS.get(flow.id)
         if kept is None:
             return None
-        if reader := reader_of(kept):
+        if reader := start_reader(kept):
             return reader
         return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
 

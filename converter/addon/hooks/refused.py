@@ -35,7 +35,7 @@ METADATA = "think_refused"
 """The key in the flow's metadata of the request that the server refused."""
 
 
-def reader_of(record: FlowRecord) -> Refusal | None:
+def start_reader(record: FlowRecord) -> Refusal | None:
     """Set and return the reader of a body that is held: of a prompt that the addon requested, or of
     an error that may name a part to leave out.
     """
@@ -103,7 +103,7 @@ class NextRequest(Refusal):
         """Return True if there is another request to send."""
         return bool(self._next)
 
-    def again(self, possible: bool) -> Request | None:
+    def next_request(self, possible: bool) -> Request | None:
         """Return the next request; `None` if it cannot be sent."""
         sent = self._record.sides.sent
         body, self._next = self._next, {}
@@ -113,7 +113,7 @@ class NextRequest(Refusal):
         first = http_messages.content_of(sent).decode("utf-8", "replace")
         self._record.flow.metadata.setdefault(METADATA, first)
         request = http_messages.copied(sent)
-        http_messages.fill(request, json_text.write(body))
+        http_messages.set_body(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.replace_request(request)
         line = self._log_line(first)

@@ -64,7 +64,7 @@ class ReplySteps:
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
         record.sides.keep_response_head(flow)
-        http_messages.name_request(flow, record.exchange)
+        http_messages.set_request_id(flow, record.exchange)
         if readable:
             self._open(flow.response, record, record.awaited)
 
@@ -176,11 +176,11 @@ class ReplySteps:
         if flow.response is record.head:
             tap(b"")
         else:
-            tap.second(flow.response.status_code, http_messages.body(flow.response, notes))
+            tap.take_second(flow.response.status_code, http_messages.body(flow.response, notes))
             flow.response = http_messages.copied(record.head)
         if tap.holds and record.awaited and record.rewriter:
             answer = record.awaited.held(record.rewriter, b"".join(tap.late))
-            http_messages.replace(flow.response, answer)
+            http_messages.set_reply(flow.response, answer)
 
     def _go_on(
         self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
@@ -188,7 +188,7 @@ class ReplySteps:
         """Send a whole body as the rest of a stream that began early."""
         tap = self.tap(record, awaited)
         rewritten = b"".join([*tap(http_messages.body(response, notes)), *tap(b"")])
-        http_messages.replace(
+        http_messages.set_reply(
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
@@ -210,7 +210,7 @@ class ReplySteps:
             record.awaited = replace(record.awaited, counted=counted)
         elif response.status_code >= 400 and (remedy := await self._remedy(record, response, body)):
             body = remedies.with_remedy(body, remedy)
-            http_messages.replace(response, Answer(response.status_code, JSON, body))
+            http_messages.set_reply(response, Answer(response.status_code, JSON, body))
             summary = f"the server answered with status {response.status_code}"
             notes.append(f"{summary}: {server_message(body)}")
         content_type = http_messages.value_of(response.headers, b"content-type")
@@ -221,7 +221,7 @@ class ReplySteps:
         notes += rewritten.notes
         record.rewriter = rewritten.rewriter
         if rewritten.answer:
-            http_messages.replace(response, rewritten.answer)
+            http_messages.set_reply(response, rewritten.answer)
         if rewritten.rewriter:
             self._hear(record, rewritten.rewriter)
 
@@ -253,17 +253,17 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
         record.exchange.counterpart_answer, counterpart, status, body, int(took * 1e9)
     )
     if answer := await aside(len(body), rewrite):
-        http_messages.replace(response, answer)
+        http_messages.set_reply(response, answer)
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
     """Keep the thoughts of a reply that has come to its end, before the client has that end."""
-    spot = record.request.earlier.spot if record.request else None
-    if spot is None:
+    position = record.request.earlier.position if record.request else None
+    if position is None:
         return
-    spot.hear(rewriter.events, rewriter.thoughts)
+    position.add(rewriter.events, rewriter.thoughts)
     if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
-        spot.keep()
+        position.keep()
 
 
 def _goes_on(record: FlowRecord) -> bool:

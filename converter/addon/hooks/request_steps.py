@@ -116,7 +116,7 @@ class RequestSteps:
         if pending.notes:
             record.hints += report(record.client_request, pending.notes, logging.INFO)
         if flow.response:
-            http_messages.name_request(flow, record.exchange)
+            http_messages.set_request_id(flow, record.exchange)
             if flow.request.method == "HEAD":  # a body would break the next reply
                 flow.response.raw_content = b""
 
@@ -246,7 +246,7 @@ async def write(pending: PendingRequest) -> None:
     writing = partial(pending.request.written, record.server, pending.parses)
     request = await _recalled(pending, partial(writing, memory), writing)
     record.request = pending.request = request
-    if request.earlier.spot or (request.conversation and request.conversation.own is not None):
+    if request.earlier.position or (request.conversation and request.conversation.own is not None):
         record.memory = memory
     pending.notes += request.notes
 
@@ -366,7 +366,7 @@ async def ask_usage(pending: PendingRequest) -> None:
     else:
         body = pending.body.replace(b"{", _COUNTING, 1)
         record.length = len(body)
-        http_messages.fill(record.flow.request, body)
+        http_messages.set_body(record.flow.request, body)
 
 
 async def send(pending: PendingRequest) -> None:
@@ -389,7 +389,7 @@ async def send(pending: PendingRequest) -> None:
     head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
     for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
         head[name.encode()] = value.encode("utf-8", "surrogateescape")
-    http_messages.fill(record.flow.request, body, head)
+    http_messages.set_body(record.flow.request, body, head)
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
@@ -404,8 +404,8 @@ async def ask_for_text(pending: PendingRequest) -> None:
     text, path = for_our_reader(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
-        writing = partial(json_text.write, text)
-        http_messages.fill(record.flow.request, await aside(record.length, writing, pending.worker))
+        written = await aside(record.length, partial(json_text.write, text), pending.worker)
+        http_messages.set_body(record.flow.request, written)
 
 
 async def ask_start(pending: PendingRequest) -> None:

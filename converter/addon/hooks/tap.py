@@ -68,12 +68,12 @@ class Tap(HeldStream):
         is the body's end. Chunks of a body that was left are ignored, because a long read comes in
         pieces.
         """
-        if chunk and (self._continued.is_due or self._is_refused(chunk)):
+        if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
         return self._passed(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
-    def _is_refused(self, chunk: bytes) -> bool:
+    def _read_refusal(self, chunk: bytes) -> bool:
         """Read the first chunk for a refusal; return True if the stream is a refusal."""
         if self._looks:
             self._looks = False
@@ -111,7 +111,7 @@ class Tap(HeldStream):
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Return the same as a call. The rewriting runs in a thread, the telling in the loop."""
-        if chunk and (self._continued.is_due or self._is_refused(chunk)):
+        if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
@@ -130,16 +130,16 @@ class Tap(HeldStream):
         """Return True if a thought was ended just now, or the request refused."""
         return self._continued.is_due or self._is_left
 
-    def again(self, possible: bool) -> Request | None:
+    def next_request(self, possible: bool) -> Request | None:
         """Return the next request: it continues the reply behind the thought, or begins it anew."""
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._kept)
         if self._refusal and self._is_left:
             self._kept.refused = self._refusal
-            return self._refusal.again(possible)
+            return self._refusal.next_request(possible)
         return self._continued.request(possible)
 
-    def second(self, status: int, body: bytes) -> None:
+    def take_second(self, status: int, body: bytes) -> None:
         """Take a second reply that is no stream, and add its bytes to `late`. An answer to
         `SilentStream` counts only if it is an error.
         """
@@ -174,7 +174,7 @@ class Tap(HeldStream):
         return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        if unused := self._continued.unused():  # the rest of the first of two replies
+        if unused := self._continued.take_unused():  # the rest of the first of two replies
             chunk = chunk[:-unused]
         out = b"".join(pieces)
         passed = [out] if out else []

@@ -182,7 +182,7 @@ class StreamLayer(HttpStream):
         server = self.context.server
         connection = self._layer.connections.get(server)
         ours = layer_within(connection, ServerConnection)
-        again = function.again(possible=bool(ours))
+        again = function.next_request(possible=bool(ours))
         forget_waiting(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
         if ours:
             yield from ours.leave()

@@ -8,7 +8,7 @@ from typing import Any
 from mitmproxy import ctx
 
 from converter.addon.probes.upstream_client import UpstreamClient
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.page.kept_exchanges import KeptExchanges
 
 _log = logging.getLogger(__name__)
@@ -48,6 +48,6 @@ class MountedPage:
             self._unmount = None
 
 
-def addons(house: House) -> list[object]:
+def addons(services: ExtraServices) -> list[object]:
     """Return the addons."""
-    return [KeptExchanges(), MountedPage(house.client)]
+    return [KeptExchanges(), MountedPage(services.client)]

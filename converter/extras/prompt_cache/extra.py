@@ -1,9 +1,9 @@
 """The addons of this extra."""
 
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.prompt_cache.watcher import PromptCache
 
 
-def addons(_: House) -> list[object]:
+def addons(_: ExtraServices) -> list[object]:
     """Return the addons."""
     return [PromptCache()]

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.traces.traces import Traces
 
 
-def addons(house: House) -> list[object]:
+def addons(services: ExtraServices) -> list[object]:
     """Return the addons. The metrics include the counts of spans, if that extra is there."""
-    return [Traces(house.chosen, house.counts.setdefault("spans", Counter()))]
+    return [Traces(services.chosen, services.counts.setdefault("spans", Counter()))]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.watch.live_view import LiveView
 from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 from converter.extras.watch.show import Show
@@ -11,7 +11,7 @@ from converter.extras.watch.thought_hook import ThoughtEvents
 from converter.extras.watch.views import Views
 
 
-def addons(house: House) -> list[object]:
+def addons(services: ExtraServices) -> list[object]:
     """Return the addons."""
-    metrics = MetricsEndpoint(house.chosen, house.counts.setdefault("spans", Counter()))
-    return [ThoughtEvents(house.chosen), Views(), LiveView(), Terminal(), metrics, Show()]
+    metrics = MetricsEndpoint(services.chosen, services.counts.setdefault("spans", Counter()))
+    return [ThoughtEvents(services.chosen), Views(), LiveView(), Terminal(), metrics, Show()]

@@ -152,7 +152,7 @@ def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
     talk.turn(says("thanks"), ANSWERED)
     sent, earlier = talk.turn(says("bye"), ANSWERED)
     restored = [reply.get("reasoning_content") for reply in replies(sent)]
-    assert (restored, earlier.restored, earlier.spot) == ([None, "Warm."], 0, None)
+    assert (restored, earlier.restored, earlier.position) == ([None, "Warm."], 0, None)
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,10 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
             assert put == [each or None for each in wanted]
             assert earlier.restored == sum(map(bool, wanted))
             assert earlier.unknown == wanted.count(None)
-            assert earlier.spot
-            earlier.spot.hear(events_of(reply, thought), [{"thought": thought}] if thought else [])
-            earlier.spot.keep()
+            assert earlier.position
+            earlier.position.add(
+                events_of(reply, thought), [{"thought": thought}] if thought else []
+            )
+            earlier.position.keep()
             talk.append(message(reply))
             kept[key(owner, model, talk)].add(thought)

@@ -27,7 +27,7 @@ def through() -> Iterator[Tap]:
 
 
 def test_the_second_request_holds_the_thought_and_is_sent_once(through: Tap) -> None:
-    second = through.again(possible=True)
+    second = through.next_request(possible=True)
     assert second
     assert b"ab" in (second.content or b"")
     assert not through.stopped
@@ -35,12 +35,12 @@ def test_the_second_request_holds_the_thought_and_is_sent_once(through: Tap) -> 
 
 def test_behind_a_thought_that_was_ended_a_break_says_so(through: Tap) -> None:
     before = through.explain("boom")
-    through.again(possible=True)
+    through.next_request(possible=True)
     assert through.explain("boom") == WHILE.format(before)
 
 
 def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(through: Tap) -> None:
-    assert through.again(possible=False) is None
+    assert through.next_request(possible=False) is None
     assert b'"stop_reason":"max_tokens"' in b"".join(through(b""))
 
 
@@ -50,6 +50,6 @@ def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(throu
     ids=["a refusal ends the reply", "a failure breaks it off"],
 )
 def test_an_answer_that_is_no_reply(through: Tap, status: int, sent: bytes) -> None:
-    through.again(possible=True)
-    through.second(status, b'{"error": {"message": "too many"}}')
+    through.next_request(possible=True)
+    through.take_second(status, b'{"error": {"message": "too many"}}')
     assert sent in b"".join(through.late)

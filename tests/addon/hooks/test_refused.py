@@ -35,7 +35,7 @@ def test_the_second_request_lacks_what_was_refused(length: int) -> None:
             assert not watcher.stopped
             watcher(REFUSAL[at : at + length])
         assert watcher.stopped
-        again = watcher.again(possible=True)
+        again = watcher.next_request(possible=True)
         assert again
         assert "pattern" not in (again.text or "pattern")
         assert json.loads(str(flow.metadata[METADATA])) == BODY
@@ -50,7 +50,7 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
         for refusal, left in ((REFUSAL, "image_url"), (BLIND, "picture left out")):
             watcher = refuse(addon, flow)
             watcher(refusal)
-            again = watcher.again(possible=True)
+            again = watcher.next_request(possible=True)
             assert again
             assert left in (again.text or "")
             assert "pattern" not in (again.text or "pattern")
@@ -68,7 +68,7 @@ def test_a_part_that_is_refused_twice_has_a_next_one() -> None:
         for choice in ("required", "auto"):
             watcher = refuse(addon, flow)
             watcher(refusal)
-            again = watcher.again(possible=True)
+            again = watcher.next_request(possible=True)
             assert again
             sent = json.loads(again.text or "")
             assert (sent["tool_choice"], sent["thinking"]) == (choice, {"type": "disabled"})
@@ -86,7 +86,7 @@ def test_an_unsure_message_costs_this_request_alone_its_pictures() -> None:
             assert "image_url" in (flow.request.text or "")
             watcher = refuse(addon, flow)
             watcher(b'{"error": {"message": "no vision arm"}}')
-            again = watcher.again(possible=True)
+            again = watcher.next_request(possible=True)
             assert again
             assert "picture left out" in (again.text or "")
             flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
@@ -114,7 +114,7 @@ def test_tools_go_to_a_server_that_reads_no_calls() -> None:
             if expected == "none":
                 assert not watcher.stopped
                 break
-            again = watcher.again(possible=True)
+            again = watcher.next_request(possible=True)
             assert again
             assert json.loads(again.text or "") == {**BODY, "tool_choice": "none"}
             flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
@@ -132,7 +132,7 @@ def test_a_servers_own_endpoint_gets_no_calls_as_text() -> None:
         assert not watcher.stopped  # all else goes on as it came
         watcher = refuse(addon, flow)
         watcher(unparsed)
-        again = watcher.again(possible=True)
+        again = watcher.next_request(possible=True)
         assert again
         assert again.path == MESSAGES
         assert json.loads(again.text or "") == {**body, "tool_choice": {"type": "none"}}

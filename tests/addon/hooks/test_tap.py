@@ -160,7 +160,7 @@ def test_what_comes_of_a_body_that_was_left_is_nobodys() -> None:
         assert through.stopped
         assert through(b"".join(text("of the first"))) == []
         assert asyncio.run(through.beside(b"".join(text("of the first")))) == []
-        assert through.again(possible=True)
+        assert through.next_request(possible=True)
         sent = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
         through(b"")
         kept = there.end(flow).response

@@ -5,7 +5,7 @@ from pathlib import Path
 from converter.addon.exchange import settings
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras import command
 from converter.extras.page import extra
 
@@ -15,5 +15,8 @@ def test_the_script_that_prints_the_address_is_known_by_its_name() -> None:
 
 
 def test_all_addons_are_made() -> None:
-    house = House(settings.read, UpstreamClient(KnownServers()))
-    assert [type(each).__name__ for each in extra.addons(house)] == ["KeptExchanges", "MountedPage"]
+    services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
+    assert [type(each).__name__ for each in extra.addons(services)] == [
+        "KeptExchanges",
+        "MountedPage",
+    ]

@@ -3,10 +3,10 @@
 from converter.addon.exchange import settings
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.prompt_cache import extra
 
 
 def test_all_addons_are_made() -> None:
-    house = House(settings.read, UpstreamClient(KnownServers()))
-    assert [type(each).__name__ for each in extra.addons(house)] == ["PromptCache"]
+    services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
+    assert [type(each).__name__ for each in extra.addons(services)] == ["PromptCache"]

@@ -3,13 +3,13 @@
 from converter.addon.exchange import settings
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
-from converter.addon.watcher import House
+from converter.addon.watcher import ExtraServices
 from converter.extras.watch import extra
 
 
 def test_all_addons_are_made() -> None:
-    house = House(settings.read, UpstreamClient(KnownServers()))
-    assert [type(each).__name__ for each in extra.addons(house)] == [
+    services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
+    assert [type(each).__name__ for each in extra.addons(services)] == [
         "ThoughtEvents",
         "Views",
         "LiveView",
