@@ -32,7 +32,7 @@ class Wrapping:
 
     @property
     def holds(self) -> bool:
-        """Tell whether text waits."""
+        """Return True if text waits."""
         return self._text != self._sent
 
     def feed(self, text: str) -> str:
@@ -66,7 +66,7 @@ class GemmaQuotes:
 
     @property
     def waits(self) -> bool:
-        """Tell whether a quote may follow that is no word."""
+        """Return True if a quote may follow that is no word."""
         return self._inside or self._tail.endswith('"')
 
     def feed(self, text: str, in_string: bool) -> str:

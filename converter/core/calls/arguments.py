@@ -65,22 +65,22 @@ class Arguments:
 
     @property
     def complete(self) -> bool:
-        """Tell whether the object went on, whole, and nothing stands open behind it."""
+        """Return True if the object went on, whole, and nothing stands open behind it."""
         return self._object.complete and not self._held and self._again is None
 
     @property
     def waiting(self) -> bool:
-        """Tell whether an empty object waits."""
+        """Return True if an empty object waits."""
         return bool(self._held)
 
     @property
     def begun(self) -> bool:
-        """Tell whether the object is open, or was."""
+        """Return True if the object is open, or was."""
         return self._object.begun or self._object.complete
 
     @property
     def has_text(self) -> bool:
-        """Tell whether there was anything but blanks."""
+        """Return True if there was anything but blanks."""
         return self._object.has_text
 
     @property
@@ -98,7 +98,7 @@ class Arguments:
 
     @property
     def odd(self) -> bool:
-        """Tell whether some of the text could not be part of an object."""
+        """Return True if some of the text could not be part of an object."""
         return bool(self._object.unfit)
 
     def feed(self, text: str) -> str:

@@ -43,7 +43,7 @@ class Offer:
         return properties_of(self.schemas.get(name, {})).keys()
 
     def takes_text(self, name: str) -> bool:
-        """Tell whether a tool's only argument is a text, which models write without an object."""
+        """Return True if a tool's only argument is a text, which models write without an object."""
         return [*self.parameters(name)] == [CUSTOM_INPUT]
 
 
@@ -242,7 +242,7 @@ class Assembler:
         return failure_of(cut[0].name, NO_END)
 
     def _may_close(self, call: Call, reason: str) -> bool:
-        """Tell whether the finish says that the call is over. A stop string may have cut brackets
+        """Return True if the finish says that the call is over. A stop string may have cut brackets
         off, but not all of the arguments.
         """
         if call.complete or call.is_read or reason not in _WHOLE:

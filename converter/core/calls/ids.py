@@ -14,7 +14,7 @@ _COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
 
 
 def is_counted(written: str) -> bool:
-    """Tell whether it is an id of Kimi's: `functions.NAME:NUMBER`."""
+    """Return True if it is an id of Kimi's: `functions.NAME:NUMBER`."""
     return _COUNTED.fullmatch(written) is not None
 
 

@@ -57,7 +57,7 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 
 
 def may_become(written: str, offered: Collection[str]) -> bool:
-    """Tell whether more characters behind `written` may make it another offered name. A name in
+    """Return True if more characters behind `written` may make it another offered name. A name in
     pieces waits for them.
     """
     begun = written.lstrip(_EDGES)

@@ -66,17 +66,17 @@ class Call:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether its input is a free text."""
+        """Return True if its input is a free text."""
         return isinstance(self.arguments, FreeText)
 
     @property
     def sent(self) -> bool:
-        """Tell whether it has gone out, at least its name."""
+        """Return True if it has gone out, at least its name."""
         return self.number >= 0
 
     @property
     def complete(self) -> bool:
-        """Tell whether it has gone out, whole."""
+        """Return True if it has gone out, whole."""
         return self.sent and self.arguments.complete
 
     @property
@@ -86,12 +86,12 @@ class Call:
 
     @property
     def argued(self) -> bool:
-        """Tell whether anything of its arguments came."""
+        """Return True if anything of its arguments came."""
         return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
 
     @property
     def ended(self) -> bool:
-        """Tell whether another call may follow: it is whole, or an empty object that may be all
+        """Return True if another call may follow: it is whole, or an empty object that may be all
         waits. A text has no end of its own.
         """
         return self.argued if self.is_text else self.complete or self.arguments.waiting
@@ -141,13 +141,13 @@ class OpenCalls:
         self._of_id.clear()
 
     def is_named(self, call: Call) -> bool:
-        """Tell whether the call's name is decided."""
+        """Return True if the call's name is decided."""
         if call.argued or call.over:
             return True
         return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
-        """Tell whether the piece begins another call than the one that its place names."""
+        """Return True if the piece begins another call than the one that its place names."""
         has_new_id = event.id not in ("", call.server_id)
         match self._named(call, event.name)[0]:
             case Named.NONE:
@@ -182,6 +182,6 @@ class OpenCalls:
         return (Named.MORE, joined) if goes_on else (Named.OTHER, piece)
 
     def is_dressed(self, written: str) -> bool:
-        """Tell whether an offered name stands within a name that is none by itself."""
+        """Return True if an offered name stands within a name that is none by itself."""
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

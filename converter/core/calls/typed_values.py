@@ -66,7 +66,7 @@ class ArgumentValues:
 
     @property
     def in_string(self) -> bool:
-        """Tell whether words of a string come that stays one."""
+        """Return True if words of a string come that stays one."""
         return self._string is None and self._reader.wakes is not None
 
     def feed(self, text: str) -> str:
@@ -190,7 +190,7 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
-        """Tell whether a list of this schema may hold a single value of this kind."""
+        """Return True if a list of this schema may hold a single value of this kind."""
         if character in "[n":
             return False
         items = self._item_types(schema)
@@ -276,6 +276,6 @@ class TypedValues:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Tell whether an argument of the tool has one type that is no string's."""
+    """Return True if an argument of the tool has one type that is no string's."""
     names = properties_of(schema)
     return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)

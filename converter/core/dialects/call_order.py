@@ -76,7 +76,7 @@ class InOrder[Content: Event]:
 
     @property
     def open(self) -> bool:
-        """Tell whether a call still waits for some of its arguments."""
+        """Return True if a call still waits for some of its arguments."""
         return bool(self._waiting)
 
     def feed(self, event: Content | ToolCall) -> Iterator[Content | ToolPiece]:

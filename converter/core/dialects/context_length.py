@@ -178,7 +178,7 @@ def _plain(message: str) -> str:
 
 
 def _means(plain: str) -> bool:
-    """Tell whether words say that a prompt is too long."""
+    """Return True if words say that a prompt is too long."""
     if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
     if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):

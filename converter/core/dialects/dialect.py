@@ -61,12 +61,12 @@ class Endpoint:
 
     @cached_property
     def is_chat(self) -> bool:
-        """Tell whether the reply is a model's."""
+        """Return True if the reply is a model's."""
         return self.purpose in (Purpose.REPLY, Purpose.COMPACTION)
 
     @cached_property
     def is_request(self) -> bool:
-        """Tell whether the body asks a model something."""
+        """Return True if the body asks a model something."""
         return self.is_chat or self.purpose is Purpose.COUNT
 
     @cached_property
@@ -76,7 +76,7 @@ class Endpoint:
 
     @cached_property
     def lists_models(self) -> bool:
-        """Tell whether the reply is the server's list of models."""
+        """Return True if the reply is the server's list of models."""
         return self.purpose is Purpose.MODELS
 
     def prefix_of(self, method: str, path: str) -> str | None:
@@ -172,7 +172,7 @@ class Requests:
     shown_items: Mapping[str, ItemRow] = field(default_factory=dict)
     """Items that are no messages, by the ends of their types, as people are shown them."""
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
-    """Tells whether a request that goes on as it came wants no thinking shown."""
+    """Returns True if a request that goes on as it came wants no thinking shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -168,8 +168,8 @@ class DialectDecoder(Decoder, ABC):
 
 
 def _is_bare_error(raw: bytes) -> bool:
-    """Tell whether a frame without data is the JSON of an error, as servers write one that fail in
-    mid-stream.
+    """Return True if a frame without data is the JSON of an error, as servers write one that fail
+    in mid-stream.
     """
     bare = raw.strip()
     return bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None

@@ -38,5 +38,5 @@ def meaning_of(word: str) -> str:
 
 
 def is_standard(reason: str) -> bool:
-    """Return whether a finish reason is one that every dialect can tell."""
+    """Return True if a finish reason is one that every dialect can tell."""
     return reason in _SERVER_TERMS and reason != NOT_WHOLE

@@ -64,7 +64,7 @@ def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
 
 
 def has_value(value: object) -> bool:
-    """Tell whether a field says something; servers send null and empty values in every frame."""
+    """Return True if a field says something; servers send null and empty values in every frame."""
     return value is not None and value not in ("", [], {})
 
 

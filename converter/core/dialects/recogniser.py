@@ -56,7 +56,7 @@ class Recogniser:
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes; return whether the dialect is known. `last`: nothing more will come."""
+        """Take bytes; return True if the dialect is known. `last`: nothing more will come."""
         self._held += chunk
         if self.form is None:
             self.form = form_of(bytes(self._held[:SNIFFED]), content_type, last=last)

@@ -98,7 +98,7 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
 
 
 def forbids_calls(body: Mapping[str, object]) -> bool:
-    """Tell whether the request offers tools and wants no call of them."""
+    """Return True if the request offers tools and wants no call of them."""
     return _choice_mode(body) == "none" and bool(body.get("tools"))
 
 
@@ -151,14 +151,14 @@ def _named(tools: object) -> Iterator[tuple[str, Schema]]:
 
 
 def wants_json(body: Mapping[str, object]) -> bool:
-    """Tell whether the request asks for JSON. Then an object in the answer is no tool call, and a
+    """Return True if the request asks for JSON. Then an object in the answer is no tool call, and a
     tag in a string of the answer is text.
     """
     return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
 
 
 def forces_call(body: Mapping[str, object]) -> bool:
-    """Tell whether the reply must be a call of an offered tool."""
+    """Return True if the reply must be a call of an offered tool."""
     return bool(body.get("tools")) and _choice_mode(body) in _FORCED
 
 

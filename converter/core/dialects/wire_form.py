@@ -60,7 +60,7 @@ class Decoder(Protocol):
         """Return the frame's events."""
 
     def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
-        """Take note of words in frames like the last one; return whether they would have been read
+        """Take note of words in frames like the last one; return True if they would have been read
         as this event. Of a decoder without one, frames are to be read.
         """
         return False
@@ -109,7 +109,7 @@ class WireForm:
     encoder: Callable[[ReplyContext, bool], Encoder]
     """Takes the context, and whether the reply is wanted whole."""
     recognises: Callable[[Mapping[str, object]], bool]
-    """Tells whether the JSON of a frame or reply is of this dialect."""
+    """Returns True if the JSON of a frame or reply is of this dialect."""
     framing: Framing = SSE
     """Form of its streams."""
     mend: Callable[[object], object] = lambda value: value

@@ -23,7 +23,7 @@ class TextApart:
 
     @property
     def waits(self) -> bool:
-        """Tell whether the next words of any choice begin a paragraph."""
+        """Return True if the next words of any choice begin a paragraph."""
         return bool(self._behind_call)
 
     def feed(self, event: Event) -> Event:

@@ -256,7 +256,7 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
 
 
 def _goes_on(last: Any, event: Any, fields: bool) -> bool:
-    """Tell whether the event is another piece of the last one."""
+    """Return True if the event is another piece of the last one."""
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
         return False

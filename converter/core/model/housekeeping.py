@@ -54,7 +54,7 @@ def wish_of(body: Mapping[str, object], path: str = "") -> str:
 
 
 def goes_on_from_summary(message: object) -> bool:
-    """Tell whether a message hands the summary of an earlier conversation to the model."""
+    """Return True if a message hands the summary of an earlier conversation to the model."""
     return _is_item(message, "compaction") or any(
         _GOES_ON.search(text[:_HEAD]) for text in spoken(message)
     )

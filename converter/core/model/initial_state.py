@@ -22,5 +22,5 @@ class InitialState(enum.Enum):
 
     @property
     def inside(self) -> bool:
-        """Tell whether the reply is taken to begin inside a thought."""
+        """Return True if the reply is taken to begin inside a thought."""
         return self in (InitialState.THINKING, InitialState.LIKELY_THINKING)

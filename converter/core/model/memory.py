@@ -30,7 +30,7 @@ class Bounds:
 
     @property
     def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
+        """Return True if anything can be kept at all."""
         return self.count > 0 and self.size > 0
 
 
@@ -93,7 +93,7 @@ class Store:
         self._ask(partial(self.store.keep, *entry, self._own(line)))
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
+        """Drop an entry; return True if there was one."""
         return self._ask(partial(self.store.forget, self._own(key)))
 
     def find(self, name: str) -> str:

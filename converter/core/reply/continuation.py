@@ -34,17 +34,17 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether a second reply comes now."""
+        """Return True if a second reply comes now."""
         return self._second is not None
 
     @property
     def has_come(self) -> bool:
-        """Tell whether a thought was ended, or the answer, that `begin` does not know of."""
+        """Return True if a thought was ended, or the answer, that `begin` does not know of."""
         stopped = self._findings.stopped and not self.is_over
         return stopped or len(self._findings.ends.reasons) > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
-        """Get ready for the second reply; return whether there is one: none where the server cannot
+        """Get ready for the second reply; return True if there is one: none where the server cannot
         go on, none the second time, and none behind an answer. `tokens`: of the first.
         """
         self._ends, self.stopped = len(self._findings.ends.reasons), True

@@ -68,7 +68,7 @@ class Seam:
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Tell whether the words of the frame that taught this are what stands in its one place:
+        """Return True if the words of the frame that taught this are what stands in its one place:
         they are no field's name, and end no other string and no line of it. Else they may be the
         frame's own, where an encoder wrote blanks before them that it had held, or omitted them.
         """
@@ -77,7 +77,7 @@ class Seam:
         return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
-        """Tell whether a frame says this text in this way."""
+        """Return True if a frame says this text in this way."""
         return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, words: Sequence[bytes], first: int) -> bytes:
@@ -260,7 +260,8 @@ class FastPath:
     def _goes_on(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Tell whether the words of a frame of the known shape are still written in the known way.
+        """Return True if the words of a frame of the known shape are still written in the known
+        way.
 
         They may wait in a stage, or come out with words that had waited.
         """

@@ -64,11 +64,11 @@ class GrowingBlocks[Other]:
         )
 
     def say(self, text: str, label: str = "") -> bool:
-        """Add words of the answer; tell whether they begin a block."""
+        """Add words of the answer; return True if they begin a block."""
         return self._grow(TextBlock, text, label)
 
     def think(self, text: str) -> bool:
-        """Add words of a thought; tell whether they begin a block."""
+        """Add words of a thought; return True if they begin a block."""
         return self._grow(ThinkingBlock, text, "")
 
     def end_thought(self, signature: str, note: str) -> None:

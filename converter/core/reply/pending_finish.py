@@ -65,7 +65,7 @@ class PendingFinish:
 
     @property
     def holds(self) -> bool:
-        """Return whether a finish waits that a whole reply can have."""
+        """Return True if a finish waits that a whole reply can have."""
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
@@ -116,7 +116,7 @@ class PendingFinish:
 
 
 def _ends_all(event: Event) -> bool:
-    """Return whether nothing of a finish can come behind the event; a lost frame may be the end."""
+    """Return True if nothing of a finish can come behind the event; a lost frame may be the end."""
     return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
 
 

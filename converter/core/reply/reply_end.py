@@ -81,7 +81,7 @@ class ReplyEnd:
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
-        """Tell whether the frame of these events may go on as its own bytes.
+        """Return True if the frame of these events may go on as its own bytes.
 
         An error's frame may if it has the form that clients know; behind an error only the server's
         own end may.
@@ -102,7 +102,7 @@ class ReplyEnd:
 
     @property
     def begun(self) -> bool:
-        """Tell whether a model has said anything."""
+        """Return True if a model has said anything."""
         return bool(self._spoke or self._finished)
 
     @property

@@ -116,7 +116,7 @@ class Rewriter:
 
     @property
     def finished(self) -> bool:
-        """Tell whether the server has told a reason of the end."""
+        """Return True if the server has told a reason of the end."""
         return self._finished or self._pending.holds
 
     @property

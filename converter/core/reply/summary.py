@@ -103,7 +103,7 @@ class Summary:
 
     @property
     def is_unanswered(self) -> bool:
-        """Tell whether the model stopped by itself and left nothing but a thought."""
+        """Return True if the model stopped by itself and left nothing but a thought."""
         answered = self.first_text is not None or self.calls
         return self.finish == "stop" and bool(self.thoughts) and not answered
 

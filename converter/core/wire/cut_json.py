@@ -5,7 +5,7 @@ from converter.core.wire.partial_json import PartialJson
 
 
 def is_open(text: str) -> bool:
-    """Tell whether an object was cut off: it has no end, but nothing wrong in it."""
+    """Return True if an object was cut off: it has no end, but nothing wrong in it."""
     read = PartialJson()
     read.feed(text)
     return not read.complete and not read.unfit

@@ -7,7 +7,7 @@ _PAIR_OR_HALF = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA
 
 
 def has_half_characters(data: bytes) -> bool:
-    """Tell whether JSON holds such a half. It may err where a string speaks of escapes."""
+    """Return True if JSON holds such a half. It may err where a string speaks of escapes."""
     first = _HALF.search(data)  # 0.2 ms for 600 kB, where the other pattern takes 7
     if first is None:
         return False

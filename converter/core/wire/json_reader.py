@@ -156,7 +156,7 @@ class JsonReader:
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
-        """Tell whether a piece is words of the open string, which go on as they are."""
+        """Return True if a piece is words of the open string, which go on as they are."""
         if not self.quote or self.held:
             return False
         plain, stop = _PLAIN[self.quote], _STOP[self.quote]

@@ -149,7 +149,7 @@ def _pruned(text: str) -> str:
 
 
 def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
-    """Tell whether the bytes are JSON, as this reader takes it."""
+    """Return True if the bytes are JSON, as this reader takes it."""
     try:
         reader(data)
     except UnreadableError:

@@ -124,8 +124,8 @@ def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> R
 
 
 def goes_on(before: KnownObject, now: KnownObject) -> bool:
-    """Tell whether an object repeats the messages of another one, all but `_MOVES` of them at most,
-    whose marks have moved on. It must repeat more of them than it lacks.
+    """Return True if an object repeats the messages of another one, all but `_MOVES` of them at
+    most, whose marks have moved on. It must repeat more of them than it lacks.
     """
     for name, one in before.lists.items():
         shared = _shared(one, now.lists[name]) if name in now.lists else 0
@@ -222,7 +222,7 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Tell whether these bytes of a known object stand here as a whole value."""
+        """Return True if these bytes of a known object stand here as a whole value."""
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
             return False

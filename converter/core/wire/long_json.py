@@ -223,7 +223,7 @@ def _elements(elements: Sequence[object]) -> Iterator[bytes | _Value]:
 
 
 def _is_small(value: object) -> bool:
-    """Tell whether one call may write a value; long strings take C no time."""
+    """Return True if one call may write a value; long strings take C no time."""
     values, waiting = 0, [value]
     while waiting and values <= _MOST:
         one = waiting.pop()

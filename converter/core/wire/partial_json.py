@@ -22,7 +22,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def means_nothing(behind: str) -> bool:
-    """Tell whether text behind an object means nothing: ends too many, and the marks of a call."""
+    """Return True if text behind an object is surplus ends, or the marks of a call."""
     return _BEHIND.match(behind) is not None
 
 
@@ -50,7 +50,7 @@ class PartialJson:
 
     @property
     def mended(self) -> bool:
-        """Tell whether the text was no JSON."""
+        """Return True if the text was no JSON."""
         return self._reader.mended
 
     @property
@@ -65,17 +65,17 @@ class PartialJson:
 
     @property
     def complete(self) -> bool:
-        """Tell whether the object is closed and nothing but blanks can follow."""
+        """Return True if the object is closed and nothing but blanks can follow."""
         return self._reader.want is Want.NOTHING
 
     @property
     def begun(self) -> bool:
-        """Tell whether the object is open: something of it came, and not its end."""
+        """Return True if the object is open: something of it came, and not its end."""
         return self._reader.want not in OUTSIDE
 
     @property
     def broken(self) -> bool:
-        """Tell whether the text has no meaning: of one that is no object at all the end tells."""
+        """Return True if the text has no meaning: of one that is no object at all the end tells."""
         if not self._unfit or self._reader.want is Want.OBJECT:
             return False
         return not self.complete or not means_nothing(self.unfit)
@@ -87,7 +87,7 @@ class PartialJson:
 
     @property
     def has_text(self) -> bool:
-        """Tell whether there was anything but blanks."""
+        """Return True if there was anything but blanks."""
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
     def feed(self, text: str) -> str:
@@ -161,7 +161,7 @@ class PartialJson:
 
 
 def _is_object(text: str) -> bool:
-    """Tell whether the text is one object as it stands, in whole characters."""
+    """Return True if the text is one object as it stands, in whole characters."""
     if text[-1:] != "}" or ("\\u" in text and _HALF.search(text)):
         return False
     try:

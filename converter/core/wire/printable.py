@@ -103,7 +103,7 @@ def compact(value: object) -> str:
 
 
 def fits(value: object) -> bool:
-    """Tell whether a value reads well in one line: words as they are, all else as JSON, broken at
+    """Return True if a value reads well in one line: words as they are, all else as JSON, broken at
     blanks by who shows it.
     """
     if isinstance(value, str):

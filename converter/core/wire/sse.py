@@ -33,7 +33,7 @@ class Frame:
 
     @property
     def is_body(self) -> bool:
-        """Tell whether it is a whole body, and nothing is around its data."""
+        """Return True if it is a whole body, and nothing is around its data."""
         return self.data == self.raw
 
 
@@ -52,7 +52,7 @@ class Framing:
     bare: bool = False
 
     def is_named(self, content_type: str) -> bool:
-        """Tell whether a reply is called a stream of this form."""
+        """Return True if a reply is called a stream of this form."""
         return content_type.lower().startswith(self.content_type)
 
 

@@ -182,7 +182,7 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
-    """Tell whether a request wants no thinking shown, whatever else it holds."""
+    """Return True if a request wants no thinking shown, whatever else it holds."""
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
 

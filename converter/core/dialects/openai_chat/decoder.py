@@ -180,7 +180,7 @@ class OpenAIDecoder(DialectDecoder):
         return [End(self._own(frame))]
 
     def repeat(self, event: TextEvent) -> bool:
-        """Take note of words in frames like the last one; return whether the decoder would have
+        """Take note of words in frames like the last one; return True if the decoder would have
         read them as this event. Thinking counts only while one field name has brought it.
         """
         if not (isinstance(event, Thinking) and event.own):
@@ -313,13 +313,13 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def _is_signed(thought: object) -> bool:
-    """Return whether a thought comes with its signature: LiteLLM then repeats all of its words."""
+    """Return True if a thought comes with its signature: LiteLLM then repeats all of its words."""
     blocks = thought if isinstance(thought, list) else []
     return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
 def _goes_on(choice: object) -> bool:
-    """Tell whether a choice says that it has no finish: Ollama 0.5.4's whole reply in JSON mode,
+    """Return True if a choice says that it has no finish: Ollama 0.5.4's whole reply in JSON mode,
     where the model ran in a circle. A server that has no such field has ended.
     """
     return isinstance(choice, dict) and choice.get("finish_reason", "") is None

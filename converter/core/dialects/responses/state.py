@@ -185,7 +185,7 @@ def read(value: bytes | None) -> dict[str, object]:
 
 
 def _is_readable(value: bytes) -> bool:
-    """Tell whether an entry has a shape that is kept here; not another version's, or damaged."""
+    """Return True if an entry has a shape that is kept here; not another version's, or damaged."""
     kept = read(value)
     shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
     return any(name in kept for name, _ in shapes) and all(
