@@ -37,9 +37,9 @@ class Stage(Protocol):
         """Return the held events."""
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the meaning of plain words of this kind, and the characters that make words not
-        plain; None while words may do more than come out. Words that are plain change nothing of
-        this: the stage may get them later, and joined.
+        """Return the kind of event that plain text of this kind becomes, and the characters that
+        make text not plain; None while this stage may do more to the text than pass it on. Plain
+        text changes nothing of the answer: the stage may get such text later, and joined.
         """
 
 
@@ -58,7 +58,7 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """The facts known of the reply."""
+        """The facts of the request and the server that decide how the reply is read."""
         return self.reading.expected
 
 
@@ -131,8 +131,8 @@ class Stages:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the meaning of plain words of the first choice, and the characters that make words
-        not plain; None while they may do more than come out.
+        """Return the kind of event that plain text of the first choice becomes, and the characters
+        that make text not plain; None while a stage may do more to the text than pass it on.
         """
         wakes = ""
         for stage in self._chains.get(0, ()):

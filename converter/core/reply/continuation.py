@@ -15,12 +15,14 @@ CUT: list[Event] = [Finish("length"), End()]
 
 
 class Continuation:
-    """The state of one reply in that respect. The second reply goes on where the first is cut.
+    """The state of one reply that may go on in a second one. The second reply goes on where the
+    first is cut.
 
-    `pauses`: leave the rest of the bytes in which a thought was ended, as so many `unused` ones, to
-    who asks for the second reply. `stopped`: no more is wanted of a reply. `is_over`: of none.
-    `first_tokens`: tokens of the first. `thoughts`: those that ended in it and
-    nobody has taken yet. `rest`: the events with which a reply ends that cannot go on.
+    `pauses`: leave the rest of the bytes in which a thought was ended, `unused` of them, to the
+    caller that asks for the second reply. `stopped`: the server is to send no more of this reply.
+    `is_over`: the client gets no more of either reply. `first_tokens`: the tokens of the first
+    reply. `thoughts`: those that ended in the first reply, until `take_thoughts`. `rest`: the
+    events that end a reply that cannot go on.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -39,13 +41,14 @@ class Continuation:
 
     @property
     def has_come(self) -> bool:
-        """Return True if a thought was ended, or the answer, that `begin` does not know of."""
+        """Return True if a thought, or the answer, was ended since `begin`."""
         stopped = self._findings.stopped and not self.is_over
         return stopped or len(self._findings.ends.reasons) > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
-        """Get ready for the second reply; return True if there is one: none where the server cannot
-        go on, none the second time, and none behind an answer. `tokens`: of the first.
+        """Get ready for the second reply; return True if there is one. There is none where the
+        server cannot go on, none the second time, and none behind an answer. `tokens`: of the first
+        reply.
         """
         self._ends, self.stopped = len(self._findings.ends.reasons), True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
@@ -75,8 +78,8 @@ class Continuation:
 
 
 class SecondReply:
-    """The second of two replies that the client gets as one, because it goes on where a thought of
-    the first was ended. The words of the first are left out of it, and both counts add up.
+    """The second of two replies that the client gets as one. It goes on where a thought of the
+    first was ended: it has no head of its own, and its counts are those of both.
 
     Events in, the client's events out. `first`: the counts of the first, if it has some;
     `first_tokens`: the tokens of its text; `added`: those of the text that the addon put behind it.
@@ -100,9 +103,9 @@ class SecondReply:
         ]
 
     def _both(self, second: Usage) -> Usage:
-        """Return the usage of both replies as one. The second request's prompt holds all that the
-        first reply said; the model made these tokens, so they count as output. The words of the
-        thought's end are no one's, and only the rest is the prompt.
+        """Return the usage of both replies as one. The second request's prompt holds all text of
+        the first reply; the model wrote that text, so its tokens count as output. The text that
+        ended the thought counts as neither.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a turn that goes on
         as thinking, though they are text.

@@ -1,8 +1,8 @@
-"""Frames that differ in their words only are rewritten without being parsed.
+"""Frames that differ in their text only are rewritten without being parsed.
 
-Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
-read in full teaches its shape (all before and behind the words), and what came of it teaches how
-words of its kind are written. `FastPath.rewrite` takes the next frames as long as they have this
+Servers repeat themselves: two frames in a row often differ in their text alone. A frame that was
+read in full teaches its shape (all before and behind the text), and the frames written for it teach
+how text of its kind is written. `FastPath.rewrite` takes the next frames as long as they have this
 shape.
 """
 
@@ -55,8 +55,8 @@ _DIGITS = b"0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """A frame around its words, as one that was written in full teaches it. The words go between
-    each two `pieces`, their number behind `counter`, which stands in the first one, if not empty.
+    """A written frame without its text. The text goes between each two `pieces`. The frame's number
+    follows `counter`, if that is not empty, in the first piece.
     """
 
     pieces: tuple[bytes, ...]
@@ -64,24 +64,25 @@ class Seam:
 
     @property
     def gaps(self) -> int:
-        """The number of places that hold the words."""
+        """The number of gaps between the pieces, which hold the text."""
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Return True if the words of the frame that taught this are what stands in its one place:
-        they are no field's name, and end no other string and no line of it. Else they may be the
-        frame's own, where an encoder wrote blanks before them that it had held, or omitted them.
+        """Return True if the only gap is sure to hold the text of the frame that taught this seam:
+        the text is no field's name, and ends no other string or line of the frame. Else the match
+        may be by chance, where an encoder wrote blanks before the text that it had held, or omitted
+        them.
         """
         words = json_text.write(text)[1:]
         ends = frame.count(words) + frame.count(words[:-1] + b"\n")
         return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
-        """Return True if a frame says this text in this way."""
+        """Return True if the frame is this text, written into the seam."""
         return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, words: Sequence[bytes], first: int) -> bytes:
-        """Return a frame for each of the words, JSON without its quotation marks. `first`: the
+        """Return a frame for each text, which is JSON without its quotation marks. `first`: the
         number of the first frame.
         """
         if self.counter:
@@ -97,7 +98,7 @@ class Seam:
 
 
 def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
-    """Return the frame around its text."""
+    """Return the seam of a frame, by the text that the frame holds."""
     return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
 
 
@@ -109,7 +110,7 @@ def _without_number(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""Characters that wait for the stages; the words of one read are given to them in one piece."""
+"""Characters that may wait for the stages; the texts of one read are given to them as one."""
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """Escapes that JSON writers agree on, as a regular expression has them, with their meaning."""
 _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
@@ -118,7 +119,9 @@ _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A frame around its words. `sample`: the event that such a frame is, without its words."""
+    """A server's frame without its text. `sample`: the event that such a frame is read as, without
+    its text.
+    """
 
     before: bytes
     behind: bytes
@@ -131,7 +134,7 @@ class _Shape:
     def plain_texts(
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
-        """Return the words of the frames from `begin` on, as far as they are plain."""
+        """Return the texts of the frames from `begin` on, as far as they are plain."""
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits
         for index in range(begin, len(raws)):
@@ -144,8 +147,8 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The way of a kind of words to the client. `sample`: the event that they become, without its
-    words; `seam`: its frame, None for the frame as it came.
+    """The route of one kind of text to the client. `sample`: the event that the text becomes,
+    without its text; `seam`: the frame that is written; None for the frame as it came.
     """
 
     sample: TextEvent
@@ -153,13 +156,13 @@ class _Route:
 
 
 type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object]]
-"""A shape, the kind that its words become now, and the test for plain ones."""
+"""A shape, the kind of event that its text becomes now, and the test for plain text."""
 
 
 class FastPath:
-    """The lessons of one stream. `tell` hears the events of each `rewrite`. `counter`: the field
-    that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way;
-    `changes`: the last ones did not go on as they came.
+    """The shapes and routes of one stream. `tell` gets the events of each `rewrite`. `counter`: the
+    field that numbers the client's frames, if they are numbered. `taken`: the count of frames that
+    were rewritten here; `changes`: the last of them did not go on as they came.
     """
 
     def __init__(
@@ -177,15 +180,15 @@ class FastPath:
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
-        """The words that taught a kind and may stand in its frame by chance, as `:` and `text` do,
-        until other words come out as they should.
+        """The text that taught the route of a kind, while it may stand in its frame by chance, as
+        `:` and `text` do: until another text is written as the route says.
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
         self._characters = 0
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Return how many frames are taken from `begin` on, and the client's bytes for them."""
+        """Rewrite frames from `begin` on; return how many, and the client's bytes for them."""
         ready = self._look()
         if ready is None:
             return 0, b""
@@ -205,7 +208,7 @@ class FastPath:
         return len(words), route.seam.write(words, first) if route.seam else b"".join(taken)
 
     def settle(self) -> None:
-        """Give the stages the words that went past them; other words may be plain now."""
+        """Give the stages the text that went past them. Other text may be plain behind it."""
         self._ready = None
         if self._waiting:
             waiting, self._waiting, self._characters = self._waiting, [], 0
@@ -215,8 +218,8 @@ class FastPath:
             self._stages.feed_all([joined])
 
     def _look(self) -> _Ready | None:
-        """Find out which words are plain; None where none are, or how they are written is not
-        known.
+        """Return the shape and the test for plain text; None where none is plain, or where no route
+        is learned.
         """
         if self._characters > MOST_WAITING:
             return None  # the next frame is parsed, and the stages get these words before it
@@ -229,9 +232,9 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Take note of a frame that went the full way: its words, the stages' events for them, and
-        the bytes that were written. `raw`: empty for one that had to be mended; what was known of
-        others may not hold behind it.
+        """Learn from a frame that went the full way: the events `read` from it, the events
+        `staged`, and the bytes `out` that were written. `raw`: empty for a frame that had to be
+        mended; the routes of earlier frames may not hold behind it.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
             words = _only_text(staged)
@@ -260,10 +263,8 @@ class FastPath:
     def _goes_on(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if the words of a frame of the known shape are still written in the known
-        way.
-
-        They may wait in a stage, or come out with words that had waited.
+        """Return True if a frame of the learned shape is still written by the learned route. Its
+        text may wait in a stage, or come out with text that had waited.
         """
         bare, became = _bare(read), _bare(staged)
         if not became:
@@ -277,7 +278,7 @@ class FastPath:
 
 
 def decoded(words: Sequence[bytes]) -> str | None:
-    """Return the words as one text; None when one of them is no UTF-8 by itself."""
+    """Return the texts as one; None when one of them is no UTF-8 by itself."""
     joined = b"".join(words)
     try:
         text = joined.decode() if joined.isascii() else "".join([word.decode() for word in words])
@@ -287,7 +288,9 @@ def decoded(words: Sequence[bytes]) -> str | None:
 
 
 def _only_text(events: Sequence[Event]) -> TextEvent | None:
-    """Return the words of the first choice, if nothing else is said but fields of the server's."""
+    """Return the text event of the first choice; None unless it is alone but for the server's own
+    fields.
+    """
     match _bare(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
             return words
@@ -298,7 +301,7 @@ def _only_text(events: Sequence[Event]) -> TextEvent | None:
 
 
 def _with(sample: TextEvent, text: str) -> TextEvent:
-    """Return the event that says these words."""
+    """Return an event like the sample, with this text."""
     if isinstance(sample, ToolCall):
         return replace(sample, arguments=text)
     if isinstance(sample, Thinking) and sample.own:
@@ -307,19 +310,21 @@ def _with(sample: TextEvent, text: str) -> TextEvent:
 
 
 def _sample(words: TextEvent) -> TextEvent:
-    """Return the event without its words."""
+    """Return the event without its text."""
     if isinstance(words, ToolCall):
         return replace(words, arguments="", own=None, read_from="")
     return _with(words, "")
 
 
 def _bare(events: Sequence[Event]) -> list[Event]:
-    """Return the events but for those that only keep the first choice's own fields."""
+    """Return the events without those that only hold the first choice's own fields."""
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
 def _shape_of(raw: bytes, words: TextEvent) -> _Shape | None:
-    """Return the frame's shape; None where the words cannot be told from the rest."""
+    """Return the frame's shape; None where the text stands in the frame more than once, or not at
+    all.
+    """
     text = model_text(words)
     if not text or len(raw) > LONGEST:
         return None
@@ -334,8 +339,8 @@ def _shape_of(raw: bytes, words: TextEvent) -> _Shape | None:
 
 @lru_cache(maxsize=256)
 def _plain(wakes: str, in_json: bool) -> Callable[[bytes], object]:
-    """Return the test for plain words in JSON: it finds all of them, or nothing. `in_json`: they
-    are JSON themselves, in which a backslash comes with the character that it escapes.
+    """Return the test for plain text in JSON, which matches all of a text or nothing. `in_json`:
+    the text is JSON itself, in which a backslash comes with the character that it escapes.
     """
     single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
     wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())

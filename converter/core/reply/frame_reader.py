@@ -1,4 +1,4 @@
-"""Frames of a server's reply, and what each says.
+"""Frames of a server's reply, and the events of each.
 
 chunk -> FrameDecoder -> frame -> Decoder -> event
 """
@@ -12,11 +12,11 @@ from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 
 
 class FrameReader:
-    """A reply's cutter and its decoder, each with its own calls. `fields`: the user's map of the
-    server's own. `cutter`: that of a reply which this one goes on.
+    """A reply's cutter and its decoder. The cutter cuts bytes into frames and `read` reads one, so
+    that a caller knows which events are of which frame.
 
-    The cutter cuts bytes into frames, `read` reads a frame: who passes bytes on wants to know which
-    events are of which frame.
+    `fields`: the user's map of the server's own fields. `cutter`: that of the reply that this one
+    goes on.
     """
 
     def __init__(
@@ -32,9 +32,7 @@ class FrameReader:
         self._mend, self._framing = server.wire.mend, server.wire.framing
 
     def read(self, frame: Frame) -> tuple[Frame, list[Event]]:
-        """Return what the frame says, and the frame that says just that: a mended one, where words
-        would be lost otherwise.
-        """
+        """Return the frame and its events; a mended frame, where text would be lost otherwise."""
         events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
             return frame, events

@@ -1,4 +1,4 @@
-"""The blocks of one choice of a reply as they grow: words, thoughts and calls."""
+"""The blocks of one choice of a reply as they grow: text, thoughts and calls."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -11,7 +11,9 @@ type Grown = TextBlock | ThinkingBlock | ToolUse
 
 @dataclass(slots=True)
 class _GrowingText:
-    """Text or a thought. `label`: the place of a text, the note of a thought."""
+    """Text or a thought. `label`: the field of a text that is not the content, or the note of a
+    thought.
+    """
 
     kind: type[TextBlock | ThinkingBlock]
     label: str = ""
@@ -57,28 +59,28 @@ class GrowingBlocks[Other]:
         self._calls: dict[Hashable, GrowingCall] = {}
 
     def parts(self) -> tuple[Grown | Other, ...]:
-        """Return all that has come."""
+        """Return all blocks and parts so far."""
         return tuple(
             each.block() if isinstance(each, _GrowingText | GrowingCall) else each
             for each in self._entries
         )
 
     def say(self, text: str, label: str = "") -> bool:
-        """Add words of the answer; return True if they begin a block."""
+        """Add text of the answer; return True if it begins a block."""
         return self._grow(TextBlock, text, label)
 
     def think(self, text: str) -> bool:
-        """Add words of a thought; return True if they begin a block."""
+        """Add text of a thought; return True if it begins a block."""
         return self._grow(ThinkingBlock, text, "")
 
     def end_thought(self, signature: str, note: str) -> None:
-        """End the thought that is open, with what is known of it."""
+        """End the open thought, with its signature and its note."""
         if self._open and self._open.kind is ThinkingBlock:
             self._open.signature, self._open.label = signature, note
         self._open = None
 
     def end(self) -> None:
-        """End the words that are open."""
+        """End the open text or thought."""
         self._open = None
 
     def append(self, part: Other) -> None:
@@ -87,7 +89,7 @@ class GrowingBlocks[Other]:
         self._entries.append(part)
 
     def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
-        """Return the call that goes by the key, and whether it begins now; another id is that of
+        """Return the call of this key, and whether it begins now. A piece with another id begins
         another call.
         """
         call = self._calls.get(key)
@@ -96,7 +98,7 @@ class GrowingBlocks[Other]:
         return self.begin_call(key), True
 
     def begin_call(self, key: Hashable) -> GrowingCall:
-        """Begin a call that goes by the key from now on."""
+        """Begin a call, which has this key from now on."""
         self._open = None
         call = self._calls[key] = GrowingCall()
         self._entries.append(call)

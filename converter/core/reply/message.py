@@ -1,4 +1,4 @@
-"""A model's reply as one value, of its events: what a program wants that is no proxy."""
+"""A model's reply as one value, made of its events, for programs that are no proxy."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,10 +22,12 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A reply. `blocks`: thoughts, text and tool calls, in the order in which the model wrote them.
-    `finish`: the reason of its end, in the words of chat completions (`stop`, `length`,
-    `tool_calls`, `content_filter`); empty where none came. `usage`: tokens, where the server
-    counted them. `failure`: why the reply is not whole, or empty.
+    """A reply.
+
+    `blocks`: thoughts, text and tool calls, in the order in which the model wrote them. `finish`:
+    the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
+    `content_filter`); empty where none came. `usage`: tokens, where the server counted them.
+    `failure`: the reason why the reply is not whole, or empty.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -36,12 +38,12 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The words of the answer."""
+        """The text of the answer."""
         return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
 
     @property
     def thinking(self) -> str:
-        """The words of all thoughts, a blank line between two."""
+        """The text of all thoughts, with a blank line between two."""
         return "\n\n".join(block.text for block in self.blocks if isinstance(block, ThinkingBlock))
 
     @property
@@ -51,7 +53,7 @@ class Message:
 
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
-    """Return the message that the events tell. `choice`: which of several answers."""
+    """Return the message that the events make. `choice`: the index of one of several answers."""
     merged = joined(events)
     failure = next((event.message for event in merged if isinstance(event, Failure)), "")
     models = [event.model for event in merged if isinstance(event, Start) and event.model]

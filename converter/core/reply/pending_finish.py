@@ -1,9 +1,9 @@
 """A finish that waits for the counts behind it, or for the reply's end.
 
-Counts tell whether the limit of tokens cut a reply that its server calls ended, and a gateway may
+Counts show whether the limit of tokens cut a reply that its server calls ended, and a gateway may
 send a second finish behind the first (`tool_calls`, then `stop`). So the frame of a finish waits
-for the next frame; behind words, which some servers send late, for the one after these. It goes on
-as it came if nothing more was said of the finish.
+for the next frame; behind text, which some servers send late, for the one after these. The frame
+goes on as it came if neither counts nor a stronger finish came.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ class PendingFinish:
         return out if waits or not (read.events or read.intact) else [*out, read]
 
     def close(self, counts: Usage | None = None) -> list[ReadFrame]:
-        """Return the frames that wait, because nothing more is said of their finishes."""
+        """Return the frames that wait, because nothing more comes for their finishes."""
         frames, self._frames = self._frames, []
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
         if not counts or not 0 < self._limit <= counts.output:
@@ -99,7 +99,7 @@ class PendingFinish:
         return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
-        """Take out all that waits beside a finish of these choices, which go on."""
+        """Take out and return all that waits beside a finish of these choices, which go on."""
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
         beside = [read.without(lambda event: not _is_other(event)) for read in mixed]
@@ -116,7 +116,9 @@ class PendingFinish:
 
 
 def _ends_all(event: Event) -> bool:
-    """Return True if nothing of a finish can come behind the event; a lost frame may be the end."""
+    """Return True if no finish and no counts can come behind the event; a lost frame may be the
+    end.
+    """
     return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
 
 

@@ -1,7 +1,7 @@
 """The judgement whether a reply is whole: made here alone, for all dialects, streamed and whole.
 
-A reply is whole when each choice that said something has its finish, and nothing in between was
-lost. Else its last word is a `Failure`, behind which nothing follows but the server's own end.
+A reply is whole when each choice with text or calls has its finish, and no frame of it was lost.
+Else its last event is a `Failure`, behind which nothing follows but the server's own end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from converter.core.wire.beginnings import FirstBytes, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
 BAD_GATEWAY = 502
-"""The HTTP status of a reply that is none, or not whole, had it been known in time."""
+"""The HTTP status for a reply that is unreadable or not whole."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
@@ -73,11 +73,11 @@ class ReplyEnd:
         return [] if self.failure else [self._failed(reason)]
 
     def failed(self, failure: Failure) -> None:
-        """Take note of a failure that a stage has found."""
+        """Note a failure that a stage has found."""
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Judge no more, because a frame passed that nobody has read."""
+        """Judge no more, because a frame passed unread."""
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
@@ -97,12 +97,12 @@ class ReplyEnd:
 
     @property
     def status(self) -> int:
-        """The HTTP status of that: the server's own, else that of a bad gateway."""
+        """The HTTP status of the failure: the server's own, else that of a bad gateway."""
         return (self.failure.status if self.failure else 0) or BAD_GATEWAY
 
     @property
     def begun(self) -> bool:
-        """Return True if a model has said anything."""
+        """Return True if text, a call or a finish has come."""
         return bool(self._spoke or self._finished)
 
     @property
@@ -157,9 +157,8 @@ class ReplyEnd:
         return self._failed(self._unread(words) if words else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
-        """Yield the failure for bytes that should have said something: all of the reply, or a
-        frame. A last frame without its end is only cut short, and behind the finish nobody misses
-        it.
+        """Yield the failure for unreadable bytes: all of the reply, or a frame. A last frame
+        without its end is only cut short, and behind the finish it does not count.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:

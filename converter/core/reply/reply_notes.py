@@ -16,7 +16,7 @@ _UNREAD = (
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
 MISREAD = ("opener missing", "closer missing", "no family reads it")
-"""Words of the notes on a reply that was read wrongly."""
+"""Text that is in the notes on a reply that was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 _SAMPLE = 200

@@ -99,12 +99,14 @@ class Rewriter:
         return FastPath(self._reader.decoder, self._stages, self._encoder, self._noted, counter)
 
     def call_model(self, name: str) -> None:
-        """From now on have the client read this name for the model, in place of the server's."""
+        """Give the client this name for the model from now on, in place of the server's."""
         self._model, self._fast = name, None  # every frame is to be looked at
         self._splices = False
 
     def go_on_from(self, begun: "Rewriter") -> None:
-        """Write on where another has begun, which has sent signs of life and nothing else."""
+        """Go on writing where another rewriter has begun, which has sent signs of life and nothing
+        else.
+        """
         self._encoder = begun._encoder
         if self._fast:
             self._fast.encoder = begun._encoder
@@ -116,7 +118,7 @@ class Rewriter:
 
     @property
     def finished(self) -> bool:
-        """Return True if the server has told a reason of the end."""
+        """Return True if the server has sent a finish reason."""
         return self._finished or self._pending.holds
 
     @property
@@ -185,7 +187,7 @@ class Rewriter:
         return self._returned(self._ended(out, self.end.close, whole))
 
     def refuse(self, words: str) -> None:
-        """Note why a server does not go on behind a thought, where the reply then ends."""
+        """Note why a server does not go on behind a thought, and end the reply there."""
         self._faults.append(words)
         self.continuation.refuse()
 
@@ -207,7 +209,7 @@ class Rewriter:
         return []
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the rest of a reply that broke off: the held words, then the client's error.
+        """Return the rest of a reply that broke off: the held text, then the client's error.
 
         A reply whose finish had come already is whole.
         """
@@ -217,14 +219,14 @@ class Rewriter:
         return self._returned(self._ended([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
-        """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
+        """Return a frame without content, for silence in mid-stream, where the dialect has one."""
         self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _returned(self, out: list[bytes]) -> list[bytes]:
-        """Return the bytes of one call; what it told is in `events` and `thoughts`. Behind the last
-        call nothing points back here, so that a reply goes with its exchange, and not when the
-        garbage collector has looked at all of its events.
+        """Return the bytes of one call, and set `thoughts`; `events` has the client's events of the
+        call. Behind the last call no reference leads back here, so that a reply is freed with its
+        exchange, without the garbage collector.
         """
         if self.closed and self._fast:
             self._hurried, self._fast = self._fast.taken, None
@@ -354,7 +356,9 @@ class Rewriter:
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """Pass a frame that broke a machine as it came; in another dialect say so, and no more."""
+        """Return the bytes of a frame that broke a machine; in another dialect the client's error,
+        which ends the reply.
+        """
         words, status = fault_of(error)
         if words not in self._faults and len(self._faults) < MOST_FAULTS:
             self._faults.append(words)

@@ -22,8 +22,8 @@ class SpoiledFrames:
         self._mended = 0
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Take note of a frame, of the frame read in its place if it was not in order, and of the
-        events that were read. A frame in order was read strictly, and is not looked at again.
+        """Count a frame. `mended`: the frame that was read in its place, the same one if it was in
+        order; `read`: its events. A frame in order was read strictly, and is not looked at again.
         """
         if mended is frame and _UNREAD_AS.isdisjoint(map(type, read)):
             return

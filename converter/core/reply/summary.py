@@ -1,7 +1,6 @@
-"""A reply at a glance: how much was thought and said, when it began, why it ended.
+"""A reply at a glance: lengths of thinking and text, times, and the finish.
 
-Events go in as they reach the client, each with the time at which it came; nothing here has a clock
-of its own.
+Events go in as they reach the client, each with its time; nothing here has a clock of its own.
 """
 
 from collections.abc import Mapping
@@ -29,17 +28,17 @@ _TOKENS = ("input", "output", "thinking", "cached")
 ESTIMATED = "tokens_estimated"
 """The fact that the server has not counted the tokens."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""Facts that are times: known only of a reply whose bytes came with theirs."""
+"""Names of the times, which only a reply has whose bytes came with theirs."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts and times of one reply. Times are seconds since its request began, None for what did
-    not come.
+    """Counts and times of one reply. Times are seconds since its request began, None where the
+    event did not come.
 
-    `thinking_time`: seconds from the first words of a thought to the next event, over all
-    thoughts. `thinking` and `text` count characters. `read_from`: where calls stood that the server
-    did not send as such.
+    `thinking_time`: seconds from the first text of a thought to the next event, over all thoughts.
+    `thinking` and `text` count characters. `read_from`: where calls stood that the server did not
+    send as such.
     """
 
     model: str = ""
@@ -61,7 +60,7 @@ class Summary:
     """When the thought that is still open began, by choice."""
 
     def arrived(self, at: float) -> None:
-        """Take note of bytes, whatever they say."""
+        """Note the time of bytes."""
         self.first_byte = at if self.first_byte is None else self.first_byte
         self.end = at
 
@@ -95,7 +94,7 @@ class Summary:
 
     @property
     def counted(self) -> Usage | None:
-        """The server's counts; from llama.cpp's timings what its usage does not tell."""
+        """The server's counts; llama.cpp's timings fill the count of cached tokens."""
         usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
             return replace(usage, cached=timed.cached)
@@ -109,11 +108,13 @@ class Summary:
 
     @property
     def thinking_summary(self) -> str:
-        """The thinking in a few words; see `describe_thinking`."""
+        """The thinking in a line; see `describe_thinking`."""
         return describe_thinking({name: getattr(self, name) for name in _OF_THINKING})
 
     def values(self) -> dict[str, object]:
-        """Return it as plain values, for a flow's metadata; unknown ones are left out."""
+        """Return the summary as plain values, for a flow's metadata, without those that are
+        unknown.
+        """
         usage = self.counted
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
@@ -152,8 +153,8 @@ class Summary:
 
 
 def describe_thinking(summary: Mapping[str, object]) -> str:
-    """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
-    chars in 3.1 s`.
+    """Return the thinking of a reply in a line, from its summary: `2 thoughts, 1,240 chars in 3.1
+    s`.
     """
     count, characters, seconds = map(summary.get, _OF_THINKING)
     if not count:
@@ -164,6 +165,6 @@ def describe_thinking(summary: Mapping[str, object]) -> str:
 
 
 SHORTEST = 0.05
-"""Seconds of thinking worth telling, because a whole reply comes at once, and its thinking time is
-not known.
+"""The shortest thinking time that is shown, in seconds: a whole reply comes at once, so that its
+thinking time is unknown.
 """

@@ -1,8 +1,8 @@
-"""Every thought of a reply, told once as an event that other tools can follow, when it ends.
+"""Every thought of a reply as one event, which other tools can follow, when the thought ends.
 
-The events of the think stage go in. Form and dialect do not matter: a thought in tags ends with
-its `ThinkingEnd`, one that the server sent as such (which chat completions never end) with whatever
-comes next.
+The events of the reading stage go in. Form and dialect do not matter: a thought in tags ends with
+its `ThinkingEnd`; one that the server sent as such, which chat completions never end, ends with the
+next event.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEventStage:
-    """A stage that tells of thoughts as they end, and passes all events on. `task`: the exchange;
-    `context`: the conversation; `ended`: a list that gets a thought event for each that ended.
+    """A stage that collects thoughts as they end, and passes all events on. `task`: the exchange;
+    `context`: the conversation; `ended`: a list that gets a thought event for each ended thought.
 
     A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
     kept apart.
@@ -39,7 +39,7 @@ class ThoughtEventStage:
         self._pending: dict[int, StringIO] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Tell the thoughts that end with `event`; return it."""
+        """Collect the thoughts that end with `event`; return it."""
         match event:
             case Thinking():
                 buffer = self._pending.setdefault(event.choice, StringIO(newline=""))
@@ -55,13 +55,13 @@ class ThoughtEventStage:
         return [event]
 
     def close(self) -> Sequence[Event]:
-        """Tell the thought so far: the reply is over, or cut."""
+        """Collect the thoughts so far: the reply is over, or cut."""
         for choice in sorted(self._pending):
             self._end(ThinkingEnd(choice))
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words that end no thought, as they are."""
+        """Return text that ends no thought, as it is."""
         return None if kind is not Thinking and self._pending else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:

@@ -20,10 +20,11 @@ _FULL_FRAME = 2 * BYTES_PER_TOKEN
 
 
 class TokenCounts:
-    """`prompt`: returns the estimated tokens of the prompt; `None`: the client wants no estimate.
+    """The counts of one reply, and an estimate in their place.
 
-    `usage`: the counts that the client got. `first`: what the server counted of the reply that this
-    one goes on, if anything.
+    `prompt`: returns the estimated tokens of the prompt; `None`: the client wants no estimate.
+    `usage`: the counts that the client got. `first`: the server's counts of the reply that this one
+    goes on, if there are some.
     """
 
     def __init__(self, prompt: Callable[[], int] | None) -> None:
@@ -34,7 +35,7 @@ class TokenCounts:
         self._before = self._size = self._frames = 0
 
     def read(self, events: Sequence[Event], frames: int = 1) -> None:
-        """Count the words of a frame, or of so many; take note of the server's counts."""
+        """Count the text of a frame, or of several; keep the server's counts."""
         size = 0
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
@@ -80,7 +81,7 @@ class TokenCounts:
 
 
 def counts_of(timings: Mapping[str, object]) -> Usage | None:
-    """Return llama.cpp's own counts, which it sends where no client has asked for usage."""
+    """Return llama.cpp's own counts, which it sends when no client has asked for usage."""
     read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
     if type(read) is not int or type(written) is not int:
         return None
