@@ -32,4 +32,4 @@ def make_folder(folder: Path) -> None:
     except OSError as error:
         raise FileError(f"{folder} cannot be made: {error.strerror}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise FileError(f"{folder} is not to be written in")
+        raise FileError(f"expected a folder that may be written in, got {folder}")

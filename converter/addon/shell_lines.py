@@ -16,7 +16,7 @@ def word(text: str) -> str:
     """
     if not text.isprintable():
         expected = "expected characters that can be printed"
-        raise UnprintableError(f"{expected}, got {text!r}: no line has it")
+        raise UnprintableError(f"{expected}, got {text!r}: a shell would run the rest")
     return shlex.quote(text)
 
 

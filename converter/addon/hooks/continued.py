@@ -50,7 +50,7 @@ class ContinuedReply:
             return None
         first = json_text.read_or_none(http_messages.content_of(sent))
         if not possible or not isinstance(first, dict):
-            rewriter.refuse("this server's protocol lets no reply go on in another")
+            rewriter.refuse("over this protocol no second request can continue the reply")
             return None
         second = http_messages.copied(sent)
         body = awaited.continued_body(first, rewriter.findings, rewriter.continuation.first_tokens)

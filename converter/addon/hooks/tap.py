@@ -184,5 +184,5 @@ class Tap(HeldStream):
             self._tell()
         except Exception:
             # a fault raised here would cost the client this chunk
-            _log.exception("think: a chunk could not be told of")
+            _log.exception("think: a fault of the addon while a chunk was recorded")
         return passed

@@ -60,7 +60,7 @@ def read_notes(text: object) -> Noted:
             "the flow was kept by another version of the addon"
         )
     if noted.get(LET_GO):
-        raise NotesError("the server's own bytes were let go, to keep memory bounded")
+        raise NotesError("the server's own bytes were dropped to bound the memory")
     try:
         cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
         return cuts, str(noted["ended"]), dict(noted["options"]), _read_facts(noted)

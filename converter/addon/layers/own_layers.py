@@ -41,7 +41,7 @@ class OwnLayers:
         for part in PARTS:
             if part.lacks:
                 _log.warning(
-                    "think: mitmproxy %s is not one of those that were read (no %s): %s",
+                    "think: mitmproxy %s lacks members that the addon uses (%s): %s",
                     version.VERSION,
                     ", ".join(part.lacks[:MOST_NAMED]),
                     part.loses,
@@ -116,4 +116,4 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:
-        _log.warning("think: some clients did not take the last words of their replies in time")
+        _log.warning("think: some clients did not take the end of their replies in time")

@@ -124,9 +124,9 @@ def test_a_flow_without_the_servers_bytes_shows_what_the_client_got(there: Watch
 def test_a_flow_without_the_servers_bytes_is_no_recording_and_says_why(there: Watched) -> None:
     flow = exchange(there)
     drop_server_bytes(flow)
-    with pytest.raises(RecordingError, match="let go"):
+    with pytest.raises(RecordingError, match="dropped"):
         flow_file.from_flow(flow, "name")
-    assert "let go" in watcher.steps_of(flow)[1]
+    assert "dropped" in watcher.steps_of(flow)[1]
 
 
 def test_a_flow_that_nothing_was_done_to_has_no_second_copy(there: Watched) -> None:
