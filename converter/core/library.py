@@ -28,12 +28,12 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
-"""The reading of a reply of which nothing is known: every tag family that no answer says in prose,
+"""The reading of a reply without known facts: every tag family whose tags no answer has in prose,
 and no thought before the first opener.
 """
 PLAIN = RequestSettings()
 CONTEXT = ReplyContext(signature="think-addon")
-"""The facts for a reply of which no request is known. Clients drop unsigned thinking."""
+"""The facts for a reply whose request is unknown. Clients drop unsigned thinking."""
 
 
 class UnknownReplyError(ValueError):
@@ -42,8 +42,8 @@ class UnknownReplyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that was translated. `body`: the chat completion that asks the same; JSON's values.
-    `notes`: what was left out, a line each. `stream`: the client wants a stream. `context` and
+    """A translated request. `body`: the chat completion that asks the same, as JSON's values.
+    `notes`: a line for each omission. `stream`: the client wants a stream. `context` and
     `expected`: the facts for its reply, which `rewrite` takes from it.
     """
 

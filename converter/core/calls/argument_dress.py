@@ -56,7 +56,7 @@ class Wrapping:
 
 class GemmaQuotes:
     """Feed the text of an object; a string that begins with Gemma's quote comes out without it, and
-    without one at its end. Such quotes amid a string are words.
+    without one at its end. Such quotes amid a string stay.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class GemmaQuotes:
 
     @property
     def waits(self) -> bool:
-        """Return True if a quote may follow that is no word."""
+        """Return True if the next quote may be dress and not text."""
         return self._inside or self._tail.endswith('"')
 
     def feed(self, text: str, in_string: bool) -> str:

@@ -1,8 +1,8 @@
 """The arguments of one call as they come: pieces of text in, pieces of one JSON object out.
 
-`PartialJson` judges the object itself. Here stands the meaning of what comes behind it: the same
+`PartialJson` judges the object itself. This module decides about text behind the object: the same
 object once more is the same call, an object behind `{}` takes its place where the tool has
-parameters, closing marks mean nothing, and all else has no meaning.
+parameters, closing marks are dropped, and all other text is unfit.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input",
 REMEMBERED = 4096
 """Characters of an open call that are kept to be compared while other calls begin."""
 NEAR = 60
-"""Characters of arguments without a meaning that are told."""
+"""Characters of unfit text that an error quotes."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 
 
@@ -85,13 +85,13 @@ class Arguments:
 
     @property
     def wakes(self) -> str | None:
-        """The characters before which all text is words of a string; see `PartialJson.wakes`."""
+        """The characters up to which all text belongs to a string; see `PartialJson.wakes`."""
         waits = self._quotes.waits or self._wrapping.holds
         return None if waits else self._object.wakes
 
     @property
     def unfit(self) -> str:
-        """Text that has no meaning: nothing where there is none, or the end must tell."""
+        """Unfit text; empty where there is none, or where the end must decide."""
         if self._object.complete:
             return "" if means_nothing(self._tail) else self._tail
         return self._object.unfit if self._object.broken else ""
@@ -123,8 +123,8 @@ class Arguments:
         return held
 
     def close(self, as_input: bool = False) -> str:
-        """Return the text that completes the object where the text is over and that has one
-        meaning; see `PartialJson.close`. `as_input`: words that are no object are a text.
+        """Return the text that completes the object, where the text is over and has one meaning;
+        see `PartialJson.close`. `as_input`: text that is no object is the tool's only argument.
         """
         if self._object.complete:
             return self.release()
@@ -137,7 +137,7 @@ class Arguments:
         return completed
 
     def forget(self) -> None:
-        """Keep a digest in place of the words that may be compared: another call has begun."""
+        """Keep a digest in place of the text that may be compared: another call has begun."""
         if self._text is None or self._again is not None:
             return
         if self._object.complete:

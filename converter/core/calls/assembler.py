@@ -1,4 +1,4 @@
-"""The assembler: every call of a reply goes through it; the package tells how."""
+"""The assembler, through which every call of a reply goes; see the package's docstring."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,9 +71,7 @@ class Assembler:
             return [Failure(words, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words of a string of the only call that is open, and all that are none of a
-        call's.
-        """
+        """Return text within a string of the only open call, and all text that is of no call."""
         if kind is not ToolCall:
             return kind, ""
         calls = [call for call in self._calls.all if not call.complete]
@@ -101,8 +99,8 @@ class Assembler:
         return [*out, *self._begun()]
 
     def _replaced(self, call: Call | None) -> Sequence[Event]:
-        """Return the end of the call in whose place another begins, where no id can name the call
-        again.
+        """Return the end of a call that another call replaces at its index, where no id can name
+        the replaced call again.
         """
         for earlier in self._calls.all:
             earlier.arguments.forget()
@@ -166,7 +164,7 @@ class Assembler:
         return self._sent_piece(call, replace(named, arguments=arguments), begins=True)
 
     def _sent_piece(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
-        """Return the piece as it goes out; a piece that says nothing does not."""
+        """Return the piece as it goes out; nothing for a piece without content."""
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
         if not call.arguments.begun:

@@ -38,7 +38,7 @@ class ForbiddenCalls:
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return all words that are none of a call's."""
+        """Return all text that is of no call."""
         return None if kind is ToolCall else (kind, "")
 
     def close(self) -> Sequence[Event]:

@@ -1,5 +1,5 @@
-"""The input of a call of type `custom`: a free text, told as an object with one string, `input`,
-because every dialect has a place for that.
+"""The input of a call of type `custom`: a free text, written as an object with one string, `input`,
+because every dialect has a field for an object.
 """
 
 import json
@@ -12,8 +12,9 @@ _END = '"}'
 
 
 class FreeText:
-    """Feed the text; pieces of the object come out. The text has no end of its own: `close` says
-    it. `Arguments` has the same members, and what can be wrong with an object cannot be here.
+    """Feed the text; pieces of the object come out. The text has no end of its own: `close` adds
+    the end of the object. `Arguments` has the same members; the faults of an object cannot occur
+    here.
     """
 
     waiting = odd = mended = False

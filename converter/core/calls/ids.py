@@ -1,4 +1,4 @@
-"""Ids of tool calls: unlike any other of the conversation, whatever the server says."""
+"""Ids of tool calls: each is unique in its conversation, whatever the server sends."""
 
 import base64
 import hashlib
@@ -30,13 +30,13 @@ def short_id(written: str) -> str:
 
 
 def suffix_of(exchange: str) -> str:
-    """Return the part of an exchange's name that the ids made for it have."""
+    """Return the part of an exchange's name that stands in the ids made for it."""
     return _NO_NAME.sub("", exchange)[-_SUFFIX:]
 
 
 class CallIds:
-    """The ids of a conversation's calls: `taken` are those of its history, `suffix` what makes one
-    unlike any other. `model`: its name, which may ask for a form.
+    """The ids of a conversation's calls. `taken`: those of its history. `suffix`: makes an id
+    unique. `model`: its name, which may ask for a form of ids.
     """
 
     def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:

@@ -16,14 +16,14 @@ _MARK = re.compile(
     r"<\|[^<>|]*\|>|<｜[^<>｜]*｜>|</?(?:think|thinking|tool_calls?|function|invoke|parameters?"
     r"|arg_key|arg_value|minimax:tool_call)/?>|\[/?[A-Z_]+\]"
 )
-"""A special token, or a tag of a call's form. What stands between two marks is a part."""
+"""A special token, or a tag of a call's form. The text between two marks is a part."""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
 """A tag that holds the name: it counts as its name."""
 _HEADERS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
     r"|tool_call)(?:\s++|\Z))++"
 )
-"""Words of a header that stand beside a name and say nothing of the call."""
+"""Words of a header beside a name, which are no part of the name."""
 _EDGES = " \t\r\n\"'`*"
 """Characters around a name that are none of it."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
@@ -79,7 +79,7 @@ def _of_part(part: str, offered: Collection[str]) -> str:
 
 
 def _candidates(part: str) -> Iterator[str]:
-    """Yield the part without a count, then what is left behind each namespace."""
+    """Yield the part without a count, then the rest behind each namespace."""
     numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
     for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):
         yield bare
@@ -89,7 +89,7 @@ def _candidates(part: str) -> Iterator[str]:
 
 
 def _repeated(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` says more than once, and nothing else."""
+    """Return the offered name that `written` repeats, without any other text."""
     times = ((name, len(written) // len(name)) for name in offered if name)
     return next((name for name, number in times if number > 1 and name * number == written), "")
 

@@ -115,7 +115,7 @@ class OpenCalls:
         return None if call is None or self._begins(call, event) else call
 
     def at(self, event: ToolCall) -> Call | None:
-        """Return the call in the place that the piece names."""
+        """Return the call at the index of the piece."""
         if event.index == NO_INDEX:
             return self.all[-1] if self.all else None
         return self._at_index.get(event.index)
@@ -147,7 +147,7 @@ class OpenCalls:
         return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
-        """Return True if the piece begins another call than the one that its place names."""
+        """Return True if the piece begins another call than `call`, which stands at its index."""
         has_new_id = event.id not in ("", call.server_id)
         match self._named(call, event.name)[0]:
             case Named.NONE:

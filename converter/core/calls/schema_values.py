@@ -50,7 +50,7 @@ def properties_of(schema: Schema) -> Mapping[str, object]:
 
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
-    """Return the JSON types that a parameter may have; none when the schema does not tell."""
+    """Return the JSON types that a parameter may have; none when the schema names none."""
     return type_names(part(schema, name), schema)
 
 
@@ -68,7 +68,7 @@ def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema allows; none when it does not tell."""
+    """Return the JSON types that a schema allows; none when it names none."""
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
     schema = resolved(schema, root)
@@ -155,7 +155,7 @@ def parsed(written: str) -> ast.expr:
 
 
 def literal(value: object) -> str:
-    """Return the JSON text of a value. Raises ValueError for a number that JSON cannot say, and
+    """Return the JSON text of a value. Raises ValueError for a number that JSON lacks, and
     TypeError for a value that JSON lacks.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -66,7 +66,7 @@ class ArgumentValues:
 
     @property
     def in_string(self) -> bool:
-        """Return True if words of a string come that stays one."""
+        """Return True if the open value is a string that stays a string."""
         return self._string is None and self._reader.wakes is not None
 
     def feed(self, text: str) -> str:
@@ -84,7 +84,7 @@ class ArgumentValues:
         return "".join(held or ()) + self._reader.waiting
 
     def _take(self, kind: JsonPart, piece: str) -> None:
-        """Say a part of the text, or let it wait."""
+        """Write a part of the text, or let it wait."""
         if kind in _AS_IT_IS:
             self._out.append(piece)
         elif kind in _OF_STRINGS:
@@ -156,7 +156,7 @@ class ArgumentValues:
                 self._take(JsonPart.SCALAR, rest)
 
     def _put_in_list(self, character: str) -> None:
-        """Open a list around the value that begins, where the schema has no place for it alone."""
+        """Open a list around the value that begins, where the schema takes only a list."""
         schema = self._wanted()
         single = only_type(schema, self._root) == "array"
         if single and self._fits_in(schema, _KINDS.get(character, "number"), character):
@@ -218,7 +218,7 @@ def meant(schema: Schema, root: Schema) -> Schema:
 
 
 def only_type(schema: Schema, root: Schema) -> str:
-    """Return the only type that a schema leaves beside null; empty where it leaves more or tells
+    """Return the only type that a schema leaves beside null; empty where it leaves more or names
     none.
     """
     names = type_names(schema, root) - {"null"}
@@ -245,7 +245,7 @@ class TypedValues:
         return [*self.close(), event] if isinstance(event, Finish) else [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words of a string that stays one, and all that are none of a call's."""
+        """Return text of a string that stays a string, and all text that is of no call."""
         if kind is not ToolCall or not self._open:
             return kind, ""
         passes = all(values.in_string for values in self._open.values())

@@ -1,8 +1,8 @@
 """A request, whatever dialect it was written in.
 
-The nouns between the two sides: one file per dialect reads a request into a `Conversation` or
-writes one out, so neither side knows the other's words. Everything here is a frozen value; what a
-block may hold was settled by the reader, so a writer need not check it again.
+One module per dialect reads a request into a `Conversation`, and one writes a `Conversation` as a
+chat completion, so that neither knows the other dialect. Every value is frozen, and the reader has
+checked what a block may hold, so that a writer need not check it again.
 """
 
 import json
@@ -57,7 +57,7 @@ type MediaSource = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Something said. `stood_in`: the field where it stood, when that was not the content."""
+    """A text. `stood_in`: the field that held it, if that was not the content."""
 
     text: str
     stood_in: str = ""
@@ -65,8 +65,8 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A thought. The signature says who vouches for it and never goes to a server. `note`: other
-    facts of it, for people.
+    """A thought. The signature names its vendor and never goes to a server. `note`: other facts of
+    it, for people.
     """
 
     text: str
@@ -83,7 +83,7 @@ class RedactedThinking:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture; `detail`: how closely to look at it, in OpenAI's words, if the client said so."""
+    """An image; `detail`: how closely to look at it, as OpenAI names it, if the client set it."""
 
     source: MediaSource
     detail: str = ""
@@ -91,7 +91,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """Something to be heard."""
+    """A sound."""
 
     source: Data
 
@@ -132,7 +132,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a called tool. `name`: the tool's, where the result says it."""
+    """The result of a tool call. `name`: of the tool, if the result has it."""
 
     tool_use_id: str
     content: tuple[ContentBlock, ...] = ()
@@ -141,7 +141,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """The words of the result."""
+        """The text of the result."""
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 
@@ -159,7 +159,7 @@ type Block = ContentBlock | ThinkingBlock | RedactedThinking | ToolUse | ToolRes
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message: who says it, and its blocks in order."""
+    """One message: its role, and its blocks in order."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -205,10 +205,12 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All a request asks. `extensions`: its wishes in the server's own words.
-    `output_name` and `output_strict`: of the output schema, where the client's dialect has them.
-    `notes` says in one line each what was left out, for a log. `own`: what the client's dialect
-    wants to know again when it writes the reply; nobody else reads it.
+    """All that a request asks for.
+
+    `extensions`: fields in the server's own terms. `output_name` and `output_strict`: of the output
+    schema, where the client's dialect has them. `notes`: a line for each omission, for the log.
+    `own`: the value that the client's dialect needs again when it writes the reply; no other module
+    reads it.
     """
 
     model: str

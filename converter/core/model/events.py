@@ -40,8 +40,8 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of the answer, or of a refusal. `own`: its dialect has them among other fields already
-    (content in parts), where no tags are looked for.
+    """Text of the answer, or of a refusal. `own`: its dialect has the text among other fields
+    already (content in parts), where no tags are looked for.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Words of a thought. `own`: the reasoning fields under which the server itself sent them; none
+    """Text of a thought. `own`: the reasoning fields under which the server itself sent it; none
     when the thought stood in the text.
     """
 
@@ -63,8 +63,8 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """The thought so far is complete; what follows is another block. Type and confidence are only
-    known of attribute forms. `around`: the line ends before and behind it, which are no part of it.
+    """The end of a thought; more thinking is another block. Only attribute forms have a type and a
+    confidence. `around`: the line ends before and behind the thought, which are no part of it.
     """
 
     choice: int = 0
@@ -75,7 +75,7 @@ class ThinkingEnd:
 
     @property
     def note(self) -> str:
-        """The type and the confidence, in words."""
+        """The type and the confidence, for people."""
         confidence = "" if self.confidence is None else f"confidence {self.confidence}"
         return ", ".join(filter(None, (self.thought_type, confidence)))
 
@@ -88,7 +88,7 @@ class LateCloser(ThinkingEnd):
 
 
 NO_INDEX = -1
-"""The index of a piece whose server tells no index."""
+"""The index of a piece to which the server gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +118,17 @@ class ToolCall:
 
 type TextEvent = Text | Thinking | ToolCall
 type TextKind = type[Text] | type[Thinking] | type[ToolCall]
-"""Words of an answer, of a thought, of a call's arguments; and their kinds."""
+"""An event with text of the model (of an answer, a thought, or a call's arguments), and its kind.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The reason why a choice ended. `stop_sequence`: the string that ended it, when the server
-    tells; empty: one of the request's, nobody knows which. `server_word`: the server's own word for
-    the reason. `at_limit`: the server calls it another end, but its counts are not below the limit
-    of tokens that was sent.
+    """The reason why a choice ended.
+
+    `stop_sequence`: the string that ended it, when the server names it; empty: one of the
+    request's, it is unknown which. `server_word`: the server's own term for the reason. `at_limit`:
+    the server gives another reason, but its counts reach the limit of tokens that was sent.
     """
 
     reason: str
@@ -161,8 +163,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reply failed: the server says so within it, or it broke off. `status`: the HTTP status it
-    would have had.
+    """A failure of the reply: the server reports one within it, or it broke off. `status`: the HTTP
+    status it would have had.
     """
 
     message: str
@@ -173,7 +175,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The server says that the reply is complete."""
+    """The end of a reply that the server calls complete."""
 
     own: Own | None = None
 
@@ -212,7 +214,7 @@ class DialectBlock:
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
     """A frame that the decoder cannot read. `comment`: the frame is no part of the reply (a ping),
-    so nothing is lost without it. `lost`: words of the reply are lost, so the reply is not whole.
+    so nothing is lost without it. `lost`: text of the reply is lost, so the reply is not whole.
     """
 
     own: Own
@@ -240,7 +242,7 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events, with neighbouring words of one kind joined, and neighbouring pieces of one
+    """Return the events, with neighbouring text of one kind joined, and neighbouring pieces of one
     call.
 
     So text that no stage changed comes out as it went in. `fields`: also join events with the same
@@ -283,7 +285,7 @@ def _as_one(group: Sequence[Any]) -> Any:
 
 
 def model_text(event: Event) -> str:
-    """Return the text of an event that the model wrote: words, or the arguments of a call."""
+    """Return the text that the model wrote in an event: its text, or the arguments of a call."""
     if isinstance(event, Text | Thinking):
         return event.text
     return event.arguments if isinstance(event, ToolCall) else ""

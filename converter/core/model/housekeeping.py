@@ -16,7 +16,7 @@ from converter.core.model.raw_messages import (
 
 TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
-"""Characters of a text in which a client says what it wants."""
+"""Characters of a text that are searched for a wish."""
 _WISHES = (
     # Claude Code 2.1, Codex 0.169
     (

@@ -6,9 +6,9 @@ import enum
 class InitialState(enum.Enum):
     """The state in which a reply begins.
 
-    AUTO: not said; a reply begins as the rules in `converter.addon.servers.initial_state` find, a
-    whole one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a
-    thought, which is a guess: of the model's name, of llama.cpp's prompt, or of a lesson.
+    AUTO: unknown; a reply begins as the rules in `converter.addon.servers.initial_state` decide;
+    where they do not, a whole reply is decided with its text in hand. LIKELY_THINKING: in a
+    thought, by a guess: from the model's name, llama.cpp's prompt, or a lesson.
     """
 
     AUTO = "auto"

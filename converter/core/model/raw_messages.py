@@ -1,6 +1,6 @@
-"""Messages of a request's JSON, whatever its dialect and however wrong: the speaker, the words, the
-calls, and the prompt in the order in which templates write it. No input makes any function here
-raise. Files that write a chat completion anew for a server name the fields that they write.
+"""Messages of a request's JSON, whatever its dialect and however wrong: role, text, calls, and the
+prompt in the order in which templates write it. No input makes any function here raise. Modules
+that write a chat completion anew for a server name the fields that they write.
 """
 
 import json
@@ -22,9 +22,10 @@ SYSTEM_FIELDS = ("system", "instructions")
 MESSAGE_FIELDS = ("messages", "input")
 """Where a request holds its messages: Responses the latter, all others the former."""
 _MARK = "cache_control"
-"""Says where a cache ends; no model reads it."""
+"""The field that marks where a cache ends; no model reads it."""
 _HEAD = 4000
-"""Characters by which a message is known: a long result that was cut short is still the same."""
+"""Characters of a message in its fingerprint: a long result that was cut short is still the same.
+"""
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
@@ -36,7 +37,7 @@ DATE = re.compile(
 
 
 def is_request(value: object) -> bool:
-    """Tell a request from a reply."""
+    """Return True if a JSON value is a request, and no reply."""
     if not isinstance(value, dict) or "choices" in value or "output" in value:
         return False
     return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
@@ -77,12 +78,12 @@ def with_messages(body: Mapping[str, object], messages: Iterable[object]) -> dic
 
 
 def role_of(message: object) -> str:
-    """Return who speaks; nothing where a message does not say so."""
+    """Return the role of a message; empty where it has none."""
     return str(message.get("role") or "") if isinstance(message, dict) else ""
 
 
 def content_of(message: object) -> object:
-    """Return what is said in a message."""
+    """Return the content of a message."""
     return message.get("content") if isinstance(message, dict) else None
 
 
@@ -137,7 +138,7 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
 
 
 def _text(part: object) -> str:
-    """Return the words of a part of a message that is no string."""
+    """Return the text of a part of a message that is no string."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return text
     return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
@@ -150,7 +151,9 @@ def _unmarked(value: object) -> object:
 
 
 def fingerprint_of(message: object) -> str:
-    """Return the role of a message and how its words begin, without those that move."""
+    """Return the role of a message and the beginning of its text, without the parts of the text
+    that change from request to request.
+    """
     role = role_of(message)
     if role in SYSTEM:
         return role
@@ -172,7 +175,7 @@ def alike(before: Sequence[object], now: Sequence[object]) -> int:
 
 
 class PromptPart(NamedTuple):
-    """A piece of the prompt: its words, and those without thoughts."""
+    """A piece of the prompt: its text, and its text without thoughts."""
 
     name: str
     text: str
@@ -191,7 +194,7 @@ def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def part_of(name: str, message: object) -> PromptPart:
-    """Return the words of a message, with its thoughts last."""
+    """Return the text of a message, with its thoughts last."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
@@ -200,7 +203,7 @@ def part_of(name: str, message: object) -> PromptPart:
 
 
 def texts_of(body: Mapping[str, object]) -> dict[str, str]:
-    """Return the words of a prompt's parts by their names, in the order in which templates write
+    """Return the text of a prompt's parts by their names, in the order in which templates write
     them.
     """
     return {name: part_of(name, piece).text for name, piece in pieces(body)}

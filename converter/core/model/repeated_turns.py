@@ -1,4 +1,4 @@
-"""Messages that the request before in a conversation has said already: read once, written once.
+"""Messages that repeat those of the request before in a conversation: read once, written once.
 
 An agent's request repeats the request before it and adds to the end, so that most messages need not
 be read and written again. A message is known as the object that its bytes were read as
@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 class RepeatedTurns[Turn, Request]:
     """The messages of one request: as turns, as messages for its server, and as bytes. `before`:
-    those of the request before, until this one is kept. `request`: by which the next request knows
-    it; `None`: nothing is to be known of it.
+    those of the request before, until this one is kept. `request`: the value by which the next
+    request finds it; `None`: the next request repeats nothing.
 
-    All is found by the identity of an object, and kept with the object, so that no other one can
-    get its identity.
+    Entries are found by the identity of an object, and kept with the object, so that no other
+    object can get its identity.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RepeatedTurns[Turn, Request]:
         return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
-        """Return what a message becomes: as in the request before, else as `mend` makes it."""
+        """Return the mended message: that of the request before, else what `mend` returns."""
         cached = self.before._mended.get(id(message)) if self.before else None
         self._mended[id(message)] = cached = cached or (message, mend(message))
         return cached[1]
@@ -49,10 +49,10 @@ class RepeatedTurns[Turn, Request]:
     def read(
         self, message: object, reader: Callable[[], tuple[Turn, bool]], basis: object = None
     ) -> Turn:
-        """Return the turn of a message: the turn of the same message in the request before, else
-        the turn from `reader`. `basis`: what other messages tell of it.
+        """Return the turn of a message: that of the same message in the request before, else the
+        turn from `reader`. `basis`: facts of other messages on which the reading depends.
 
-        `reader` also tells whether the message must be read in each request, because its reading
+        `reader` also returns True if the message must be read in each request, because its reading
         makes a note.
         """
         cached = self.before._turns.get(id(message)) if self.before else None
@@ -76,8 +76,8 @@ class RepeatedTurns[Turn, Request]:
         return cached[1]
 
     def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
-        """Return the bytes of a request, with those of before for its messages; what is not known
-        is written by `write`.
+        """Return the bytes of a request, with those of the request before for repeated messages;
+        `write` writes all else.
         """
         pieces = list[bytes]()
         for name, value in body.items():

@@ -9,6 +9,6 @@ FIELDS = (
     "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
     "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
 )
-"""Fields; the thinking is told under the first field that says it."""
+"""Fields; of several with the same thinking the first one counts."""
 PARTS = ("thinking", "redacted_thinking", "reasoning")
 """Types of the parts of a content."""

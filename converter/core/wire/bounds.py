@@ -21,16 +21,14 @@ class Bound(int):
     beyond: str  # the outcome for more of it
 
     def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
-        """Return the number with its words."""
+        """Return the number with its fields."""
         bound = super().__new__(cls, most)
         bound.unit, bound.what, bound.beyond = unit, what, beyond
         return bound
 
 
 class TooMuchError(Exception):
-    """A reply says more of something than is held, so that the client gets an error with these
-    words.
-    """
+    """A reply exceeds a bound, so that the client gets an error with this message."""
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(
@@ -39,7 +37,7 @@ class TooMuchError(Exception):
 
 
 def fault_of(error: Exception) -> tuple[str, int]:
-    """Return the words and the HTTP status of the fault that ended a reply."""
+    """Return the message and the HTTP status of the fault that ended a reply."""
     if isinstance(error, TooMuchError):
         return str(error), 502
     message = f"fault of the addon, please report it: {type(error).__name__}: {error}"
@@ -77,15 +75,15 @@ WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "arguments of tool calls that wait")
 UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are no object")
 """They wait for the call's end, to be put into one string."""
 DELAYED_LIMIT = Bound(_M, _CHARACTERS, "text within a tool call")
-"""It is told behind the call; models say little there."""
+"""It is sent behind the call; models write little there."""
 OUTPUT_LIMIT = Bound(32 * _M, _CHARACTERS, "output")
-"""A Responses reply's last event says all once more; the longest have some megabytes."""
+"""A Responses reply's last event repeats all of it; the longest have some megabytes."""
 DEPTH_LIMIT = Bound(200_000, "levels", "arguments of a tool call with objects")
 """They are closed in memory; whoever nests so deep nests for ever."""
 MOST_CALLS = Bound(
     1000, "calls", "tool calls", "the dialect's error; what looks like more calls in text is text"
 )
-"""Agents make some at once, and a model that calls for ever says nothing."""
+"""Agents make some at once, and a model that calls for ever writes no answer."""
 HELD_LIMIT = Bound(
     256 * _K,
     _CHARACTERS,

@@ -1,4 +1,4 @@
-"""Parsed JSON, read with its path in mind: whatever is wrong is told with the path to it."""
+"""Parsed JSON, read with its path: an error names the path of the value that is wrong."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -26,8 +26,8 @@ class Fields:
 
     `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
     reader raises `RequestError` with the path of the field (`messages.0.content.1.text`) when its
-    value is of another type, or absent though required. `unread` yields the fields that no reader
-    asked for.
+    value is of another type, or absent though required. `unread` yields the fields that were not
+    requested.
     """
 
     __slots__ = ("_read", "path", "values")
@@ -54,11 +54,11 @@ class Fields:
 
     @property
     def requested(self) -> Set[str]:
-        """The names of all fields that somebody asked for, there or not."""
+        """The names of all fields that were requested, present or not."""
         return self._read.keys()
 
     def unread(self) -> Iterator[tuple[str, object]]:
-        """The fields that nobody asked for, in this object and in those read from it."""
+        """The fields that were not requested, in this object and in those read from it."""
         for name, value in self.values.items():
             if name not in self._read:
                 yield name, value
@@ -111,7 +111,7 @@ class Fields:
         return strings
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
-        """The field, which must be one of these words."""
+        """The field, which must be one of these choices."""
         value = self.required(name, str)
         if value not in choices:
             raise self._none_of(name, choices)

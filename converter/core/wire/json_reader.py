@@ -30,7 +30,7 @@ BARE_KEY_LIMIT = 256
 BLANKS = " \t\r\n"
 _NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
-"""Reads what is JSON without Python's numbers."""
+"""A decoder of JSON without Python's numbers."""
 
 HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 """The escapes of a surrogate pair's halves."""
@@ -39,9 +39,9 @@ _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
-"""Words of a string that are JSON as they stand, by its quote."""
+"""Text of a string that is JSON as it stands, by the string's quote."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
-"""What may be none, by the same."""
+"""Characters that may be no JSON as they stand, by the string's quote."""
 _HALF = re.compile(rf"{HIGH}|{LOW}")
 _ESCAPE_BEGUN = re.compile(
     rf"(?:\\(?:u[0-9a-fA-F]{{0,3}})?|{HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)\Z"
@@ -96,7 +96,7 @@ class Want(enum.IntEnum):
 
 
 type ReadPart = tuple[JsonPart, str, int]
-"""A part, its text as JSON, and the place behind it; the same place where more text must tell."""
+"""A part, its text as JSON, and the index behind it; the same index where more text must decide."""
 
 _VALUES = {
     '"': Want.NEXT,
@@ -125,12 +125,12 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class JsonReader:
-    """Feed the text. `want`: what the text must begin with; `bare_names`: whether a name without
+    """Feed the text. `want`: the first thing that the text must be; `bare_names`: a name without
     quotes is a key.
 
     `nested`: the ends of all that is open, `quote`: of the string, `comment`: of the comment;
-    `held`: text that waits.
-    `mended`: some of the text was no JSON; `refused`: it ends in text that cannot be.
+    `held`: text that waits. `mended`: some of the text was no JSON; `refused`: it ends in text that
+    cannot be JSON.
     """
 
     def __init__(self, want: Want, bare_names: bool = True) -> None:
@@ -150,20 +150,20 @@ class JsonReader:
 
     @property
     def wakes(self) -> str | None:
-        """The characters before which all text is words of the open string, which go on as they
-        are, whole escapes among them; None where there is no such string.
+        """The characters up to which all text belongs to the open string and goes on as it is,
+        whole escapes among it; None where there is no such string.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
-        """Return True if a piece is words of the open string, which go on as they are."""
+        """Return True if a piece is text of the open string that goes on as it is."""
         if not self.quote or self.held:
             return False
         plain, stop = _PLAIN[self.quote], _STOP[self.quote]
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
-        """Read on; at each part that is yielded, the fields tell the state behind it. Raises
+        """Read on and yield each part, with the fields set to the state behind it. Raises
         TooMuchError.
         """
         text, self.held = self.held + text, ""

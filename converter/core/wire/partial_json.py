@@ -75,7 +75,9 @@ class PartialJson:
 
     @property
     def broken(self) -> bool:
-        """Return True if the text has no meaning: of one that is no object at all the end tells."""
+        """Return True if the text has no meaning. Text that is no object at all is decided at its
+        end.
+        """
         if not self._unfit or self._reader.want is Want.OBJECT:
             return False
         return not self.complete or not means_nothing(self.unfit)
@@ -118,7 +120,7 @@ class PartialJson:
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def _written(self, part: JsonPart, piece: str) -> str:
-        """Return what goes on of a part and before it."""
+        """Return the text that goes on, of a part and of the gap before it."""
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece
         if part is JsonPart.COMMA:

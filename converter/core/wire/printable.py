@@ -1,5 +1,5 @@
-"""Model text made fit to be shown: nothing in it acts on a terminal, and text that nobody reads is
-told in a few words.
+"""Model text made fit to be shown: nothing in it acts on a terminal, and unreadable data is cut to
+a few words.
 """
 
 import json
@@ -13,7 +13,7 @@ ACTING = re.compile(
     "\ud800-\udfff\ufeff\ufffe\uffff]"  # no UTF-8 has the first, no YAML the others
     "(?:(?<!\r)|(?!\n))"  # a lone CR writes over its line
 )
-"""One set, and what a CR must not be followed by: five times as fast as the same in branches."""
+"""One set, and a look behind a CR: five times as fast as branches."""
 _DELETE = 0x7F
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
@@ -23,7 +23,7 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
 _SHORT_TEXT = 72
 _SHORT_JSON = 400
 _LONGEST_READ = 500_000
-"""Characters of JSON; laying out costs a second for some millions, and nobody reads as many."""
+"""Characters of JSON that are laid out, because laying out takes a second for some millions."""
 
 
 def visible(text: str) -> str:
@@ -76,9 +76,7 @@ def trimmed(text: str) -> str:
 
 
 def laid_out(arguments: str) -> str:
-    """Return JSON in lines; text that is none, says a name twice, or is too long to be read, stays
-    as it came.
-    """
+    """Return JSON in lines; text that is no JSON, repeats a name or is too long stays as it is."""
     try:
         return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
@@ -103,8 +101,8 @@ def compact(value: object) -> str:
 
 
 def fits(value: object) -> bool:
-    """Return True if a value reads well in one line: words as they are, all else as JSON, broken at
-    blanks by who shows it.
+    """Return True if a value reads well in one line: a text as it is, any other value as JSON,
+    which is broken at blanks where it is shown.
     """
     if isinstance(value, str):
         return len(value) <= _SHORT_TEXT and "\n" not in value
@@ -127,7 +125,9 @@ def json_of(value: object) -> str:
 
 
 def _exactly(text: str) -> object:
-    """Return the value of JSON; ValueError where a name is said twice, or nobody reads as much."""
+    """Return the value of JSON. Raises ValueError where a name is repeated, or the text is too
+    long.
+    """
     if len(text) > _LONGEST_READ:
         raise ValueError
     return json.loads(text, object_pairs_hook=_object)
@@ -154,7 +154,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def in_bytes(count: int) -> str:
-    """Return a size as people say it: `840 B`, `12.3 kB`, `5.0 MB`."""
+    """Return a size for people: `840 B`, `12.3 kB`, `5.0 MB`."""
     for unit, size in (("MB", 1_000_000), ("kB", 1_000)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

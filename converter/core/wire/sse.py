@@ -167,7 +167,7 @@ class WholeBody(MislabelledBody):
 
 
 def read_frame(raw: bytes) -> Frame:
-    """Read one frame's fields; those that nobody needs stay in `raw` only."""
+    """Return the frame with its fields; those that are never needed stay in `raw` only."""
     if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
         return Frame(raw, raw[6:-2])  # the usual frame, which may be of megabytes
     data: list[bytes] = []
@@ -210,7 +210,7 @@ class LineDecoder(FrameDecoder):
     usual = b"\n"
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the line as a frame; one of blanks says nothing."""
+        """Return the line as a frame; one of blanks has no data."""
         line = raw.strip()
         return Frame(raw, line or None, comment=not line)
 
