@@ -34,12 +34,12 @@ class CodeSpans:
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
         text, begin = self._text + text, 0
-        for line in _LINE.finditer(text):
+        end = text.rfind("\n") + 1
+        for line in _LINE.finditer(text, 0, end):
             if self._span and _BLANK_LINE.search(text, begin, line.start()):
                 self._span = ""
             self._fence, self._span = _open_behind(line[0], self._fence, self._span)
             begin = line.end()
-        end = text.rfind("\n") + 1
         if self._span and _BLANK_LINE.search(text, begin, end):
             self._span = ""
         if end:

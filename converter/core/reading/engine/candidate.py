@@ -15,7 +15,7 @@ from converter.core.reading.engine.source import NeedMore, Source
 from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
-from converter.core.reading.mark_search import Mark, MarkSearch, beginnings
+from converter.core.reading.mark_search import Mark, MarkSearch, beginnings, longest_at
 from converter.core.reading.tool_calls.bodies import (
     Gemma,
     Header,
@@ -91,8 +91,8 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
         place = behind_closers(text, len(mark))
         # a row that has no mark of its own for a call comes first
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
-            openers = [it for it in row.opens if text.startswith(it, place)]
-            yield row, behind_closers(text, place + len(max(openers, key=len, default=""))), True
+            opener = longest_at(text, place, *row.opens)
+            yield row, behind_closers(text, place + len(opener)), True
         return
     own = [row for row in rows if mark in row.in_section]
     for row in own or OPENERS.get(mark, ()):
@@ -139,7 +139,8 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 class Candidate:
     """The text from a mark on. `start`: None for a text that only looks like a call, in which
     nothing is a tag. `stands`: its place; `ends`: the verdict, and the place behind it, once the
-    text behind it must tell.
+    text behind it must tell; `latest`: the last point, where that was not judged;
+    `counted`: the place up to which `in_value` has counted, and the values open there.
     """
 
     mark: CallMark
@@ -150,6 +151,8 @@ class Candidate:
     length: int = 0
     said: int = 0
     tries: list[Point] = field(default_factory=list)
+    latest: Point | None = None
+    counted: tuple[int, int] = (0, 0)
     ended: tuple[Verdict, Point] | None = None
 
     @classmethod
@@ -236,8 +239,11 @@ class Candidate:
         body = self.start and self.start.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
-        text = self.text[self.body : point.at]
-        return sum(map(text.count, body.keys)) > sum(map(text.count, body.ends))
+        counted, values = self.counted
+        text = self.text[counted or self.body : point.at]
+        values += sum(map(text.count, body.keys)) - sum(map(text.count, body.ends))
+        self.counted = point.at, values
+        return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
         """Take the next text; return the next point where it may end, from the mark on."""
@@ -279,6 +285,7 @@ class Candidate:
         if self.is_text:
             return _TEXT
         if sum(point.quoted is it.quoted for it in self.tries) == MOST_TRIES:
+            self.latest = point
             return None
         self.tries.append(point)
         verdict = self._judge(point, tools, last=False)
@@ -290,6 +297,10 @@ class Candidate:
         whole, failed = Point(end, length, length), None
         if self.is_text:
             return _TEXT, whole
+        if self.latest:
+            verdict = self._judge(self.latest, tools, last=False)
+            if verdict.calls and not verdict.failed:
+                return verdict, self.latest
         for point in self.tries:
             verdict = self._judge(point, tools, last=True)
             if verdict.calls and not verdict.failed and not verdict.calls[-1].is_open:

@@ -101,6 +101,7 @@ _WORDS_LIMIT = 400
 """Characters of a line behind a call's mark that are searched for the call."""
 _NO_CALLS = Expectations({})
 _WHOLE = tuple(WHOLE)
+_BLANKS = re.compile(f"[{BLANKS}]*+")
 _EDGES = BLANKS + ",;}]"
 """Characters that are no text behind a call, between its marks."""
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
@@ -347,14 +348,18 @@ class Engine:
 
     def _skip_behind_call(self) -> None:
         """Drop the blanks and closing marks behind a call."""
-        source, closer = self._source, " "
+        source, offset, closer = self._source, 0, " "
         closers = ALL_CLOSERS if self._value else self._table.behind_calls
-        while closer:
-            source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
-            closer = source.look_at(closers, 0)
-            if not closer and source.last and is_half_closer(source.rest):
-                closer = source.rest
-            source.take(len(closer))
+        try:
+            while closer:
+                blanks = _BLANKS.match(source.rest, offset)
+                offset = blanks.end() if blanks else offset
+                closer = source.mark_at(closers, offset)
+                offset += len(closer)
+        finally:
+            source.take(offset)
+        if source.last and is_half_closer(source.rest):
+            source.take(len(source.rest))
         if not source.rest:
             raise NeedMore
 

@@ -11,7 +11,13 @@ from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
+from converter.core.reading.mark_search import (
+    Mark,
+    MarkSearch,
+    PhraseSearch,
+    expression,
+    longest_at,
+)
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.bodies import Keyed
@@ -70,7 +76,7 @@ def _of_forms() -> Iterator[CallMark]:
 
 
 def _known(mark: str) -> str:
-    return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
+    return longest_at(mark, 0, *OPENERS, *SECTIONS)
 
 
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
@@ -129,6 +135,7 @@ class MarkTable:
         }
         telling = [row for row in rows if row.lone is not Lone.TEXT]
         self.bare_closers = tuple(mark for row in telling for mark in row.closes)
+        self._silent = tuple(mark for row in rows for mark in row.ignored)
         self.shows_calls = {mark for row in rows for mark in row.body.shown}
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
@@ -159,13 +166,12 @@ class MarkTable:
 
     def silent_at(self, text: str) -> str:
         """Return the mark that is no text with which a text begins."""
-        silent = (mark for row in self.families for mark in row.ignored if text.startswith(mark))
-        return max(silent, key=len, default="")
+        return longest_at(text, 0, *self._silent)
 
     def without_silent(self, text: str) -> str:
         """Return a text without the marks that are no text."""
-        silent = [expression(mark) for row in self.families for mark in row.ignored]
-        return re.sub("|".join(sorted(silent, key=len, reverse=True)), "", text) if silent else text
+        silent = sorted(map(expression, self._silent), key=len, reverse=True)
+        return re.sub("|".join(silent), "", text) if silent else text
 
     def marks(
         self,

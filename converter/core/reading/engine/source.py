@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import beginnings
+from converter.core.reading.mark_search import beginnings, longest_at
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
+
+_LONGEST = 128
+"""Characters of the longest mark, at least."""
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
@@ -60,11 +63,10 @@ class Source:
 
     def look_at(self, marks: Sequence[str], offset: int) -> str:
         """Return the longest mark that stands at `offset`, empty for none."""
-        if offset > BLANKS_LIMIT:
-            return ""
-        behind = self.rest[offset:]
-        if behind in beginnings(*marks):
+        return self.mark_at(marks, offset) if offset <= BLANKS_LIMIT else ""
+
+    def mark_at(self, marks: Sequence[str], offset: int) -> str:
+        """Return the longest mark that stands at `offset`, however far that is."""
+        if self.rest[offset : offset + _LONGEST] in beginnings(*marks):
             self.need_more()
-        if not behind.startswith(tuple(marks)):
-            return ""
-        return max((mark for mark in marks if behind.startswith(mark)), key=len)
+        return longest_at(self.rest, offset, *marks)

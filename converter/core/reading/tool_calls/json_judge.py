@@ -16,6 +16,7 @@ from typing import NoReturn
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.ids import is_counted
 from converter.core.calls.schema_values import literal
+from converter.core.reading.mark_search import longest_at
 from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
 from converter.core.reading.tool_calls.json_object import JsonObject, json_object
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
@@ -79,7 +80,7 @@ class HeaderCalls:
         """Read the call. A name alone is a call of a tool that needs no argument."""
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
-        at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
+        at += len(longest_at(text, at, *body.heads))
         brace = text.find("{", at)
         header = text[at:brace] if brace >= 0 else text[at:].rstrip().removesuffix(body.tail)
         found = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
