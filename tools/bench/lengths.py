@@ -40,13 +40,11 @@ def _rescued(size: int) -> None:
         json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
 
 
-def _called(text: str) -> Callable[[int], None]:
+def _called(text: str, begun: str = "") -> Callable[[int], None]:
     def work(size: int) -> None:
-        expectations, calls = Expectations(_TOOLS), mark_table((), reads_calls=True)
-        parser, whole = (
-            Engine(calls, asked=expectations, whole_calls=True),
-            text * (size // len(text)),
-        )
+        expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
+        parser = Engine(calls, asked=expectations, whole_calls=True)
+        whole = begun + text * (size // len(text))
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])
         parser.flush()
@@ -65,6 +63,17 @@ def _thought(text: str) -> Callable[[int], None]:
     return work
 
 
+_KEYED = "<tool_call><function=write_file><parameter=content>"
+_VALUES = (
+    *("</tool_call>", "</function>", "</parameter>", "<tool_call>", "</think> a"),
+    "<parameter=tags>",
+    "</function></tool_call> so\n",
+)
+_REPEATED = (
+    "<tool_call>",
+    "the <tool_call> mark\n",
+    f"{_KEYED}</parameter></function></tool_call>",
+)
 _BEGUN = ('{"name": "now"', "\n", " now\n", "<", "`")
 CASES: Mapping[str, Callable[[int], None]] = {
     "one thought under two names": _merged,
@@ -73,6 +82,10 @@ CASES: Mapping[str, Callable[[int], None]] = {
     **{f"calls: {mark}": _called(mark) for mark in (*OPENERS, *SECTIONS)},
     **{f"calls: {mark} begun": _called(mark[:-1]) for mark in (*OPENERS, *SECTIONS)},
     **{f"calls: <tool_call>{begun!r}": _called(f"<tool_call>{begun}") for begun in _BEGUN},
+    **{f"a value: {mark!r}": _called(mark, _KEYED) for mark in _VALUES},
+    **{f"a value in a thought: {mark!r}": _called(mark, f"<think>{_KEYED}") for mark in _VALUES},
+    **{f"an answer: {mark!r}": _called(mark) for mark in _REPEATED},
+    **{f"a thought: {mark!r}": _called(mark, "<think>") for mark in _REPEATED},
     **{f"thoughts: {mark!r}": _thought(mark) for mark in ("<think>", "</think>", "<thinking a='")},
 }
 

@@ -133,18 +133,15 @@ class Assembler:
 
     def _call_in(self, call: Call) -> tuple[str, str]:
         """Return the tool and the arguments of the call in a name; two empty texts for none."""
-        if call.inner is None:
-            holds = self._calls.is_dressed(call.written) and not call.is_text
-            call.inner = self._offer.call_in(call.written, self._offer.schemas) if holds else None
+        if call.inner is None and not call.is_text and self._calls.is_dressed(call.written):
+            call.inner = self._offer.call_in(call.written, self._offer.schemas)
         return call.inner or ("", "")
 
     def _is_settled(self, call: Call) -> bool:
         """Return False while the call may have no arguments but those in its name."""
         name, inner = self._call_in(call)
-        if call.over or not name:
-            return True
         text = call.held_arguments.strip()
-        return not ("{}".startswith(text) or inner.startswith(text))
+        return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
     def _begin(self, call: Call) -> Sequence[Event]:
         """Return the pieces that waited for the name, as one."""

@@ -49,10 +49,9 @@ def offered_name(written: str, offered: Collection[str]) -> str:
         return ""
     bare = _OPENER.sub(lambda match: f"<|x|>{match['name']}<|x|>", written)
     parts = [part for part in (part.strip(_EDGES) for part in _MARK.split(bare)) if part]
-    meant = [_of_part(part, offered) for part in parts]
-    others = [part for part, name in zip(parts, meant, strict=True) if not name]
-    names = {name for name in meant if name}
-    beside = [word for word in others if not _HEADERS.fullmatch(word)]
+    meant = {part: _of_part(part, offered) for part in parts}
+    names = {*meant.values()} - {""}
+    beside = [part for part, name in meant.items() if not (name or _HEADERS.fullmatch(part))]
     return names.pop() if len(names) == 1 and not beside else ""
 
 

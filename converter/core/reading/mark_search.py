@@ -128,18 +128,6 @@ def marks_of(*marks: str) -> MarkSearch:
     return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
 
-def longest_at(text: str, offset: int, *marks: str) -> str:
-    """Return the longest of the marks that stands at an offset, empty for none."""
-    found = _any_of(marks).match(text, offset)
-    return found[0] if found else ""
-
-
-@lru_cache(maxsize=512)
-def _any_of(marks: tuple[str, ...]) -> re.Pattern[str]:
-    longest_first = sorted(marks, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
-
-
 _PHRASE_LIMIT = 40
 """Characters of a phrase, with the words that lead in."""
 _WORD = re.compile(r"(?<!\S)\S")

@@ -15,7 +15,7 @@ from converter.core.reading.engine.source import NeedMore, Source
 from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
-from converter.core.reading.mark_search import Mark, MarkSearch, beginnings, longest_at
+from converter.core.reading.mark_search import Mark, MarkSearch, beginnings
 from converter.core.reading.tool_calls.bodies import (
     Gemma,
     Header,
@@ -67,8 +67,10 @@ def find_start(
         if not (_is_bare(row) and text[len(mark.begins) : place].strip("\n") == " ")
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
-    if waits and any(_may_open(start, text) for start in starts):
-        raise NeedMore
+    for start in starts:  # its own mark, or a thought's closer, may have begun
+        begun = beginnings(*start.row.opens, *THOUGHT_CLOSERS)
+        if waits and start.opened and text[start.body :] in begun:
+            raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
     if best and best.head is Head.WAITING and waits:
         raise NeedMore
@@ -91,7 +93,7 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
         place = behind_closers(text, len(mark))
         # a row that has no mark of its own for a call comes first
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
-            opener = longest_at(text, place, *row.opens)
+            opener = max(filter(text[place:].startswith, row.opens), key=len, default="")
             yield row, behind_closers(text, place + len(opener)), True
         return
     own = [row for row in rows if mark in row.in_section]
@@ -99,14 +101,6 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
         opened = mark in row.opens
         in_section = bool(own) and not row.whole
         yield row, behind_closers(text, len(mark)) if opened else 0, opened or in_section
-
-
-def _may_open(start: Start, text: str) -> bool:
-    """Tell whether the text ends in the beginning of the row's own mark, or of a thought's
-    closer.
-    """
-    rest = text[start.body :]
-    return start.opened and rest in beginnings(*start.row.opens, *THOUGHT_CLOSERS)
 
 
 @lru_cache(maxsize=256)
@@ -297,10 +291,11 @@ class Candidate:
         whole, failed = Point(end, length, length), None
         if self.is_text:
             return _TEXT, whole
-        if self.latest:
-            verdict = self._judge(self.latest, tools, last=False)
-            if verdict.calls and not verdict.failed:
-                return verdict, self.latest
+        latest = whole if getattr(self.row.body, "open_ended", False) else self.latest
+        if latest:
+            verdict = self._judge(latest, tools, last=False)
+            if verdict.calls and not (verdict.failed or verdict.calls[-1].is_open):
+                return verdict, latest
         for point in self.tries:
             verdict = self._judge(point, tools, last=True)
             if verdict.calls and not verdict.failed and not verdict.calls[-1].is_open:

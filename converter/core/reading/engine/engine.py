@@ -720,14 +720,13 @@ class Engine:
             return False
         text = self._source.rest
         blanks = len(text) - len(text.lstrip(BLANKS))
-        if stop <= blanks < len(text):
+        if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
             return False  # a mark stands here, or may
         literal = self._source.look_at(_WHOLE, blanks)
-        if blanks == len(text) <= BLANKS_LIMIT:
+        if blanks == len(text):
             self._source.need_more()
-        mark, rows = CallMark(literal, literal, guards=False), WHOLE.get(literal, ())
-        last = self._source.last
-        start = find_start(mark, text[blanks:], self._tools, last, rows) if rows else None
+        mark, last = CallMark(literal, literal, guards=False), self._source.last
+        start = find_start(mark, text[blanks:], self._tools, last, WHOLE[literal])
         self._at_head = False
         if start is None or start.head is Head.UNOFFERED:
             return False

@@ -11,13 +11,7 @@ from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import (
-    Mark,
-    MarkSearch,
-    PhraseSearch,
-    expression,
-    longest_at,
-)
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.bodies import Keyed
@@ -76,7 +70,7 @@ def _of_forms() -> Iterator[CallMark]:
 
 
 def _known(mark: str) -> str:
-    return longest_at(mark, 0, *OPENERS, *SECTIONS)
+    return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
@@ -166,7 +160,7 @@ class MarkTable:
 
     def silent_at(self, text: str) -> str:
         """Return the mark that is no text with which a text begins."""
-        return longest_at(text, 0, *self._silent)
+        return max(filter(text.startswith, self._silent), key=len, default="")
 
     def without_silent(self, text: str) -> str:
         """Return a text without the marks that are no text."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import beginnings, longest_at
+from converter.core.reading.mark_search import beginnings
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -56,8 +56,7 @@ class Source:
             offset = len(self.rest) - len(self.rest[offset:].lstrip(skip))
             closer = next((it for it in CLOSERS if self.rest.startswith(it, offset)), "")
             offset += len(closer)
-        behind = self.rest[offset:]
-        if behind and behind in beginnings(*CLOSERS):
+        if self.rest[offset:] in beginnings(*CLOSERS):
             self.need_more()
         return self.look_at(marks, offset)
 
@@ -67,6 +66,7 @@ class Source:
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
         """Return the longest mark that stands at `offset`, however far that is."""
-        if self.rest[offset : offset + _LONGEST] in beginnings(*marks):
+        behind = self.rest[offset : offset + _LONGEST]
+        if behind in beginnings(*marks):
             self.need_more()
-        return longest_at(self.rest, offset, *marks)
+        return max(filter(behind.startswith, marks), key=len, default="")

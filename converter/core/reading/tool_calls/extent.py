@@ -160,8 +160,7 @@ class Extent:
             nexts = (*nexts, *self._marks.ends, *(_GOES_ON if self._reader else ()))
         if behind.startswith(nexts):
             return not behind.startswith(self._marks.openers)
-        begun = behind in beginnings(*nexts, *THOUGHT_CLOSERS)
-        return None if begun and not last else False
+        return None if not last and behind in beginnings(*nexts, *THOUGHT_CLOSERS) else False
 
     def _skip(self, length: int) -> None:
         """Pass a mark that is part of the text."""

@@ -97,9 +97,8 @@ def _named(written: str, tools: Tools | None) -> Head:
 
 
 def _of_json(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    strict = isinstance(body, Json) and body.strict
-    return _of_object(text, tools, strict, isinstance(body, Json) and body.name_is_key)
+    assert isinstance(row.body, Json)
+    return _of_object(text, tools, row.body.strict, row.body.name_is_key)
 
 
 def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:

@@ -16,7 +16,6 @@ from typing import NoReturn
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.ids import is_counted
 from converter.core.calls.schema_values import literal
-from converter.core.reading.mark_search import longest_at
 from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
 from converter.core.reading.tool_calls.json_object import JsonObject, json_object
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
@@ -80,7 +79,7 @@ class HeaderCalls:
         """Read the call. A name alone is a call of a tool that needs no argument."""
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
-        at += len(longest_at(text, at, *body.heads))
+        at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
         brace = text.find("{", at)
         header = text[at:brace] if brace >= 0 else text[at:].rstrip().removesuffix(body.tail)
         found = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
@@ -238,7 +237,7 @@ class _Call:
         for key, value, begun in (*members, (read.key or "", '""', read.begun)):
             if key in ARGUMENT_KEYS or (self.by_key and begun[:1] in "{"):
                 name = key if self.by_key else name
-                arguments = begun if begun[:1] == "{" else _within(begun)
+                arguments = begun if begun[:1] == "{" else PartialJson().feed(_string(begun)) or "{"
             elif key in NAME_KEYS and begun[:1] == "{":
                 name, arguments = self._so_far(json_object(begun, 0))
             elif key in NAME_KEYS and not name:
@@ -333,8 +332,3 @@ def _string(written: str) -> str:
         return str(json.loads(written))
     except ValueError:
         return str(json.loads(written + '"'))
-
-
-def _within(written: str) -> str:
-    """Return the object that a string begins."""
-    return PartialJson().feed(_string(written)) or "{"

@@ -314,11 +314,10 @@ class _Call:
         """Tell whether the form may go on behind a value's closing mark."""
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
-            if depth or marks.behind(marks.all[next_at - 1].end, next_at) is not Kind.CLOSE:
+            if depth or marks.following[next_at - 1] is not Kind.CLOSE:
                 break
             next_at += 1
-        end = marks.all[next_at - 1].end
-        kind = marks.behind(end, next_at)
+        kind = marks.following[next_at - 1]
         if kind is Kind.WORDS and self._body.open_ended:
             mark = marks.all[next_at] if next_at < len(marks) else None
             return mark is None or mark.kind is Kind.HEAD
@@ -328,7 +327,7 @@ class _Call:
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
         if kind in (Kind.WORDS, Kind.BEGUN):
-            return marks.half(end, next_at) is not Half.NONE
+            return marks.half(marks.all[next_at - 1].end, next_at) is not Half.NONE
         return kind is not Kind.CLOSE
 
     def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:

@@ -109,6 +109,11 @@ class Marks:
             return Kind.WORDS
         return self.all[index].kind if index < len(self.all) else Kind.NONE
 
+    @cached_property
+    def following(self) -> list[Kind]:
+        """The kind of the mark directly behind each mark."""
+        return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
+
     def half(self, at: int, index: int) -> Half:
         """Tell which mark the reply was cut within, behind an offset and before the mark of that
         index.

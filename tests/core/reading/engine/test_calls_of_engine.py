@@ -1,11 +1,8 @@
 """Candidates in a text: held, decided once, whole."""
 
-import json
-
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall
-from converter.core.reading.engine.candidate import MOST_TRIES
 from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import HELD_LIMIT, WAITING_LIMIT
 from tests.support.call_engine import call_engine
@@ -46,14 +43,11 @@ def test_within_a_candidate_nothing_is_another_call(text: str, calls: list[str])
     assert [event.name for event in events if isinstance(event, ToolCall)] == calls
 
 
-@pytest.mark.parametrize("times", [1, MOST_TRIES, 3 * MOST_TRIES])
-def test_a_value_may_say_its_calls_end_any_number_of_times(times: int) -> None:
-    said = "</tool_call> or " * times
-    text = f"<tool_call><function=write_file>\n<parameter=path>\n{said}\n</parameter>\n"
-    engine = call_engine(Expectations(TOOLS))
-    events = [*engine.feed(f"{text}</function></tool_call>"), *engine.flush("stop")]
-    calls = [json.loads(it.arguments) for it in events if isinstance(it, ToolCall)]
-    assert calls == [{"path": said}]
+def test_a_value_may_say_its_calls_end_many_times() -> None:
+    said, engine = "</tool_call> or " * 30, call_engine(Expectations(TOOLS))
+    engine.feed(f"<tool_call><function=write_file>\n<parameter=path>\n{said}\n</parameter>\n")
+    calls = [*engine.feed("</function></tool_call>"), *engine.flush("stop")]
+    assert [said in call.arguments for call in calls if isinstance(call, ToolCall)] == [True]
 
 
 def test_a_call_that_is_longer_than_any_is_broken() -> None:
