@@ -1,6 +1,6 @@
 """One encoder for the dialects whose replies are blocks and whose streams are events.
 
-It holds blanks until words follow, keeps one block open at a time, and collects the whole reply.
+It holds blanks until text follows, keeps one block open at a time, and collects the whole reply.
 """
 
 from abc import ABC, abstractmethod
@@ -62,7 +62,7 @@ class BlockWriter(Encoder, ABC):
     failure = ""
     in_blocks = True
     tells_omitted = False
-    """Whether a thought that the client wants omitted is a block without words."""
+    """True if a thought that the client wants omitted is a block without text."""
 
     def __init__(self, shown: bool, whole: bool) -> None:
         self._shown = shown
@@ -107,7 +107,7 @@ class BlockWriter(Encoder, ABC):
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def leave_out(self, names: set[str]) -> None:
-        """Note fields without a place, as far as they are to be told."""
+        """Note the names of fields that the dialect lacks, up to a bound."""
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
@@ -138,7 +138,7 @@ class BlockWriter(Encoder, ABC):
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def wire_events(self, event: Event) -> Iterator[dict[str, object]]:
-        """Yield the events that can go out. A reply has one choice, because nobody can ask for
+        """Yield the events that can go out. A reply has one choice, because no client can request
         more: the first that comes, whatever its index.
         """
         choice: int | None = getattr(event, "choice", None)
@@ -181,7 +181,7 @@ class BlockWriter(Encoder, ABC):
         return [json_text.write(self._folded())] if self._whole else out
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Take words that go on in the open block, in so many pieces."""
+        """Note text that goes on in the open block, in this many pieces."""
         if kind is Thinking:
             self.thinking_length += len(text)
         else:
@@ -231,7 +231,7 @@ class BlockWriter(Encoder, ABC):
             yield from self._fill(event.text) if self._shown else self._omitted(event.text)
 
     def _omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
-        """Write what a client gets for words of a thought that it wants omitted."""
+        """Write the client's events for text of a thought that it wants omitted."""
         return ()
 
     def _tool_piece(self, piece: ToolPiece) -> Iterator[dict[str, object]]:
@@ -257,7 +257,7 @@ class BlockWriter(Encoder, ABC):
         yield from self._begin(kind, block)
 
     def _leave(self, signature: str = "") -> Iterator[dict[str, object]]:
-        """Close the open block. What ends a thought's text ends its held blanks."""
+        """Close the open block. The end of a thought's text ends its held blanks."""
         if self._open is None:
             return
         kind = self._open
@@ -278,11 +278,12 @@ _SILENT = {
     *("role", "logprobs", "stop_reason", "matched_stop"),
     *("token_ids", "annotations", "native_finish_reason"),
 }
-"""Fields of chat completions that other dialects say otherwise, or that nobody reads."""
+"""Fields of chat completions that other dialects have under another name, or that no client reads.
+"""
 
 
 def left_out(event: Opaque) -> set[str]:
-    """Return the names of fields that say something and have no place in another dialect.
+    """Return the names of fields with a value that another dialect lacks.
 
     The frame's own fields beside its choices (timings, provider, ...) are not among them, because
     they are about the reply, not of it.

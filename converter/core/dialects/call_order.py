@@ -47,8 +47,8 @@ class _ToolCall:
             self.ready.clear()
 
     def rest(self) -> Iterator[ToolPiece]:
-        """Yield the rest at the reply's end. A call of which nothing was said is open as well:
-        clients take no input for an empty one.
+        """Yield the rest at the reply's end. A call without any arguments is open as well: clients
+        take no input for an empty one.
         """
         if not (self.has_arguments or self.ended):
             self.ready.append("{")
@@ -58,7 +58,7 @@ class _ToolCall:
 
 
 _LEAST = 64
-"""Characters that an event counts as, because it costs memory whatever it says."""
+"""Characters that an event counts at least, because any event costs memory."""
 
 
 class InOrder[Content: Event]:

@@ -1,10 +1,10 @@
-"""Errors of a request beyond the server's context, in the words of the Anthropic API, on which
-alone Claude Code acts.
+"""Errors of a request beyond the server's context, as the Anthropic API writes them, the only ones
+on which Claude Code acts.
 
 After a prompt that is too long Claude Code compacts the conversation; after a prompt and reply that
 are too long together it asks for a shorter reply. The rows read errors about both together. Any
-other error is read by its meaning, because each server and cloud has its own words: a word for the
-prompt, and a word for exceeding a limit.
+other error is read by its meaning, because each server and cloud has its own terms: a term for the
+prompt, and a term for exceeding a limit.
 """
 
 import re
@@ -83,7 +83,7 @@ _MEANINGS = tuple(
         r"range of input length|(?:prompt|input|tokens?|上下文|输入).{0,12}(?:超长|超过|超出|过长)",
     )
 )
-"""Over words in lower case, with blanks for underscores and hyphens."""
+"""Patterns of text in lower case, with blanks for underscores and hyphens."""
 _OTHER = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
     r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
@@ -122,7 +122,7 @@ class ContextOverflow:
         return self.tokens < self.most <= self.requested
 
     def message(self) -> str:
-        """Return the error in the API's words."""
+        """Return the error as the API writes it."""
         if not self.most:
             return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
         if not self.tokens and not self.requested:
@@ -149,8 +149,8 @@ def find(message: str) -> ContextOverflow | None:
 
 
 def named(message: str, *names: object) -> str:
-    """Return an error's words. If the words do not say that the prompt is too long, but one of the
-    error's `names` does (`context_length_exceeded`), add this name.
+    """Return an error's message. If the message does not mean that the prompt is too long, but one
+    of the error's `names` does (`context_length_exceeded`), the name is added.
     """
     if find(message) is None:
         for name in names:
@@ -178,7 +178,7 @@ def _plain(message: str) -> str:
 
 
 def _means(plain: str) -> bool:
-    """Return True if words say that a prompt is too long."""
+    """Return True if a message means that a prompt is too long."""
     if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
     if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):

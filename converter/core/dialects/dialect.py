@@ -31,8 +31,8 @@ class Purpose(enum.Enum):
 class Counterpart:
     """The endpoint of chat-completions servers that does the same as a client's endpoint.
 
-    It has the path, writes the server's request, and writes the answer in the client's words for a
-    reply that took so many nanoseconds. Both raise RequestError.
+    `request`: writes the server's request; `reply`: writes the client's answer for a reply that
+    took so many nanoseconds. Both raise RequestError.
     """
 
     path: str
@@ -91,9 +91,9 @@ class Endpoint:
 
 
 type TurnOf = Callable[[object, Callable[[], tuple[Turn, bool]], object], Turn]
-"""Takes a request's next message, its reader, and what other messages tell of it; returns the turn,
-perhaps of the request before. The reader tells as well whether the message must be read in each
-request, because there is something to say of it.
+"""Takes a request's next message, its reader, and the facts of other messages on which the reading
+depends; returns the turn, perhaps of the request before. The reader also returns True if the
+message must be read in each request, because its reading makes a note.
 """
 
 
@@ -153,9 +153,9 @@ class Requests:
     example: Mapping[str, object]
     """A short request, but for its model."""
     streams: bool = False
-    """A request that does not say `stream` wants one."""
+    """True if a request without `stream` wants one."""
     refers: tuple[str, ...] = ()
-    """Patterns of the words of a request that refer to kept replies."""
+    """Patterns of the text of a request that refers to kept replies."""
     native_option: str = ""
     """Its name in `think_native`, which keeps a server's own endpoint."""
     native_of: str = ""
@@ -164,11 +164,11 @@ class Requests:
     native: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda body: body
     """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
     natively_refused: Callable[[Mapping[str, object]], RequestError | None] = lambda _: None
-    """Tells why a request must not go to a server's own endpoint."""
+    """Returns the error of a request that must not go to a server's own endpoint."""
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
     """Readers of a message's parts, by type, because people are shown a request by them as well."""
     shown_blocks: Mapping[str, BlockReader] = field(default_factory=dict)
-    """Readers by which people are shown parts, in place of those, by the ends of their types."""
+    """Readers for views of a request, in place of those, by the ends of types."""
     shown_items: Mapping[str, ItemRow] = field(default_factory=dict)
     """Items that are no messages, by the ends of their types, as people are shown them."""
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
@@ -182,19 +182,19 @@ class Answers:
     error_body: ErrorWriter
     error_reply: ErrorReplyWriter
     refusal: Callable[[RequestError], tuple[int, Mapping[str, object]]] | None = None
-    """Answers a request that breaks the format with more than an error's words."""
+    """Answers a request that breaks the format, where an error's message alone is not enough."""
     models: Callable[[bytes], Mapping[str, object] | None] | None = None
     """Writes a server's list of models; `None`: the list passes as it came."""
     counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
-    """Says how many tokens a request has."""
+    """Writes the count of a request's tokens."""
     own: (
         Callable[[OwnRequest, Memory], tuple[int, Mapping[str, object] | str | None] | None] | None
     ) = None
     """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one,
-    or words; None: the server is to answer.
+    or a text; None: the server is to answer.
     """
     own_of_models: str = ""
-    """A pattern of the paths among them whose answers tell of the server's models."""
+    """A pattern of the paths among them whose answers hold facts of the server's models."""
 
     def error(self, message: str, kind: str, status: int) -> bytes:
         """Return the body of an error answer."""
@@ -220,7 +220,7 @@ class Label:
     request_id: str = ""
     """The header by which its replies name a request."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
-    """Fields of a reply's head that people are told otherwise, or that tell them nothing."""
+    """Fields of a reply's head that views show otherwise, or not at all."""
     blocks: str = ""
     """The field of the head that holds a whole reply's blocks."""
 
@@ -247,7 +247,7 @@ class Dialect:
         return self.answers.error(message, kind, status)
 
     def message_in(self, raw: bytes) -> str:
-        """Return the words for people in bytes that are no reply; empty where there are none."""
+        """Return the message for people in bytes that are no reply; empty where there is none."""
         return server_message(raw)
 
     def __repr__(self) -> str:

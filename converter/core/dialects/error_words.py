@@ -17,7 +17,7 @@ from converter.core.wire.json_text import as_object, whole_characters
 from converter.core.wire.sse import Frame
 
 _PAGE = 8192
-"""Characters of a page that are looked at, because its words stand early."""
+"""Characters of a page that are searched, because its message stands early."""
 _LONGEST_SHOWN = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})
@@ -38,8 +38,8 @@ class ServerError:
 
 
 def server_error(body: object, event: str = "") -> ServerError | None:
-    """Return the error that a frame or body tells, `None` if it tells no error. `body`: its JSON,
-    or the text itself if it is no JSON. `event`: the frame's name.
+    """Return the error in a frame or body, `None` if it holds none. `body`: its JSON, or the text
+    itself if it is no JSON. `event`: the frame's name.
     """
     fields = as_object(body)
     error = fields.get("error")
@@ -102,7 +102,7 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
 
 
 def _plain(text: str) -> str:
-    """Return a page's first words, without its marks."""
+    """Return the beginning of a page's text, without its marks."""
     text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
     return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
@@ -198,7 +198,7 @@ def list_of(value: object) -> list[object]:
 
 
 def as_text(value: object) -> str:
-    """Return the words of a field; null says nothing. Raises MisshapenError for anything else."""
+    """Return the text of a field; null is empty. Raises MisshapenError for anything else."""
     if value is None:
         return ""
     if not isinstance(value, str):

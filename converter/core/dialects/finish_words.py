@@ -1,7 +1,8 @@
-"""The words by which servers say why a reply ended, with their meaning: one table for all dialects.
+"""The terms in which servers give the reason of a reply's end, with their meaning: one table for
+all dialects.
 
 Letter case does not count. A meaning is a finish reason of chat completions; `NOT_WHOLE` is the
-meaning of words behind which a reply lacks its end.
+meaning of terms behind which a reply lacks its end.
 """
 
 from collections.abc import Mapping
@@ -38,5 +39,5 @@ def meaning_of(word: str) -> str:
 
 
 def is_standard(reason: str) -> bool:
-    """Return True if a finish reason is one that every dialect can tell."""
+    """Return True if every dialect has this finish reason."""
     return reason in _SERVER_TERMS and reason != NOT_WHOLE

@@ -25,14 +25,14 @@ from converter.core.model.conversation import Block, RequestError, TextBlock, Th
 from converter.core.wire.checked import Fields
 
 _SERVICE = frozenset({"type", "cache_control", "signature", "index"})
-"""Fields that steer a server and say nothing to a person."""
+"""Fields that steer a server and are not shown."""
 THINKERS, _RESULTS = (ASSISTANT, "model"), (TOOL, "function")
 """Roles of the model's own messages, and of its tools'."""
 JOINED = (ASSISTANT, TOOL)
 """Speakers whose messages in a row are one turn."""
 _UNKNOWN = "?"
 _HEAD = frozenset({"id", "status"})
-"""Fields of every item that say nothing to a person."""
+"""Fields of every item that are not shown."""
 _DEPTH = 8
 """A tool result holds documents, which hold blocks; nothing is known to nest deeper."""
 _LONGEST_ROLE = 200
@@ -70,9 +70,7 @@ class WalkedItem(NamedTuple):
 
 
 def walk(messages: object) -> Iterator[WalkedItem]:
-    """Yield what is said in an input: a text, a list of messages and items, or whatever stands in
-    its place.
-    """
+    """Yield the items of an input: a text, a list of messages and items, or any other value."""
     if isinstance(messages, str):
         yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
     elif isinstance(messages, list):
@@ -93,7 +91,7 @@ def item(value: object) -> WalkedItem:
 
 
 def content(value: object, depth: int = _DEPTH) -> list[Piece]:
-    """Return the blocks of a content: a string, a list of blocks, or anything in its place.
+    """Return the blocks of a content: a string, a list of blocks, or any value in its stead.
     `depth`: the levels that are read, one in the other.
     """
     if not isinstance(value, list) or not depth:
@@ -106,7 +104,7 @@ def content(value: object, depth: int = _DEPTH) -> list[Piece]:
 
 
 def block(value: object, depth: int = _DEPTH) -> list[Piece]:
-    """Return one block, and what stands beside it."""
+    """Return one block, and its unread fields."""
     return _read(value, _block, depth=depth - 1)
 
 

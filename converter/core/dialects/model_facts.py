@@ -1,5 +1,5 @@
-"""The facts that a server tells of a model: its window, its longest reply, whether it thinks, calls
-tools and sees pictures. Unknown stays unknown: no fact is guessed from a model's name.
+"""The facts that a server gives of a model: its window, its longest reply, whether it thinks, calls
+tools and sees pictures. No fact is guessed from a model's name.
 """
 
 import datetime
@@ -26,8 +26,8 @@ WINDOW_FIELDS: Mapping[str, tuple[str, ...]] = {
     "/get_model_info": (),
 }
 """Paths, and the names of the window there: llama.cpp, vLLM, SGLang and NIM; old llama.cpp; LM
-Studio (two); Ollama; SGLang of pictures and parsers, by two names. `n_ctx_train` and LM Studio's
-`max_context_length` are what a model was made for, not what it was loaded with.
+Studio (two); Ollama; SGLang, for pictures and parsers, by two names. `n_ctx_train` and LM Studio's
+`max_context_length` are the limits of the model, not of its server.
 """
 MORE_FACTS_AT: Mapping[str, str] = {
     "llama.cpp": "/props",
@@ -35,7 +35,7 @@ MORE_FACTS_AT: Mapping[str, str] = {
     "ollama": "/api/ps",
     "sglang": "/model_info",
 }
-"""Where a server says more of its models than in its list."""
+"""Paths where a server gives more facts of its models than in its list."""
 SHOWN_AT = "/api/show"
 """Where Ollama lists all that a model can; llama.cpp answers there too, with less than all."""
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
@@ -43,7 +43,9 @@ _THINKS = ("thinking", "reasoning")
 _CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
 _SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
 _ABILITY_FIELDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
-"""Fields of lists of words or of switches: Ollama and LM Studio, llama.cpp (two), gateways."""
+"""Fields with a list of abilities, or with switches: Ollama and LM Studio, llama.cpp (two),
+gateways.
+"""
 _INPUTS = "input_modalities"
 _KINDS = {"vlm": True, "llm": False}
 """LM Studio's types of model, and whether each sees."""
@@ -51,7 +53,7 @@ _KINDS = {"vlm": True, "llm": False}
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The server's words on a model; None where it says nothing. `window`: tokens of the context;
+    """The facts of a model; None where the server gives none. `window`: tokens of the context;
     `output`: tokens of the longest reply; `parsers`: the server's own of thinking and calls.
     """
 
@@ -64,7 +66,7 @@ class ModelFacts:
 
     @property
     def abilities(self) -> list[str]:
-        """The model's abilities in words, none where the server says nothing."""
+        """The model's abilities, for people; none where the server gives none."""
         answers = {
             "thinks": self.thinks,
             "calls tools": self.calls_tools,
@@ -78,7 +80,7 @@ class ModelFacts:
 
     @property
     def line(self) -> str:
-        """All that is known, in a line."""
+        """All facts in a line."""
         window = [f"a window of {self.window:,} tokens"] if self.window else []
         return ", ".join([*window, *self.abilities])
 
@@ -111,9 +113,9 @@ def created_at(entry: Mapping[str, object]) -> str:
 
 
 def with_facts(body: bytes) -> dict[str, object] | None:
-    """Return a list of models, or one model, in which `context_length`, `max_output_tokens`,
-    `supported_parameters` and `input_modalities` say what the server tells by other names; `None`
-    where nothing is to be added. The names are those of gateways (OpenRouter), which agents read.
+    """Return a list of models, or one model, with its facts in `context_length`,
+    `max_output_tokens`, `supported_parameters` and `input_modalities`; `None` where nothing is to
+    be added. The names are those of gateways (OpenRouter), which agents read.
     """
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None

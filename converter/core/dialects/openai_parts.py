@@ -173,7 +173,7 @@ def function_of(function: Fields) -> Tool:
 # Parts of a message, written.
 
 type Sendable = TextBlock | Image | Sound
-"""A part of a message that a server can be given."""
+"""A part of a message that a server takes."""
 
 DETAILS = {"low": "low", "high": "high", "original": "high"}
 """How closely to look at an image, as chat completions word it: "auto" goes without saying,
@@ -205,8 +205,8 @@ def _url(image: Image) -> str:
 
 
 def sendable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
-    """Yield the blocks as parts this server can be given; in place of others, words that say so.
-    `links`: it fetches images by their links.
+    """Yield the blocks as parts that this server takes; for others, a text that names them.
+    `links`: the server fetches images by their links.
     """
     for block in blocks:
         match block:

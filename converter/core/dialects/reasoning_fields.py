@@ -1,8 +1,8 @@
-"""Fields of a reply that no standard knows: which are thinking, and which blocks a user gives the
+"""Fields of a reply that no standard has: which are thinking, and which blocks a user gives the
 others.
 
-A row says `FIELD=BLOCK:KEY`: a value that a server sends in `FIELD` of its message or delta, an
-Anthropic client gets in a block of type `BLOCK`, under `KEY`.
+A row is `FIELD=BLOCK:KEY`: the value that a server sends in `FIELD` of its message or delta
+becomes, for an Anthropic client, a block of type `BLOCK`, under `KEY`.
 """
 
 import io
@@ -28,8 +28,8 @@ TAKEN = re.compile(
 """Names of the Messages API: clients expect its own keys under them."""
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
 _TEXTS = ("text", "summary", "thinking")
-"""Where an entry of a list has its words: reasoning.text, reasoning.summary; thinking parts and
-blocks.
+"""Fields in which an entry of a list has its text: reasoning.text, reasoning.summary; thinking
+parts and blocks.
 """
 _DEPTH = 4
 """Mistral's thinking part is a list in an object in a list; nothing is known to nest deeper."""
@@ -64,13 +64,13 @@ def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
 
 
 def has_value(value: object) -> bool:
-    """Return True if a field says something; servers send null and empty values in every frame."""
+    """Return True if a field has a value; servers send null and empty values in every frame."""
     return value is not None and value not in ("", [], {})
 
 
 def thinking_in(value: object) -> str:
-    """Return the thinking in a field: a string, or a list whose entries hold some. What is
-    encrypted has no words.
+    """Return the thinking in a field: a string, or a list whose entries hold some. Encrypted
+    thinking has no text.
     """
     return _strings(value, _DEPTH) if isinstance(value, (str, list)) else ""
 
@@ -116,11 +116,11 @@ class _Thought:
 
 
 class ReasoningMerger:
-    """One choice's thinking, told once though the server say it under several names, in pieces of
-    any length.
+    """One choice's thinking, without repeats where the server sends it under several names, in
+    pieces of any length.
 
     A name that repeats another up to a point and then goes on differently was a thought of its own
-    all along: it is told whole.
+    all along: it is returned whole.
     """
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class ReasoningMerger:
 
     def feed(self, name: str, text: str, is_whole: bool = False) -> str:
         """Return the new part of `text`, the next piece under `name`. `is_whole`: the piece may
-        repeat the last words under this name.
+        repeat the last text under this name.
         """
         thought, offset = self._offsets.get(name) or (None, 0)
         begin = offset - len(text)
@@ -155,7 +155,7 @@ class ReasoningMerger:
 
 
 def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
-    """Return the words of each reasoning field of a message, without what another said before."""
+    """Return the text of each reasoning field of a message, without repeats."""
     merger = ReasoningMerger()
     return {
         name: merger.feed(name, thinking)

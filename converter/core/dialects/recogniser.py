@@ -1,4 +1,4 @@
-"""A reply of which nothing is known: its form and its dialect, by its bytes."""
+"""A reply without known facts: its form and its dialect, by its bytes."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ from converter.core.wire.sse import FrameDecoder, LineDecoder
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Tell a stream by its type, or by its beginning, because servers mislabel."""
+    """Return True if a reply is a stream, by its beginning or type, as servers mislabel."""
     if body and any(form.begins.match(body) for form in FRAMINGS):
         return True
     return _is_named(content_type)
@@ -24,7 +24,7 @@ def _is_named(content_type: str) -> bool:
 
 
 def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Tell a stream from a whole reply; None while too little has come. `last`: that is all."""
+    """Return the form of a reply; None while too little has come. `last`: that is all."""
     match beginning_of(begun, last=last):
         case None:
             return None
@@ -41,7 +41,7 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
 
 
 class Recogniser:
-    """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
+    """Bytes of a reply in; its form and dialect are None until they can be recognised."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -73,7 +73,7 @@ class Recogniser:
         return self.dialect is not None
 
     def take(self) -> bytes:
-        """Return the bytes so far, for who reads the reply from now on."""
+        """Return the bytes so far, and forget them: another reader takes the reply from now on."""
         held = self.held
         self._held.clear()
         return held

@@ -14,7 +14,7 @@ from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import as_object, objects
 
 COUNTING = "stream_options"
-"""The field of a chat completion by which a stream tells its counts."""
+"""The field of a chat completion by which a stream requests counts."""
 COUNTED: Mapping[str, object] = {"include_usage": True}
 _JSON = ("json_object", "json_schema")
 _FORMATS = (
@@ -23,7 +23,7 @@ _FORMATS = (
     ("output_format",),
     ("text", "format"),
 )
-"""Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
+"""Paths where a request asks for JSON: chat completions, Messages, Responses."""
 _NAMES = frozenset(path[0] for path in _FORMATS)
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
 """Fields of vLLM, of llama.cpp, of Ollama."""
@@ -47,7 +47,7 @@ _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 
 
 def expected_of(body: Mapping[str, object]) -> Expected:
-    """Return all that a request alone tells of its reply."""
+    """Return the facts of a reply that follow from its request alone."""
     tools = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
@@ -72,7 +72,7 @@ def stops(body: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def token_limit(body: Mapping[str, object]) -> int:
-    """Return the tokens that a reply of one choice may have; 0 where the request does not say."""
+    """Return the tokens that a reply of one choice may have; 0 where the request has no limit."""
     limits = [body.get(name) for name in _LIMITS]
     limits.append(as_object(body.get("options")).get("num_predict"))
     numbers = [limit for limit in limits if type(limit) is int and limit > 0]
@@ -113,8 +113,8 @@ def _choice_mode(body: Mapping[str, object]) -> object:
 
 
 def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
-    """Return the schemas of all tools that the request tells of, by name; `FREE_TEXT` for a tool
-    that takes a text.
+    """Return the schemas of all tools of the request, by name; `FREE_TEXT` for a tool that takes a
+    text.
     """
     return dict(_named(body.get("tools")))
 

@@ -46,7 +46,7 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM
     "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp
 }
-"""Fields of chat completions that say whether, or how much, to think: a row each."""
+"""Fields of chat completions about whether, or how much, to think: a row each."""
 
 
 def used_as(use: Use) -> tuple[str, ...]:
@@ -99,14 +99,14 @@ SHAPING_FIELDS = (
         typical_p xtc_probability xtc_threshold
     """)
 )
-"""They shape the reply's words."""
+"""Fields that shape the reply's text."""
 
 ROUTING_FIELDS = _names("""
     bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
     disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
     routed_dp_rank session_id session_params stream_interval vllm_xargs
 """)
-"""They say where and for whom: a recording keeps none, because they name hosts, salts and people.
+"""Fields that route the request: a recording keeps none, because they name hosts, salts and people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
@@ -114,4 +114,4 @@ BUDGET_FIELDS = used_as(Use.BUDGET)
 """Where chat completions hold a budget of thinking."""
 
 SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}
-"""A request's numbers for the choice of words; `top_k` is of local servers, too."""
+"""A request's numbers for sampling; `top_k` is of local servers, too."""

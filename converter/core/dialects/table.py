@@ -68,8 +68,8 @@ def by_headers(headers: Mapping[str, str]) -> Dialect:
 
 
 def find(method: str, path: str) -> tuple[Endpoint, str] | None:
-    """Return the endpoint and what stands before it in the path; None for one the addon does not
-    know. Queries are free.
+    """Return the endpoint and the part of the path before it; None for one that the addon does not
+    handle. Queries are free.
     """
     return _find(method, path.partition("?")[0])
 

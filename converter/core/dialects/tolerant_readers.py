@@ -1,5 +1,6 @@
-"""Tolerant readers of what a model and its tools do, of any dialect: for people, where the readers
-of requests are strict. A server's own tools have calls and results as well, of many shapes.
+"""Tolerant readers of the calls and results of a model and its tools, of any dialect: for views,
+where the readers of requests are strict. A server's own tools have calls and results as well, of
+many shapes.
 """
 
 from collections.abc import Callable, Iterable

@@ -18,7 +18,7 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A place for the value of a server's own field: a block's type, and the key in it."""
+    """A target for the value of a server's own field: a block's type, and the key in it."""
 
     block: str
     key: str
@@ -60,15 +60,15 @@ class Decoder(Protocol):
         """Return the frame's events."""
 
     def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
-        """Take note of words in frames like the last one; return True if they would have been read
-        as this event. Of a decoder without one, frames are to be read.
+        """Note the text of frames like the last one; return True if it would have been read as this
+        event. A decoder without this method needs each frame.
         """
         return False
 
 
 class Encoder(Protocol):
-    """Writes the client's bytes. `in_blocks`: the words that begin a block are written in the last
-    frame, and those that follow in the block in a frame like it.
+    """Writes the client's bytes. `in_blocks`: the text that begins a block is written in the last
+    frame, and the text that follows in frames like it.
     """
 
     in_blocks: bool = False
@@ -82,16 +82,16 @@ class Encoder(Protocol):
         """The reason of an error that the client got instead of a message, or empty."""
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Write `events`; `raw`: the frame that says just them in the same dialect."""
+        """Write `events`; `raw`: the frame that holds just them in the same dialect."""
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of words in so many frames, written like the last frame of this kind; return
-        the number of the first frame, where frames are numbered.
+        """Note the text of this many frames, written like the last frame of this kind; return the
+        number of the first frame, where frames are numbered.
         """
         return 0
 
     def ping(self) -> list[bytes]:
-        """Write a frame that says nothing, for silence; none where none may stand, as in a whole
+        """Write a frame without content, for silence; none where none may stand, as in a whole
         body.
         """
         return []
@@ -121,7 +121,7 @@ class WireForm:
     counter: str = ""
     """The field that numbers the events of its streams."""
     retells: bool = False
-    """A stream's end tells its words once more, whole."""
+    """True if a stream's end repeats its text, whole."""
 
 
 class Speaker(Protocol):
@@ -139,4 +139,4 @@ class Speaker(Protocol):
         """Return the body of an error answer."""
 
     def message_in(self, raw: bytes) -> str:
-        """Return the words for people in bytes that are no reply; empty where there are none."""
+        """Return the message for people in bytes that are no reply; empty where there is none."""

@@ -1,4 +1,4 @@
-"""Words around a call that was read from the text: kept apart in the dialects that have one field
+"""Text around a call that was read from the text: kept apart in the dialects that have one field
 for all text.
 """
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from converter.core.model.events import Event, Text, TextKind, ToolCall
 
 JOINT = "\n\n"
-"""Between two thoughts that share one field, and between words before a call and words behind it,
-whose own blanks went with the call.
+"""Separates two thoughts that share one field, and text before a call from text behind it, whose
+own blanks went with the call.
 """
 
 
 class TextApart:
-    """Events of all choices in, the same events out; words behind a call that was read from the
-    text begin a paragraph if words stand before the call.
+    """Events of all choices in, the same events out; text behind a call that was read from the text
+    begins a paragraph if text stands before the call.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class TextApart:
 
     @property
     def waits(self) -> bool:
-        """Return True if the next words of any choice begin a paragraph."""
+        """Return True if the next text of any choice begins a paragraph."""
         return bool(self._behind_call)
 
     def feed(self, event: Event) -> Event:
@@ -41,6 +41,6 @@ class TextApart:
         return event
 
     def spliced(self, kind: TextKind, text: str) -> None:
-        """Take note of words of the first choice that were written by themselves."""
+        """Note text of the first choice that was written by itself."""
         if kind is Text and 0 not in self._with_text and not text.isspace():
             self._with_text.add(0)

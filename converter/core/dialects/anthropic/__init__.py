@@ -23,7 +23,7 @@ from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
 
 _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
-"""Types of replies and events; a ping tells nothing, being of no weight."""
+"""Types of replies and events; a ping is not among them, because other dialects may have one."""
 
 
 def _recognises(body: Mapping[str, object]) -> bool:

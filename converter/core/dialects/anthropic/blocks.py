@@ -1,5 +1,5 @@
-"""The content blocks of a Messages request: one reader per block type, in the table of the place
-where it may stand.
+"""The content blocks of a Messages request: one reader per block type, in a table for each field
+that may hold the block.
 """
 
 import base64
@@ -200,7 +200,7 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "system": {"text": _text},
 }
 BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
-"""Blocks that mean something at their place, and nothing elsewhere."""
+"""Types of blocks that have a reader somewhere, and are refused elsewhere."""
 
 
 # For people: calls and results of the servers' own tools as well (`server_tool_use`, ...).

@@ -1,9 +1,9 @@
 """Offered tools that a model gets only once a search has found them (`defer_loading: true`).
 
 Claude Code 2.1.332 sends a dozen such tools, beside a search of its own, whose result names the
-found tools. Claude Code sorts them among the others by name: in that order each find would change
-the prompt near its head, and a server would read the whole prompt anew. So a found tool stands
-behind all others, in the order of the finds, and the prompt's head stays.
+tools it found. Claude Code sorts these tools among the others by name: in that order each of them
+would change the prompt near its head, and a server would read the whole prompt again. So such a
+tool stands behind all others, in the order of the results, and the prompt's head stays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,14 +12,14 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import objects
 
 _SERVER_SEARCH = "tool_search_tool_"
-"""Begins the kind of a search that Anthropic's servers run. No local server does, so that what is
-offered beside it could never be found.
+"""The beginning of the type of a search that Anthropic's servers run. No local server runs one, so
+that a deferred tool beside it could never be found.
 """
 
 
 def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] | None:
-    """Return the names of tools that were found, in order, and the place of each; `None`: nothing
-    is deferred here, because nobody searches.
+    """Return the names of the tools that results name, each with its position in their order;
+    `None`: no tool is deferred, because no search can run.
     """
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):

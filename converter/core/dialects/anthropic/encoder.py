@@ -46,7 +46,9 @@ STOP_REASONS = {
 _CALLS = ("tool_calls", "function_call")
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 _NOTHING_TO_RUN: dict[str, object] = {"content": [], "stop_reason": None}
-"""In an error in place of a message with calls, for who reads the content and not the type."""
+"""Fields of an error in place of a message with calls, for clients that read the content and not
+the type.
+"""
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
@@ -123,8 +125,8 @@ def _input(written: str) -> object:
 
 
 class AnthropicEncoder(BlockWriter):
-    """Events in, frames out, or one message, at `close`; an error in its place has no role. A
-    thread keeps the message; a stream that is larger than its memory is not gathered to its end.
+    """Events in, frames out; or, for a whole reply, one message at `close`. A thread keeps the
+    message; a stream that is larger than the thread's memory is not gathered to its end.
     """
 
     reply = "message"
@@ -144,7 +146,7 @@ class AnthropicEncoder(BlockWriter):
         self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
     def ping(self) -> list[bytes]:
-        """Return a frame that says nothing."""
+        """Return a frame without content."""
         return [] if self._whole else [PING]
 
     def _spend(self, size: int) -> None:
@@ -206,7 +208,7 @@ class AnthropicEncoder(BlockWriter):
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
     def _omitted(self, text: str) -> Iterator[dict[str, object]]:
-        """Tell how much was thought since the last count, if the client wants to know."""
+        """Write the thinking tokens since the last count, if the client wants counts."""
         self._uncounted += len(text)
         if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
             self._uncounted %= _CHARACTERS_PER_COUNT
@@ -231,7 +233,7 @@ class AnthropicEncoder(BlockWriter):
             yield from self._block(event.event)
 
     def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """Pass a block of a kind that is none of ours, at its place."""
+        """Pass a block of a single dialect on, at its position."""
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
             yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
@@ -267,4 +269,4 @@ _DELTAS = {
     THINKING: ("thinking_delta", "thinking"),
     CALL: ("input_json_delta", "partial_json"),
 }
-"""The type of a block's deltas, and the field that holds their words."""
+"""The type of a block's deltas, and the field that holds their text."""

@@ -1,5 +1,5 @@
-"""Errors in the words of the Messages API: a server's error answer, whatever its shape, with a
-fitting type and its own message.
+"""Errors as the Messages API writes them: a server's error answer, whatever its shape, gets a
+fitting type and keeps its message.
 """
 
 from dataclasses import replace
@@ -26,14 +26,15 @@ TYPES = {
 vLLM's or llama.cpp's.
 """
 _STATUS = {503: 529}
-"""The API says overloaded with a status of its own, and clients wait and try again on it."""
+"""The API has a status of its own for overload, on which clients wait and try again."""
 
 
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
     """Return the dialect's error; a kind that the API does not have becomes that of the status, or
     `api_error`.
 
-    A request beyond the server's context is said in the API's own words, on which Claude Code acts.
+    The error for a request beyond the server's context is the API's own sentence, on which Claude
+    Code acts.
     """
     if too_long := context_length.find(message):
         message, kind = too_long.message(), "invalid_request_error"
@@ -43,10 +44,10 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
-    """Return the client's status and body for a server's answer that is no reply; one that is no
-    error at all is a bad gateway.
+    """Return the client's status and body for a server's answer that is no reply; an answer that is
+    no error either becomes a bad gateway.
 
-    `counted`: tokens of the prompt, when the server only told a lower bound.
+    `counted`: tokens of the prompt, where the server's error only has a lower bound.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.find(message):

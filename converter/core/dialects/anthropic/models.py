@@ -1,4 +1,4 @@
-"""The list of models, in the words of the Anthropic API."""
+"""The list of models, as the Anthropic API writes it."""
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of
@@ -6,7 +6,7 @@ from converter.core.wire import json_text
 
 
 def write(body: bytes) -> dict[str, object] | None:
-    """Return the list (or the one model) that a chat-completions server told of; None for a body of
+    """Return a chat-completions server's list of models, or its one model; None for a body of
     another shape.
     """
     body_read = json_text.read_or_none(body)

@@ -70,11 +70,12 @@ def read(
     kinds: Collection[str] = (),
     turn_of: TurnOf | None = None,
 ) -> Conversation:
-    """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
+    """Return the conversation of a Messages request; `body` is its parsed JSON.
 
-    `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: blocks that the
-    user's own rows made of a reply, left out without a word. `turn_of`: gives the turns of the
-    request before. Raises RequestError, and nothing else, for a body that breaks the format.
+    `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: types of blocks
+    that the user's own rows added to a reply, left out without a note. `turn_of`: returns the turns
+    that the request repeats. Raises RequestError, and nothing else, for a body that breaks the
+    format.
     """
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -213,8 +214,8 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    """Return the tools that the client itself runs; others are left out with a note. Those that a
-    search is to find come behind the rest, once they are found.
+    """Return the tools that the client itself runs; others are left out with a note. Deferred tools
+    come behind the rest, once a search has found them.
     """
     tools, searched = dict[str, Tool](), dict[int, Tool]()
     offered = request.children("tools")

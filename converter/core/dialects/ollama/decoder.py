@@ -1,4 +1,4 @@
-"""Replies of Ollama's own endpoints, read: `/api/chat`, and `/api/generate`, whose words stand in
+"""Replies of Ollama's own endpoints, read: `/api/chat`, and `/api/generate`, whose text stands in
 `response`.
 """
 
@@ -30,9 +30,9 @@ from converter.core.wire.sse import Frame
 NAME = "ollama"
 """Name of the dialect, on data that only it can write back."""
 GENERATED = "response"
-"""The field of the words, in replies of `/api/generate`."""
+"""The field of the text, in replies of `/api/generate`."""
 _READ_FIELDS = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
-"""Fields of the last line that are told otherwise; the rest are its counts and times."""
+"""Fields of the last line that events have; the rest are its counts and times."""
 
 
 class OllamaDecoder(DialectDecoder):

@@ -24,7 +24,9 @@ from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
-"""What the reader of a request leaves for its reply; an Ollama's reply tells it by itself."""
+"""The forms of a reply: `own` of a request's conversation; an Ollama's reply shows its form by
+itself.
+"""
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
 
@@ -59,8 +61,8 @@ class OllamaEncoder(BlockWriter):
         return [*super().notes, *([note] if self._cut_calls else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the lines; the server's own where it says just that, and nothing waits. A blank
-        one goes nowhere, because clients read each as JSON.
+        """Return the lines; the server's own line where the events are just its own, and nothing
+        waits. A blank line is dropped, because clients read each line as JSON.
         """
         waits = self._in_order.open or bool(self._blanks) or self._apart.waits
         lines = super().feed(events)
@@ -76,7 +78,7 @@ class OllamaEncoder(BlockWriter):
         return super().wire_events(self._apart.feed(event))
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Take words that go on in the same field."""
+        """Note text that goes on in the same field."""
         self._apart.spliced(kind, text)
         return super().spliced(kind, text, frames)
 
@@ -89,16 +91,16 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def ping(self) -> list[bytes]:
-        """Return a line without words, as Ollama itself sends one now and then."""
+        """Return a line without text, as Ollama itself sends one now and then."""
         return [] if self._whole or self._over else [self.framed(self._line())]
 
     def close(self) -> list[bytes]:
-        """Return the rest; a whole reply as it came where that says just it."""
+        """Return the rest; the server's own bytes where nothing in a whole reply was to change."""
         came = self._whole and self._over and not self.failure and all(self._raw)
         return self._raw if came else super().close()
 
     def _fold(self, event: dict[str, Any]) -> None:
-        """Add a line; the last one has all words."""
+        """Add a line; the last one gets all text."""
         self._result = event
         fields = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
@@ -144,7 +146,7 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Write words. All thoughts share a field, so a blank line parts them."""
+        """Write text. All thoughts share a field, so a blank line parts them."""
         if self._open == TEXT:
             return [self._line(content=text)]
         if self._open == THINKING:
@@ -177,7 +179,7 @@ class OllamaEncoder(BlockWriter):
         return [self._line(tool_calls=[{**named, "function": function}])]
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
-        """Return a line of words. Before the first one of an Ollama's reply it fits both forms."""
+        """Return a line with text. Before the first line of a reply it fits both forms."""
         head = {"model": self._model, "created_at": self._at}
         generated: dict[str, Any] = {GENERATED: content, **fields}
         chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **fields}}

@@ -24,8 +24,8 @@ def error_body(message: str, _kind: str = "", _status: int = 0) -> Mapping[str, 
 def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
-    """Return an error object with the words of a server's answer; None: it is one already. An
-    answer below 400 is no reply: a bad gateway.
+    """Return an error object with the message of a server's answer; None: the answer is one
+    already. An answer below 400 is no reply: a bad gateway.
     """
     fields = json_text.object_in(body)
     if status >= 400 and isinstance(fields.get("error"), str):
@@ -87,7 +87,7 @@ _THINKING: Mapping[str, object] = {
     "values": [False, True, "low", "medium", "high"],
     "default": True,
 }
-"""The values of `think` that a request may have, as Ollama 0.34 tells them."""
+"""The values of `think` that a request may have, as Ollama 0.34 lists them."""
 
 
 def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Mapping[str, object]]:
@@ -115,8 +115,9 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
 
 
 def _capabilities(entry: Mapping[str, object]) -> list[str]:
-    """Return what clients ask for. Calls and thoughts are read from any model's words, so that they
-    are left out only where the server says no; sight is there only where it says yes.
+    """Return the model's capabilities. Calls and thoughts are read from any model's text, so that
+    they are left out only where the server denies them; vision is listed only where the server
+    confirms it.
     """
     facts = of_entry(entry)
     tools = ["tools"] if facts.calls_tools is not False else []
@@ -145,9 +146,9 @@ def _meta(entry: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _embedding_request(name: str, request: Fields) -> dict[str, object]:
-    """Return the request for vectors of what stands in the field of that name. `truncate`,
-    `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
-    be, and how long it stays, is set at a model server's start.
+    """Return the request for vectors of the text in the field of this name. `truncate`, `options`
+    and `keep_alive` have no field in it (the log names them): how long a model's input may be, and
+    how long it stays, is set at a model server's start.
     """
     texts = request.value(name)
     if not isinstance(texts, str | list):

@@ -41,8 +41,8 @@ _UNSUPPORTED = (
 
 
 class EmptyRequestError(RequestError):
-    """A request that says nothing to a model: it is to be loaded, or unloaded. `answer`: that it
-    is; a model server holds what it serves.
+    """A request without a prompt: its model is to be loaded, or unloaded. `answer`: the answer that
+    it is; a model server keeps its models loaded.
     """
 
     def __init__(self, request: Fields, generates: bool) -> None:
@@ -54,8 +54,9 @@ class EmptyRequestError(RequestError):
 
 
 def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
-    """Return the request's conversation; `body` is its parsed JSON, `turn_of` gives the turns of
-    the request before. Raises RequestError, which is a EmptyRequestError where nothing is asked.
+    """Return the request's conversation; `body` is its parsed JSON, `turn_of` returns the turns
+    that it repeats. Raises RequestError, which is an EmptyRequestError for a request without a
+    prompt.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -154,8 +155,8 @@ def _call(number: int, entry: Fields) -> ToolUse:
 
 
 type _Reader = Callable[[Fields, int, str], tuple[Block, ...]]
-"""Takes a message, and all that earlier ones tell of it: how many calls they made, and the id of
-the call that a result belongs to.
+"""Takes a message, and the facts of earlier ones: how many calls they made, and the id of the call
+that a result belongs to.
 """
 
 _ROLES: Mapping[str, tuple[Role, _Reader]] = {

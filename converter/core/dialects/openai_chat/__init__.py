@@ -32,7 +32,9 @@ from converter.core.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    """Tell the dialect; of errors, those without a type, which some Messages servers send too."""
+    """Return True if a body is of this dialect; of errors, those without a type, which some
+    Messages servers send too.
+    """
     return (
         "choices" in body
         or str(body.get("object")).startswith("chat.completion")
@@ -41,7 +43,7 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _unread(*_: object) -> Conversation:
-    """Refuse what never comes: every server speaks the dialect, so that none is translated."""
+    """Refuse to translate a request: every server speaks the dialect, so none is needed."""
     raise RequestError("", "expected a chat completion to go to its server as it came")
 
 
@@ -79,7 +81,7 @@ TEXT_COMPLETIONS = replace(
     OPENAI_CHAT,
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
 )
-"""A server of the dialect that is asked for text behind a prompt; no client is."""
+"""A server of the dialect that completes a text behind a prompt; no client is one."""
 UNCOUNTED = replace(
     OPENAI_CHAT,
     wire=replace(
@@ -87,4 +89,4 @@ UNCOUNTED = replace(
         encoder=lambda of, whole: OpenAIEncoder(of, whole) if whole else UncountedEncoder(of),
     ),
 )
-"""A client, or a client and its server, whose streams were asked for counts by the addon alone."""
+"""A client, or a client and its server, for streams whose counts only the addon has requested."""

@@ -126,7 +126,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
     """Return the counts of a body with the prompt that llama.cpp's timings count beside them; none
-    unless the counts say that the prompt had no token (a report of 2026).
+    unless the counts have a prompt of no token (a report of 2026).
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -138,8 +138,8 @@ def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
 
 def choice_index(choice: dict[str, object], position: int) -> int:
     """Return the index of a choice. In a whole reply its position counts, because a second choice
-    is another one whatever its index says. Raises MisshapenError for an index that no client can
-    have asked for.
+    is another one whatever its index is. Raises MisshapenError for an index that no client can have
+    requested.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:
@@ -150,8 +150,8 @@ def choice_index(choice: dict[str, object], position: int) -> int:
 
 
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
-"""Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
-numbers).
+"""Fields in which vLLM and SGLang name the stop string that ended the choice (or token ids, which
+are numbers).
 """
 _IN_PARTS = Own(NAME)
 """Of a content of parts: the list itself rides in `Opaque`."""
@@ -180,8 +180,8 @@ class OpenAIDecoder(DialectDecoder):
         return [End(self._own(frame))]
 
     def repeat(self, event: TextEvent) -> bool:
-        """Take note of words in frames like the last one; return True if the decoder would have
-        read them as this event. Thinking counts only while one field name has brought it.
+        """Note the text of frames like the last one; return True if the decoder would have read it
+        as this event. Thinking counts only while one field name has brought it.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True
@@ -227,8 +227,8 @@ class OpenAIDecoder(DialectDecoder):
         return [*out, End()] if whole and not any(map(_goes_on, choices)) else out
 
     def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
-        """`beside`: the frame says something next to its choices, which then has to find its place
-        though their text be held.
+        """Yield the events of a choice. `beside`: the frame has fields next to its choices, which
+        keep their position even while the text of the choices is held.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
@@ -259,8 +259,8 @@ class OpenAIDecoder(DialectDecoder):
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Take the reasoning fields out. A repeat of another name's words goes along with
-        them.
+        """Take the reasoning fields out. A field that repeats another one's text goes along with
+        it.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
@@ -294,7 +294,7 @@ class OpenAIDecoder(DialectDecoder):
 
     def _parts(self, content: list[object], inner: dict[str, object], index: int) -> list[Event]:
         """Read a content of parts, as Mistral's API sends it. A list with parts of another kind
-        than text and thinking stays where it is, beside its words.
+        than text and thinking stays as it is, beside its text.
         """
         events: list[Event] = []
         kinds = {part.get("type") for part in map(object_of, content)}
@@ -313,14 +313,14 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def _is_signed(thought: object) -> bool:
-    """Return True if a thought comes with its signature: LiteLLM then repeats all of its words."""
+    """Return True if a thought comes with its signature: LiteLLM then repeats all of its text."""
     blocks = thought if isinstance(thought, list) else []
     return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
 def _goes_on(choice: object) -> bool:
-    """Return True if a choice says that it has no finish: Ollama 0.5.4's whole reply in JSON mode,
-    where the model ran in a circle. A server that has no such field has ended.
+    """Return True if a choice has an empty finish: Ollama 0.5.4's whole reply in JSON mode, where
+    the model ran in a circle. The reply of a server without such a field has ended.
     """
     return isinstance(choice, dict) and choice.get("finish_reason", "") is None
 

@@ -146,12 +146,12 @@ class OpenAIEncoder(Encoder):
         return []
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of words before a call; frames have no number."""
+        """Note text before a call; frames have no number."""
         self._apart.spliced(kind, text)
         return 0
 
     def ping(self) -> list[bytes]:
-        """Return a frame that says nothing."""
+        """Return a frame without content."""
         if self._whole or self._context.alive == NONE:
             return []
         if self._context.alive == COMMENT:
@@ -162,8 +162,8 @@ class OpenAIEncoder(Encoder):
         return [_framed({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
-        """Return the body; as it came when nothing in it was to change or could be read. Of a
-        stream nothing: an end that the server left out (`[DONE]`, a finish) is not made up.
+        """Return the body; the server's own where nothing in it was to change or could be read. A
+        stream gets nothing: an end that the server left out (`[DONE]`, a finish) is not added.
         """
         if self._error:
             return [json_text.write(self._error)]
@@ -327,11 +327,11 @@ class OpenAIEncoder(Encoder):
         return {**number, **named, **kept, kind: _judged_fields(fields.get(kind), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
-        """The server's own fields and those it lacks; the names asked for when the thought stood in
-        tags.
+        """Return the server's own reasoning fields and those it lacks; the client's field names
+        when the thought stood in tags.
 
-        A name that was added before gets new letters only, though the server itself say the
-        rest under it now.
+        A name that was added before gets new text only, even if the server itself repeats the rest
+        under this name now.
         """
         names = _names(event)
         if names is None:

@@ -1,4 +1,4 @@
-"""Errors in the words of OpenAI's API."""
+"""Errors as OpenAI's API writes them."""
 
 from collections.abc import Mapping
 
@@ -28,8 +28,8 @@ _TYPES = {
 def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     """Return an error object, as the body of a reply and as a frame's data.
 
-    `kind`: the Messages API's word. `status`: the HTTP status, told as the code, which is where
-    vLLM and llama.cpp put it.
+    `kind`: the Messages API's type. `status`: the HTTP status, which becomes the code, because vLLM
+    and llama.cpp put it there.
     """
     error = {
         "message": message,
@@ -43,7 +43,7 @@ def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, objec
 def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
-    """Return an error object with the words of a server's answer, which may be a page or nothing.
+    """Return an error object with the message of a server's answer, which may be a page or empty.
     An error object, and a redirect that a client can follow with its request, go on as they came:
     None. Any other answer below 400 is no reply: a bad gateway.
     """

@@ -49,8 +49,8 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 type RunOf = Callable[
     [Sequence[Turn], object, Callable[[], list[dict[str, object]]]], list[dict[str, object]]
 ]
-"""Takes turns of one role in a row, the way in which they are written, and their writer; returns
-their messages, perhaps those of the request before.
+"""Takes turns of one role in a row, the settings by which they are written, and their writer;
+returns their messages, perhaps those of the request before.
 """
 
 
@@ -64,10 +64,10 @@ def write(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on its omissions, a line each.
-    `run_of`: gives the messages of the request before.
+    `run_of`: returns the messages that repeat those of the request before.
 
-    Nothing that the server does not take is in it, unless the client itself asks for it in the
-    server's words, and no signature ever is. Never raises for a conversation that a reader made.
+    The body has no field that the server does not take, unless the client itself names it in the
+    server's terms, and no signature. Never raises for a conversation that a reader made.
     """
     fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
@@ -146,7 +146,7 @@ def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, o
 def _offered(
     tools: tuple[Tool, ...], choice: ToolChoice, settings: RequestSettings
 ) -> tuple[Tool, ...]:
-    """The tools to offer: where the choice cannot be said, only the allowed ones."""
+    """Return the tools to offer: only the allowed ones where the server takes no such choice."""
     if choice.mode == "none" and "tool_choice" in settings.leaves_out:
         return ()
     if choice.mode == "named" and (

@@ -25,7 +25,7 @@ class SilentFrames:
         self._has_ids = False
 
     def feed(self, raw: bytes) -> bytes:
-        """Return the bytes that go out for a frame; nothing for one that says nothing at all."""
+        """Return the bytes that go out for a frame; nothing for an empty one."""
         if raw.startswith(_OBJECT) or (read_frame(raw).data or b"").strip():
             self._has_ids = self._has_ids or (b"id:" in raw and bool(_ID.search(raw)))
             return raw

@@ -1,5 +1,5 @@
-"""Replies of text completions, which hold what the model wrote and nothing that a server has made
-of it: read as chat completions whose content is this text.
+"""Replies of text completions, which hold the model's text as it was written: read as chat
+completions whose content is this text.
 """
 
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
@@ -16,7 +16,7 @@ class TextCompletionDecoder(OpenAIDecoder):
     _begun = False
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
-        """Return the frame's events; the first one says who speaks, as in a chat completion."""
+        """Return the frame's events; the first one has the role, as in a chat completion."""
         body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):
             return super()._read(parsed, frame)

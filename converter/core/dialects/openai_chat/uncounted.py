@@ -1,10 +1,10 @@
-"""A stream without the frame of counts that the addon has asked for: its client has not, while all
-who hear the events have them. Counts beside words or a finish go on, because no question of the
-addon's has brought them.
+"""A stream without the frame of counts that only the addon has requested. The events have the
+counts; the client does not get them. Counts beside text or a finish go on, because the addon's
+request did not bring them.
 
-The frame of counts may say more: llama.cpp's `timings` stand in the last frame, which is the
-finish's where nobody has asked for counts. So a finish waits for the next frame. The fast path
-knows of none that waits: behind a frame of which nothing was written it has all to learn anew.
+The frame of counts may hold more: llama.cpp's `timings` stand in the last frame, which is the
+finish's where no counts were requested. So a finish waits for the next frame. The fast path knows
+of no waiting frame: behind a frame for which nothing was written it learns anew.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ class UncountedEncoder(OpenAIEncoder):
         return out + super().feed(events, raw)
 
     def _released(self, heads: Sequence[Event] = ()) -> list[bytes]:
-        """Return the frame that waits, with what the next one's head says of the reply."""
+        """Return the frame that waits, with the head of the frame behind it."""
         if self._finish is None:
             return []
         (events, raw), self._finish = self._finish, None
         return super().feed([*heads, *events], None if heads else raw)
 
     def close(self) -> list[bytes]:
-        """Return the frame that waits; a stream's end is not made up."""
+        """Return the frame that waits; a missing end of the stream is not added."""
         return [*self._released(), *super().close()]

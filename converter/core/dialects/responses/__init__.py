@@ -37,8 +37,8 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _read_request(body: object, context: RequestContext) -> Conversation:
-    """Read a request with the history that it refers to; its response will be kept. Only items that
-    the client has sent itself are known in its next request.
+    """Read a request with the history that it refers to; its response will be kept. The next
+    request repeats only items that the client has sent itself.
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:

@@ -66,6 +66,6 @@ def answer(
 
 
 def read(sealed: str) -> TextBlock | None:
-    """Return the summary in an item's content; None for one that was made elsewhere."""
+    """Return the summary in an item's content; None for one that another server made."""
     text = thoughts.decode(sealed)
     return None if text is None else TextBlock(HEAD + text)

@@ -44,12 +44,16 @@ NAME = "responses"
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a response that neutral events tell."""
+"""Fields of a response that neutral events have."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """One item, as far as it was told. `index`: its place in the output."""
+    """One item, as far as it has come.
+
+    `index`: its index in the output. `length`: characters of its deltas. `called`: it is a call
+    that has begun.
+    """
 
     index: int
     length: int = 0
@@ -129,7 +133,7 @@ class ResponsesDecoder(DialectDecoder):
 
     def _item(self, event: dict[str, object]) -> _Item:
         """Return the item that an event is about. llama.cpp (November 2026) numbers no items and
-        tells their ids; other servers number items and send a new id with each event.
+        names them by id; other servers number items and send a new id with each event.
         """
         index, fields = as_index(event.get("output_index")), event.get("item")
         name = fields.get("id") if isinstance(fields, dict) else event.get("item_id")
@@ -173,7 +177,7 @@ class ResponsesDecoder(DialectDecoder):
         return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
     def _done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the item's words that no delta has told."""
+        """Yield the item's text that no delta has brought."""
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":

@@ -15,7 +15,7 @@ REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
-"""Says that a response failed for good; Codex shows the error's words."""
+"""The code of a response that failed for good; Codex shows the error's message."""
 FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
 """Codes of a failed response after which Codex does not ask again."""
 _TYPES = {
@@ -57,8 +57,8 @@ def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
-    """Return the error of a failed response, inside a stream. A status of 500 says that the same
-    would happen again, as it does of a whole reply.
+    """Return the error of a failed response, inside a stream. A status of 500 means that the same
+    would happen again, as it does for a whole reply.
     """
     if too_long := context_length.find(message):
         own, code = _too_long(too_long)
@@ -76,7 +76,7 @@ def named(message: str, kind: str, status: int) -> dict[str, object]:
 
 
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
-    """Return the words and the code of an error about the context."""
+    """Return the message and the code of an error about the context."""
     if overflow.is_of_reply:
         return overflow.message(), REPLY_TOO_LONG
     message = (

@@ -48,7 +48,7 @@ OFFERING = ("additional_tools", "tool_search_output")
 SEALED = "reasoning.encrypted_content"
 """The log's word for thinking that is nowhere else in its item."""
 SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
-"""Read elsewhere, or nothing that a model could be told."""
+"""Types of items that are read elsewhere, or have no meaning for a model."""
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class Items:
     def add(self, item: Fields) -> None:
         """Read one item. Raises RequestError for one that breaks the format.
 
-        An item is a turn, unless the model says nothing in it. Who writes turns joins those in a
-        row of one role.
+        An item is a turn, unless it is an empty one of the model. The writer joins turns in a row
+        of one role.
         """
         kind = kind_of(item)
         name = self._name(item, kind)
@@ -77,7 +77,9 @@ class Items:
             self.turns.append(turn)
 
     def _name(self, item: Fields, kind: str) -> str:
-        """Return what an item is told by others: a call its function's name, a result its call."""
+        """Return the fact that an item takes from others: a call its function's name, a result its
+        call's id.
+        """
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
             call = call_id_of(item)
@@ -125,8 +127,8 @@ def kind_of(item: Fields) -> str:
 
 
 def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
-    """The encoded text is whole; a client may have cut or left out the others. Words that others
-    have sealed can only be read where it was made.
+    """Yield the thought of an item. The encoded text is whole; a client may have cut or left out
+    the others. Text that another server has sealed can only be read there.
     """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)
@@ -169,7 +171,7 @@ _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] =
 
 
 def _shown_thought(item: Fields) -> Iterator[Block]:
-    """Read a thought: raw or as a summary; a sealed one only where it has no words."""
+    """Yield a thought, raw or as a summary; a sealed one only where it has no text."""
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     thinking = thinking_in(raw) or thinking_in(summary)
     hidden = isinstance(sealed, str) and sealed and not thinking

@@ -58,9 +58,11 @@ def done(item: dict[str, object], index: int) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """A kind of item that is told in pieces of its only part. `item` and `part`: without words.
-    `parts`: the item's field of parts. `index`: the field of the part's number, in events whose
-    names begin with `part_event` and `event`; the latter, of the words, have what is `beside` them.
+    """A kind of item that is sent in pieces of its only part.
+
+    `item` and `part`: without text. `parts`: the item's field of parts. `index`: the field of the
+    part's number, in events whose names begin with `part_event` and `event`; the latter, which
+    carry text, also have the fields `beside`.
     """
 
     prefix: str
@@ -114,12 +116,12 @@ class TextItem(OutputItem):
         return [added(item, self._index), part]
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Add a piece of its words."""
+        """Add a piece of its text."""
         super().feed(text)
         return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the item with all its words."""
+        """Return the item with all its text."""
         form, text = self._form, "".join(self._pieces)
         part = form.part | {"text": text}
         item = {"id": self._id, **form.item, "status": status, form.parts: [part]}

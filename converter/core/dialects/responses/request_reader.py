@@ -121,7 +121,7 @@ SILENT = frozenset(
         "stream_options",
     }
 )
-"""Fields of the API that mean nothing to a local server and that nobody misses."""
+"""Fields of the API that have no meaning for a local server and are dropped without a note."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that are read by whoever completes the history."""
 EFFORTS = {"minimal": "low", **{name: name for name in ("low", "medium", "high", "xhigh", "max")}}

@@ -105,7 +105,7 @@ class ResponsesEncoder(BlockWriter):
         return first
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Number the frames of words that are written like the last ones of this kind."""
+        """Number the frames of text that are written like the last ones of this kind."""
         super().spliced(kind, text, frames)
         return self._numbers(frames)
 
@@ -114,9 +114,9 @@ class ResponsesEncoder(BlockWriter):
         return self.ping()
 
     def ping(self) -> list[bytes]:
-        """Return an event that says nothing: Codex drops a stream after 300 s without one, and
-        comments do not count. It begins the response if nothing has, because a client that waits
-        long wants a sign before the first word.
+        """Return an event without content: Codex drops a stream after 300 s without one, and
+        comments do not count. The event begins the response if no other has, because a client that
+        waits long wants a sign before the first text.
         """
         if self._whole or self._over:
             return []
@@ -266,7 +266,7 @@ class ResponsesEncoder(BlockWriter):
             yield from self._at_once(dict(event.event))
 
     def _hold(self, length: int) -> None:
-        """Count the words that the last event will repeat. Raises TooMuchError."""
+        """Count the characters that the last event will repeat. Raises TooMuchError."""
         self._length += length
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError(OUTPUT_LIMIT)

@@ -29,7 +29,9 @@ REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Match what `complete` looks up: an item with more than an id stands for itself."""
+"""Patterns of the references that `complete` resolves; an item with more fields than an id is no
+reference.
+"""
 REMOVED = "removed"
 """Names the item that an entry takes out of its conversation."""
 _RESPONSE = "resp_"
@@ -46,7 +48,7 @@ NO_STREAM = "This response cannot be streamed because it was not created with ba
 NO_CANCEL = "Cannot cancel a synchronous response."
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
-"""Items of a list, where a client does not say how many it wants."""
+"""Items of a page, where a client does not set a limit."""
 _DIGITS = 6
 """Of the number that it wants: no more are kept, and of thousands Python reads none."""
 
@@ -61,9 +63,11 @@ class UnknownError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class WholeInput:
-    """A request's whole input. `own`: the items that it brings itself; `previous`: the key of the
-    exchange before it; `left_out`: references to thoughts that are no longer known; `is_alone`: all
-    of it stood in the request.
+    """A request's whole input.
+
+    `own`: the items that it brings itself; `previous`: the key of the exchange before it;
+    `left_out`: the count of references to thoughts that are no longer kept; `is_alone`: all of the
+    input stood in the request.
     """
 
     items: list[object]
@@ -147,7 +151,7 @@ def _conversation(body: Mapping[str, object]) -> str:
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
-    """Return the item, or the one that it refers to; None for a thought that is not known."""
+    """Return the item, or the one that it refers to; None for a thought that is not kept."""
     fields = as_object(item)
     name = fields.get("id")
     # the AI SDK names the type; without one, an id alone is a reference too
@@ -180,7 +184,7 @@ def _items(kept: dict[str, object]) -> Iterator[object]:
 
 
 def read(value: bytes | None) -> dict[str, object]:
-    """Return what is kept; nothing of what is not."""
+    """Return an entry of the memory; empty for one that is not there."""
     return json_text.object_in(value or b"")
 
 
@@ -240,8 +244,8 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _drop(kind: str, name: str) -> _Row:
-    """Return the row that drops a response, or a conversation's beginning, so that it cannot go
-    on, and says so by this name.
+    """Return the row that drops a response, or a conversation's beginning, so that it cannot go on.
+    `name`: the type of object in the answer.
     """
 
     def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
@@ -273,7 +277,7 @@ def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
 
 
 def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
-    """Return all that was said, the oldest first."""
+    """Return all items of a conversation, the oldest first."""
     history = memory.history(memory.find(LINE + key))
     if not history:
         raise no_conversation(key)
@@ -321,7 +325,7 @@ def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
 
 
 def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str, object]:
-    """Return a page of items; the last one comes first, unless asked otherwise."""
+    """Return a page of items; the last item comes first, unless the query orders otherwise."""
     if query.get("order") != "asc":
         items = items[::-1]
     ids = [item.get("id") for item in items]

@@ -1,7 +1,7 @@
 """Thoughts as `encrypted_content`, so that a client that keeps no state and shows no summary brings
 its model's thinking back in full.
 
-The text is encoded, not sealed: the summary beside it says the same in plain words, so that there
+The text is encoded, not sealed: the summary beside it holds the same text in plain, so that there
 is nothing to hide, and a key would have to outlive the proxy.
 """
 

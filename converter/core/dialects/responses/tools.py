@@ -48,8 +48,8 @@ class Toolbox:
     _flat: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
-        """Offer one entry of a request's tools, which may be a whole namespace; `about` tells what
-        that is for.
+        """Offer one entry of a request's tools, which may be a whole namespace; `about` describes
+        the namespace.
         """
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
@@ -93,7 +93,7 @@ class Toolbox:
 
     def find(self, name: str) -> ToolName:
         """Return the tool that a model means. A bare or dotted name counts when it fits one tool
-        only; a name that nobody offered is a function of that name.
+        only; a name that was not offered is a function of that name.
         """
         if tool := self._names.get(name):
             return tool
