@@ -9,11 +9,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter.addon.exchange import settings
-from converter.addon.hooks.doors import (
-    Doorkeeper,
-    foreign_page,
-    is_at_home,
-)
+from converter.addon.hooks.doors import Doorkeeper, foreign_page, is_at_home
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
 from tests.support.rows import rows_of

@@ -245,9 +245,7 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/embeddings"])
-def test_the_servers_connection_is_used_once_for_a_stream_unseen_by_the_client(
-    path: str,
-) -> None:
+def test_the_servers_connection_is_used_once_for_a_stream_unseen_by_the_client(path: str) -> None:
     with running() as (addon, _):
         flow, sent = ask(addon, request(path)), response(EVENT_STREAM, keep_alive="timeout=5")
         flow.response = sent

@@ -20,11 +20,7 @@ from converter.addon.aside import AT_ONCE
 from converter.addon.probes import upstream_client, upstream_http
 from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
 from converter.addon.probes.upstream_http import fetch
-from converter.addon.servers.known_servers import (
-    KnownServers,
-    Upstream,
-    prompt_key,
-)
+from converter.addon.servers.known_servers import KnownServers, Upstream, prompt_key
 from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.addon.servers.profiles import GENERIC, Server, by_name
 from converter.core.model.initial_state import InitialState
@@ -343,9 +339,7 @@ def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_server_that_hangs_on_one_probe_is_identified_by_the_others(
-    server: ByPathServer,
-) -> None:
+def test_a_server_that_hangs_on_one_probe_is_identified_by_the_others(server: ByPathServer) -> None:
     server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
     with _hanging(server, "/v1/metadata"):
         assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]

@@ -70,9 +70,7 @@ def _refused(server: ScriptedServer, options: Options) -> str:
     return str(refused.value)
 
 
-def test_an_unknown_authority_is_refused_before_anything_is_sent(
-    server: ScriptedServer,
-) -> None:
+def test_an_unknown_authority_is_refused_before_anything_is_sent(server: ScriptedServer) -> None:
     assert "certificate is not trusted" in _refused(server, {})
 
 

@@ -2,11 +2,7 @@ import base64
 
 import pytest
 
-from converter.addon.redact.scrubber import (
-    secrets_of_body,
-    secrets_of_headers,
-    secrets_of_link,
-)
+from converter.addon.redact.scrubber import secrets_of_body, secrets_of_headers, secrets_of_link
 
 
 def test_credentials_are_secrets_without_their_scheme() -> None:
