@@ -164,10 +164,10 @@ class Candidate:
             bodies = [row.body for row in OPENERS.get(mark.begins, ())]
             tails = [body.tail for body in bodies if isinstance(body, Header)]
             opens = not mark.close or bracket or bool(tails)
-            closers = tuple(filter(None, (mark.close,)))
-            header = opens and not bracket
-            skips = tuple(filter(None, tails))
-            marks = Marks(closers, stops=mark.before, brackets=opens, header=header, skips=skips)
+            header = opens and not bracket and not (start and isinstance(start.row.body, Python))
+            closers, openers = ((mark.close,), ()) if mark.close else ((), _OPENING)
+            marks = Marks(closers, (), (), openers, mark.before, opens, header=header)
+            marks = replace(marks, skips=tuple(filter(None, tails)))
         else:
             marks = marks_of_row(start.row, stands is Stands.AS_REPLY)
         if stands is Stands.IN_THOUGHT:

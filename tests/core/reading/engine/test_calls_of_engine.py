@@ -35,6 +35,8 @@ def test_a_call_goes_out_whole_as_soon_as_it_is_decided() -> None:
         ("now[ARGS]{}", ["now"]),
         ("now[ARGS]{} is so", []),
         ("I now[ARGS]{}", []),
+        ('<|python_tag|>other.call()\n<tool_call>{"name": "now"}</tool_call>', ["now"]),
+        ("[TOOL_CALLS]other[ARGS]{}[TOOL_CALLS]now[ARGS]{}", ["now"]),
     ],
 )
 def test_within_a_candidate_nothing_is_another_call(text: str, calls: list[str]) -> None:
