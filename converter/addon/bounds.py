@@ -1,5 +1,5 @@
-"""The bounds of a live proxy: how much is held of a server's answers, and of what is known of
-servers and requests. `converter.core.wire.bounds` has those of a reply.
+"""The bounds of a live proxy: how much it holds of servers' answers, and of earlier requests.
+`converter.core.wire.bounds` has those of a reply.
 """
 
 from converter.core.wire.bounds import Bound

@@ -24,8 +24,10 @@ class ContinuedReply:
     message.
     """
 
-    def __init__(self, rewriter: Rewriter, kept: FlowRecord, explain: Callable[[str], str]) -> None:
-        self._rewriter, self._kept = rewriter, kept
+    def __init__(
+        self, rewriter: Rewriter, record: FlowRecord, explain: Callable[[str], str]
+    ) -> None:
+        self._rewriter, self._record = rewriter, record
         self._explain = explain
         self._has_sent = False
         rewriter.continuation.pauses = True
@@ -44,7 +46,7 @@ class ContinuedReply:
         """Return the second request; `None` where the reply ends at the thought. `possible`: the
         server's protocol lets another request be sent.
         """
-        rewriter, sent, awaited = self._rewriter, self._kept.sides.sent, self._kept.awaited
+        rewriter, sent, awaited = self._rewriter, self._record.sides.sent, self._record.awaited
         rewriter.continuation.stopped = False
         if rewriter.continuation.is_over or sent is None or awaited is None:
             return None

@@ -52,33 +52,35 @@ class ExchangeListener(Listener):
         """Return True if a request may have so many bytes. Mark the record of a request that may
         not. Requests that are not the addon's are not limited.
         """
-        kept, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
-        if kept and limit and size > limit:
-            kept.too_large = True
-        return kept is None or not kept.too_large
+        record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
+        if record and limit and size > limit:
+            record.too_large = True
+        return record is None or not record.too_large
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
         """Return the stream function of a stream that is held for a client that wants one body, or
         the reader of a body behind which another request may be sent.
         """
-        kept = RUNNING_RECORDS.get(flow.id)
-        if kept is None:
+        record = RUNNING_RECORDS.get(flow.id)
+        if record is None:
             return None
-        if reader := start_reader(kept):
+        if reader := start_reader(record):
             return reader
-        return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
+        return (
+            record.tap if record.tap and record.tap.holds and flow.response is record.head else None
+        )
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error that a client gets in place of a reply, or of a list of models."""
-        kept = RUNNING_RECORDS.get(flow.id)
-        if kept is None and not is_reverse(flow):
+        record = RUNNING_RECORDS.get(flow.id)
+        if record is None and not is_reverse(flow):
             return None
         # a tap adds that a thought was ended
-        message = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
+        message = record.tap.explain(reason) if record and record.tap else fault_of(flow, reason)
         # clients wait and try again when a server is overloaded
         passing = reason in _PASSING
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
-        client = kept.exchange.client if kept else dialect_of(flow)
+        client = record.exchange.client if record else dialect_of(flow)
         body = client.answers.error(message, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
@@ -86,22 +88,22 @@ class ExchangeListener(Listener):
         """Return the head of a stream, if the client requested a stream and the user wants it
         early.
         """
-        kept = RUNNING_RECORDS.get(flow.id)
-        awaited = kept.awaited if kept else None
-        if kept is None or awaited is None or not self._chosen().ping.early:
+        record = RUNNING_RECORDS.get(flow.id)
+        awaited = record.awaited if record else None
+        if record is None or awaited is None or not self._chosen().ping.early:
             return None
         request, streams = awaited.request, awaited.request.form is Form.STREAM
         if not request.exchange.translated:
             streams = request.exchange.endpoint.is_chat and request.body.get("stream") is True
         if not streams:
             return None
-        framing = kept.exchange.client.wire.framing
+        framing = record.exchange.client.wire.framing
         head = Response.make(
             200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
         )
         http_messages.open_for_streaming(flow.request, head)
-        head.stream = self._tap(kept, awaited)
-        kept.early = True
+        head.stream = self._tap(record, awaited)
+        record.early = True
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:

@@ -44,22 +44,22 @@ class Tap(HeldStream):
         self,
         rewriter: Rewriter,
         tell: Callable[[], None],
-        kept: FlowRecord,
+        record: FlowRecord,
         explain: Callable[[str], str],
     ) -> None:
         self._rewriter = rewriter
         self._tell = tell
-        self._kept = kept
-        self._began = kept.flow.request.timestamp_start  # seconds since 1970
-        self._repeats_reply = kept.exchange.client.wire.retells
-        request = kept.sides.client_request
+        self._record = record
+        self._began = record.flow.request.timestamp_start  # seconds since 1970
+        self._repeats_reply = record.exchange.client.wire.retells
+        request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
-        self._unsaid = PendingPieces(kept.memory)
-        self._continued = ContinuedReply(rewriter, kept, explain)
+        self._unsaid = PendingPieces(record.memory)
+        self._continued = ContinuedReply(rewriter, record, explain)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False
-        self._looks = kept.may_be_refused
+        self._looks = record.may_be_refused
         self._refusal: RefusalReader | SilentStream | None = None
         self._withheld = b""
 
@@ -78,7 +78,7 @@ class Tap(HeldStream):
         if self._looks:
             self._looks = False
             if b'"error"' in chunk:
-                reader = RefusalReader(self._kept, self._kept.refused)
+                reader = RefusalReader(self._record, self._record.refused)
                 if reader.in_stream(chunk):
                     self._refusal, self._withheld = reader, chunk
         return self._is_left
@@ -122,7 +122,7 @@ class Tap(HeldStream):
     @property
     def ends_thoughts(self) -> bool:
         """Return True if a thought may be ended."""
-        awaited = self._kept.awaited
+        awaited = self._record.awaited
         return awaited is not None and awaited.may_leave
 
     @property
@@ -133,9 +133,9 @@ class Tap(HeldStream):
     def next_request(self, possible: bool) -> Request | None:
         """Return the next request: it continues the reply behind the thought, or begins it anew."""
         if self._looks:
-            self._looks, self._refusal = False, SilentStream(self._kept)
+            self._looks, self._refusal = False, SilentStream(self._record)
         if self._refusal and self._is_left:
-            self._kept.refused = self._refusal
+            self._record.refused = self._refusal
             return self._refusal.next_request(possible)
         return self._continued.request(possible)
 
@@ -180,7 +180,7 @@ class Tap(HeldStream):
         passed = [out] if out else []
         self.late += passed if self.holds else []
         try:
-            self._kept.sides.keep_chunk(chunk, passed, at)
+            self._record.sides.keep_chunk(chunk, passed, at)
             self._tell()
         except Exception:
             # a fault raised here would cost the client this chunk
