@@ -8,9 +8,9 @@ from mitmproxy.http import Response
 from converter.addon.mitmproxy_internals import value_of
 from converter.core.dialects.recogniser import is_stream
 
-# Traffic that is not the addon's streams by. mitmproxy calls the hook of a streamed request after it
-# has sent the request, which would reach its server in spite of `block_list`. So a body is held where
-# an option or a script may act on it, as it is without the addon.
+# Traffic that is not the addon's streams by. mitmproxy calls the hook of a streamed request after
+# sending it, so that it would reach its server in spite of `block_list`. So a body is held where an
+# option or a script may act on it, as it is without the addon.
 OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
 OF_REQUESTS = (
     *OF_REPLIES,
