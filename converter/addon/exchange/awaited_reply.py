@@ -274,7 +274,7 @@ class AwaitedReply:
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return an error in place of a reply that has no content."""
         # clients act on 400, and a server may report a prompt that is too long with 200
-        status = 400 if context_length.find(rewriter.end.words) else rewriter.end.status
+        status = 400 if context_length.find(rewriter.end.reason) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
             return Answer(status, JSON, written)
         client = self.request.exchange.client

@@ -67,8 +67,8 @@ class Assembler:
         try:
             return self._piece(event)
         except TooMuchError as error:
-            words, status = fault_of(error)
-            return [Failure(words, status=status)]
+            message, status = fault_of(error)
+            return [Failure(message, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return text within a string of the only open call, and all text that is of no call."""
@@ -211,8 +211,8 @@ class Assembler:
             if event.reason in _WHOLE or call.is_value:
                 out += self._ending(call, call.arguments.release())
             if self._may_close(call, event.reason):
-                words = self._offer.takes_text(call.name)
-                out += self._ending(call, call.arguments.close(words))
+                as_input = self._offer.takes_text(call.name)
+                out += self._ending(call, call.arguments.close(as_input))
         nameless = any(call.argued or call.server_id for call in self._calls.waiting)
         self._mended += [call.name for call in sent if call.arguments.mended]
         self._calls.clear()

@@ -7,26 +7,27 @@ shape.
 """
 
 # Why a spliced frame equals the parsed one. The full way writes E(S(D(frame))): decoder, stages,
-# encoder. Each of the three does to a spliced frame what it did to the frame g that taught it:
+# encoder. Each of the three does to a spliced frame what it did to the frame g that taught the
+# route:
 #
-# D  A frame f = before + words + behind has the same `before` and `behind` as g, where the words
-#    stood once (`_shape_of`). The words are plain: the inside of one JSON string, with no quotation
+# D  A frame f = before + text + behind has the same `before` and `behind` as g, where the text
+#    stood once (`_shape_of`). The text is plain: the inside of one JSON string, with no quotation
 #    mark, no control character and no escape but those on which all writers agree. So f is the same
 #    JSON as g but for this string; a piece of a call's arguments is the same piece but for it. A
-#    decoder whose state depends on the words, because it merges what two fields say, is asked
-#    whether it would read them so (`Decoder.repeat`).
-# S  Each stage tells what plain words become, and which characters it waits for (`Stage.plain`); it
-#    tells nothing while it holds text. Words without these characters come out of it at once. The
-#    text cut anywhere makes the same message: so the stages may get the words later and in one
-#    piece, if it is before all that comes behind them (`settle`).
-# E  What was written for g is one frame, cut at its words into pieces; words are written as the
-#    same JSON string, because plain words have one spelling. Before that frame an encoder of blocks
-#    (`Encoder.in_blocks`) may have begun the block, and before g's words may stand blanks that it
-#    had held. A frame in which g's words stood elsewhere by chance (`text`, `:`) is `_unsure` until
-#    other words came out as the pieces say. A number of the frame goes on by one, and an encoder
-#    that counts or keeps words is told (`Encoder.spliced`).
+#    decoder whose state depends on the text, because it merges the text of two fields, is asked
+#    whether it would read the text so (`Decoder.repeat`).
+# S  Each stage answers what plain text becomes, and for which characters it waits (`Stage.plain`);
+#    it answers None while it holds text. Text without these characters comes out of it at once. The
+#    text cut anywhere makes the same message: so the stages may get the text later and in one
+#    piece, if it is before all that comes behind it (`settle`).
+# E  The frame that was written for g is cut at its text into pieces; text is written as the same
+#    JSON string, because plain text has one spelling. Before that frame an encoder of blocks
+#    (`Encoder.in_blocks`) may have begun the block, and before g's text may stand blanks that it
+#    had held. A frame in which g's text stood elsewhere by chance (`text`, `:`) is `_unsure` until
+#    another text came out as the pieces predict. A number of the frame goes on by one, and an
+#    encoder that counts or keeps text gets it (`Encoder.spliced`).
 #
-# Whatever fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
+# A frame that fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
 # holds the two ways against each other, over all recordings and drawn ones.
 
 import json
@@ -73,15 +74,15 @@ class Seam:
         may be by chance, where an encoder wrote blanks before the text that it had held, or omitted
         them.
         """
-        words = json_text.write(text)[1:]
-        ends = frame.count(words) + frame.count(words[:-1] + b"\n")
+        written = json_text.write(text)[1:]
+        ends = frame.count(written) + frame.count(written[:-1] + b"\n")
         return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
         """Return True if the frame is this text, written into the seam."""
         return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
-    def write(self, words: Sequence[bytes], first: int) -> bytes:
+    def write(self, texts: Sequence[bytes], first: int) -> bytes:
         """Return a frame for each text, which is JSON without its quotation marks. `first`: the
         number of the first frame.
         """
@@ -89,12 +90,12 @@ class Seam:
             begin, counter, behind = self.pieces[0].partition(self.counter)
             begin += counter
             ends = Seam((behind, *self.pieces[1:]))
-            frames = (ends.write([word], 0) for word in words)
+            frames = (ends.write([text], 0) for text in texts)
             return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
         if self.gaps == 1:
             head, tail = self.pieces[0] + b'"', b'"' + self.pieces[1]
-            return head + (tail + head).join(words) + tail
-        return b"".join([(b'"' + word + b'"').join(self.pieces) for word in words])
+            return head + (tail + head).join(texts) + tail
+        return b"".join([(b'"' + text + b'"').join(self.pieces) for text in texts])
 
 
 def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
@@ -139,9 +140,9 @@ class _Shape:
         before, behind, fits = len(self.before), len(self.behind), self.fits
         for index in range(begin, len(raws)):
             raw = raws[index]
-            if not fits(raw) or not plain(words := raw[before:-behind]):
+            if not fits(raw) or not plain(text := raw[before:-behind]):
                 break
-            pieces.append(words)
+            pieces.append(text)
         return pieces
 
 
@@ -193,19 +194,19 @@ class FastPath:
         if ready is None:
             return 0, b""
         shape, kind, plain = ready
-        words = shape.plain_texts(raws, begin, plain)
-        text = decoded(words) if words else None
+        texts = shape.plain_texts(raws, begin, plain)
+        text = decoded(texts) if texts else None
         if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""
         route = self._routes[kind]
         self._waiting.append(read)
         self._characters += len(text)
         self._tell([_with(route.sample, text)])
-        self.taken += len(words)
-        first = self.encoder.spliced(kind, text, len(words))
+        self.taken += len(texts)
+        first = self.encoder.spliced(kind, text, len(texts))
         self.changes = route.seam is not None
-        taken = raws[begin : begin + len(words)]
-        return len(words), route.seam.write(words, first) if route.seam else b"".join(taken)
+        taken = raws[begin : begin + len(texts)]
+        return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
 
     def settle(self) -> None:
         """Give the stages the text that went past them. Other text may be plain behind it."""
@@ -237,18 +238,18 @@ class FastPath:
         mended; the routes of earlier frames may not hold behind it.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
-            words = _only_text(staged)
-            if words and self._unsure.get(type(words), text := model_text(words)) != text:
-                del self._unsure[type(words)]  # other words came out as these pieces say
+            event = _only_text(staged)
+            if event and self._unsure.get(type(event), text := model_text(event)) != text:
+                del self._unsure[type(event)]  # another text was written by this route
             return
-        words, became = _only_text(read), _only_text(staged)
+        event, became = _only_text(read), _only_text(staged)
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
-        if not (words and became and model_text(words) == model_text(became)) or not written:
+        if not (event and became and model_text(event) == model_text(became)) or not written:
             self._routes.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
-        shape, text = _shape_of(raw, words), model_text(words)
+        shape, text = _shape_of(raw, event), model_text(event)
         seam = None if written == raw else splice_of(written, text, self._counter)
         route, kind = _Route(_sample(became), seam), type(became)
         if shape is None or shape != self._shape or self._routes.get(kind) != route:
@@ -269,19 +270,19 @@ class FastPath:
         bare, became = _bare(read), _bare(staged)
         if not became:
             return not bare or _only_text(bare) is not None
-        words = _only_text(became)
-        route = self._routes.get(type(words)) if words else None
-        if words is None or route is None or route.sample != _sample(words) or len(out) != 1:
+        event = _only_text(became)
+        route = self._routes.get(type(event)) if event else None
+        if event is None or route is None or route.sample != _sample(event) or len(out) != 1:
             return False
-        text = model_text(words)
+        text = model_text(event)
         return route.seam.gives(out[0], text) if route.seam else json_text.write(text) in out[0]
 
 
-def decoded(words: Sequence[bytes]) -> str | None:
+def decoded(texts: Sequence[bytes]) -> str | None:
     """Return the texts as one; None when one of them is no UTF-8 by itself."""
-    joined = b"".join(words)
+    joined = b"".join(texts)
     try:
-        text = joined.decode() if joined.isascii() else "".join([word.decode() for word in words])
+        text = joined.decode() if joined.isascii() else "".join([each.decode() for each in texts])
     except UnicodeDecodeError:
         return None
     return json.loads(f'"{text}"') if "\\" in text else text
@@ -292,8 +293,8 @@ def _only_text(events: Sequence[Event]) -> TextEvent | None:
     fields.
     """
     match _bare(events):
-        case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
-            return words
+        case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
+            return event
         case [ToolCall(choice=0, id="", name="", ends=False, misshapen=False) as piece]:
             return None if piece.free_text else piece
         case _:
@@ -309,11 +310,11 @@ def _with(sample: TextEvent, text: str) -> TextEvent:
     return type(sample)(text)
 
 
-def _sample(words: TextEvent) -> TextEvent:
+def _sample(event: TextEvent) -> TextEvent:
     """Return the event without its text."""
-    if isinstance(words, ToolCall):
-        return replace(words, arguments="", own=None, read_from="")
-    return _with(words, "")
+    if isinstance(event, ToolCall):
+        return replace(event, arguments="", own=None, read_from="")
+    return _with(event, "")
 
 
 def _bare(events: Sequence[Event]) -> list[Event]:
@@ -321,20 +322,20 @@ def _bare(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
-def _shape_of(raw: bytes, words: TextEvent) -> _Shape | None:
+def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
     """Return the frame's shape; None where the text stands in the frame more than once, or not at
     all.
     """
-    text = model_text(words)
+    text = model_text(event)
     if not text or len(raw) > LONGEST:
         return None
-    if isinstance(words, Thinking) and words.own and [*words.own.fields.values()] != [text]:
+    if isinstance(event, Thinking) and event.own and [*event.own.fields.values()] != [text]:
         return None
     written = json_text.write(text)
     before, _, behind = raw.partition(written)
     if not behind or written in behind:
         return None
-    return _Shape(before + b'"', b'"' + behind, _sample(words))
+    return _Shape(before + b'"', b'"' + behind, _sample(event))
 
 
 @lru_cache(maxsize=256)

@@ -91,8 +91,8 @@ class ReplyEnd:
         return any(isinstance(event, (Failure, End)) and bool(event.own) for event in events)
 
     @property
-    def words(self) -> str:
-        """The reason why it is not whole, or empty."""
+    def reason(self) -> str:
+        """The reason why the reply is not whole, or empty."""
         return self.failure.message if self.failure else ""
 
     @property
@@ -153,8 +153,8 @@ class ReplyEnd:
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
             return self._failed(CUT_SHORT)
-        words = self._shown(self._unknown)
-        return self._failed(self._unread(words) if words else EMPTY)
+        text = self._shown(self._unknown)
+        return self._failed(self._unread(text) if text else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
         """Yield the failure for unreadable bytes: all of the reply, or a frame. A last frame
@@ -170,17 +170,17 @@ class ReplyEnd:
         else:
             yield self._failed(self._unread(self._shown(raw)))
 
-    def _failed(self, words: str) -> Failure:
-        self.failure = Failure(words, status=BAD_GATEWAY)
+    def _failed(self, reason: str) -> Failure:
+        self.failure = Failure(reason, status=BAD_GATEWAY)
         return self.failure
 
-    def _unread(self, words: str) -> str:
-        return UNREAD.format(reply=self._server.reply, words=words)
+    def _unread(self, text: str) -> str:
+        return UNREAD.format(reply=self._server.reply, words=text)
 
     def _shown(self, raw: bytes) -> str:
         """Return the readable part of bytes, in one line of bounded length."""
-        words = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
-        return " ".join(words.split())[:_SAMPLE]
+        text = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
+        return " ".join(text.split())[:_SAMPLE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:

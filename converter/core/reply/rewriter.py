@@ -114,7 +114,7 @@ class Rewriter:
     @property
     def failure(self) -> str:
         """The reason of an error that the client got instead of a message, or empty."""
-        return self._encoder.failure or (self._faults[0] if self._broken else self.end.words)
+        return self._encoder.failure or (self._faults[0] if self._broken else self.end.reason)
 
     @property
     def finished(self) -> bool:
@@ -186,9 +186,9 @@ class Rewriter:
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._returned(self._ended(out, self.end.close, whole))
 
-    def refuse(self, words: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Note why a server does not go on behind a thought, and end the reply there."""
-        self._faults.append(words)
+        self._faults.append(reason)
         self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
@@ -307,8 +307,8 @@ class Rewriter:
 
     def _sent(self, each: ReadFrame) -> list[bytes]:
         came, frame, read = each.came, each.frame, each.events
-        made = self._stages.feed_all(self.end.feed(read))
-        events = self._noted(self._with_counts(self.continuation.feed(made)))
+        staged = self._stages.feed_all(self.end.feed(read))
+        events = self._noted(self._with_counts(self.continuation.feed(staged)))
         passes = (
             self._same_dialect
             and not self.continuation.goes_on
@@ -330,13 +330,13 @@ class Rewriter:
         if self._broken:
             return 0
         try:
-            taken, made = fast.rewrite(raws, index)
+            taken, written = fast.rewrite(raws, index)
         except Exception as error:
             out += self._fault(error, b"".join(raws[index:]))
             return len(raws) - index
         if taken:
             self._tokens.read(self.events[-1:], taken)
-            out.append(made)
+            out.append(written)
             self.changed = self.changed or fast.changes
         return taken
 
@@ -359,17 +359,17 @@ class Rewriter:
         """Return the bytes of a frame that broke a machine; in another dialect the client's error,
         which ends the reply.
         """
-        words, status = fault_of(error)
-        if words not in self._faults and len(self._faults) < MOST_FAULTS:
-            self._faults.append(words)
+        message, status = fault_of(error)
+        if message not in self._faults and len(self._faults) < MOST_FAULTS:
+            self._faults.append(message)
         if self._same_dialect:
             self.end.give_up()
             return [raw] if raw else []
         self._broken = True
         try:
-            return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
+            return [*self._encoder.feed([Failure(message, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
-            body = self._client.error(words, "api_error", 500)
+            body = self._client.error(message, "api_error", 500)
         if self.form is Form.WHOLE:
             return [body]
         wire = self._client.wire
