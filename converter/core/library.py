@@ -42,9 +42,13 @@ class UnknownReplyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A translated request. `body`: the chat completion that asks the same, as JSON's values.
-    `notes`: a line for each omission. `stream`: the client wants a stream. `context` and
-    `expected`: the facts for its reply, which `rewrite` takes from it.
+    """A translated request.
+
+    Attributes:
+        body: the chat completion that asks the same, as JSON's values.
+        notes: a line for each omission.
+        stream: the client wants a stream.
+        context, expected: the facts for its reply, which `rewrite` takes from it.
     """
 
     body: Mapping[str, object]

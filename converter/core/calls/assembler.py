@@ -29,9 +29,11 @@ def failure_of(name: str, why: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that calls are held against: schemas by name. `stops`: the request's own stop
-    strings, one of which may have cut a call. `call_in`: reads the offered name and the arguments
-    out of a name that holds a call.
+    """The tools that calls are held against: schemas by name.
+
+    Attributes:
+        stops: the request's own stop strings, one of which may have cut a call.
+        call_in: reads the offered name and the arguments out of a name that holds a call.
     """
 
     schemas: Schemas = field(default_factory=dict)

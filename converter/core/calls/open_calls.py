@@ -44,11 +44,17 @@ class Named(enum.Enum):
 
 @dataclass(slots=True)
 class Call:
-    """One call as far as it came. `written`: its name as the server has it; `name`: as it goes on;
-    `number`: among the calls that were sent, -1 before; `finish`: the one behind it, which is
-    another for the calls of before 2024; `over`: nothing more comes of it; `is_value`: its
-    arguments came as an object, which no limit cut; `held`: pieces that came before its name was
-    decided; `inner`: the name and the arguments of a call that stands in its name.
+    """One call as far as it came.
+
+    Attributes:
+        written: its name as the server writes it.
+        name: its name as it goes on.
+        number: its number among the calls that were sent, -1 before.
+        finish: the finish behind it, which is another for the calls of before 2024.
+        over: nothing more comes of it.
+        is_value: its arguments came as an object, which no limit cut.
+        held: pieces that came before its name was decided.
+        inner: the name and the arguments of a call that stands in its name.
     """
 
     arguments: Arguments | FreeText

@@ -39,8 +39,11 @@ NO_SCHEMA: Schema = {}
 
 @dataclass(slots=True)
 class _Level:
-    """An object or a list that is open. `key`: of the member that is read, None where a key is to
-    come; `around`: the list was put around a single value.
+    """An object or a list that is open.
+
+    Attributes:
+        key: of the member that is read, None where a key is to come.
+        around: the list was put around a single value.
     """
 
     schema: Schema

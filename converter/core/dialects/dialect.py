@@ -31,8 +31,10 @@ class Purpose(enum.Enum):
 class Counterpart:
     """The endpoint of chat-completions servers that does the same as a client's endpoint.
 
-    `request`: writes the server's request; `reply`: writes the client's answer for a reply that
-    took so many nanoseconds. Both raise RequestError.
+    Attributes:
+        request: writes the server's request.
+        reply: writes the client's answer for a reply that took so many nanoseconds. Both raise
+            RequestError.
     """
 
     path: str
@@ -44,10 +46,12 @@ class Counterpart:
 class Endpoint:
     """Method, path and purpose; prefixes and queries are free.
 
-    `dialect`: the name of the dialect that its clients speak. `method`, `path` and `prefix`:
-    regular expressions. `kind`: in the name of a recording. `shared`: its clients' headers tell
-    their dialect, which may be another one. `counterpart`: where the server is asked in place of
-    an answer of the addon's own.
+    Attributes:
+        dialect: the name of the dialect that its clients speak.
+        method, path, prefix: regular expressions.
+        kind: in the name of a recording.
+        shared: its clients' headers show their dialect, which may be another one.
+        counterpart: the server's endpoint that is asked in place of an own answer of the addon.
     """
 
     dialect: str
@@ -124,9 +128,12 @@ the client, None for an error that may pass as it came.
 
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
-    """A request that needs no model. `id`: a name for its result, at `created_at`, in seconds
-    since 1970. `served`: the server's models, where the dialect asks for them. `page`: a browser
-    wants a page.
+    """A request that needs no model.
+
+    Attributes:
+        id: a name for its result, at `created_at`, in seconds since 1970.
+        served: the server's models, where the dialect asks for them.
+        page: a browser wants a page.
     """
 
     method: str

@@ -27,8 +27,11 @@ NO_MESSAGE = "the server reported an error without words"
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
-    """An error that stands where a reply should. `status`: the HTTP status that it names, or 0.
-    `code`: another name that it gives itself, such as `context_length_exceeded`.
+    """An error that stands where a reply should.
+
+    Attributes:
+        status: the HTTP status that it names, or 0.
+        code: another name that it gives itself, such as `context_length_exceeded`.
     """
 
     message: str

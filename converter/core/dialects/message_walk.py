@@ -52,8 +52,11 @@ class Unread:
 
 
 class Piece(NamedTuple):
-    """A block. `fields`: the object that it was read from. `inner`: the content of a tool's
-    result.
+    """A block.
+
+    Attributes:
+        fields: the object that it was read from.
+        inner: the content of a tool's result.
     """
 
     block: Block | Unread

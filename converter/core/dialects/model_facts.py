@@ -53,8 +53,12 @@ _KINDS = {"vlm": True, "llm": False}
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The facts of a model; None where the server gives none. `window`: tokens of the context;
-    `output`: tokens of the longest reply; `parsers`: the server's own of thinking and calls.
+    """The facts of a model; None where the server gives none.
+
+    Attributes:
+        window: tokens of the context.
+        output: tokens of the longest reply.
+        parsers: the server's own of thinking and calls.
     """
 
     window: int | None = None

@@ -16,16 +16,20 @@ first.
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """The choices for one written request. The defaults fit a server of which nothing is known.
+    """The choices for one written request. The defaults fit a server without known facts.
 
-    `history`: where earlier thoughts go. `order`: the first part of a user turn.
-
-    `server`: its name, for notes. `leaves_out`: fields of the body that it does not take.
-    `thinking`: the fields that tell it how much to think; `switch`: words that do, at the head of
-    the system turn. `prefill`: what to add so that it continues a last assistant message.
-    `tool_turn_history`: the field in which a past tool call must carry its thinking, whatever
-    `history` says. `named_tool_choice`: one tool can be demanded by name. `image_links`: it fetches
-    images.
+    Attributes:
+        history: the field or form in which earlier thoughts go.
+        order: the first part of a user turn.
+        server: the server's name, for notes.
+        leaves_out: fields of the body that the server does not take.
+        thinking: the fields that set how much to think.
+        switch: text that sets the same, at the head of the system turn.
+        prefill: fields with which the server continues a last assistant message.
+        tool_turn_history: the field in which a past tool call must carry its thinking, whatever
+            `history` is.
+        named_tool_choice: the server can be made to call one tool by name.
+        image_links: the server fetches images.
     """
 
     history: HistoryForm = "tags"

@@ -31,13 +31,18 @@ NO_FIELDS: Mapping[str, Mapped] = {}
 class ReplyContext:
     """Facts that a reply takes from its request and from the user's options.
 
-    `model` and `id`: for a server that names none. `shown`: whether the client wants to see
-    thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
-    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
-    of requests left for its reply. `map`: the blocks that fields of the server's own go to.
-    `features`: names that the client gave in its dialect's header of features. `alive`: the form
-    of a sign of life, where the dialect has none of its own. `prompt_tokens`: returns an estimate
-    of the prompt's tokens; none: the client wants no counts but the server's.
+    Attributes:
+        model, id: for a server that names none.
+        shown: the client wants to see thinking.
+        fields: names of the fields of thinking for OpenAI clients.
+        signature: of thinking blocks.
+        created_at: when the reply was requested, in seconds since 1970.
+        own: `own` of the request's conversation, which the dialect's reader has set.
+        map: the blocks that fields of the server's own become.
+        features: names that the client gave in its dialect's header of features.
+        alive: the form of a sign of life, where the dialect has none of its own.
+        prompt_tokens: returns an estimate of the prompt's tokens; None: the client wants no counts
+            but the server's.
     """
 
     model: str = ""

@@ -111,8 +111,11 @@ type ContentBlock = TextBlock | Image | Sound | Document
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model calls a tool. `arguments`: JSON text. `read_from`: the form in which the call
-    stood, if the server did not send it as one.
+    """The model calls a tool.
+
+    Attributes:
+        arguments: JSON text.
+        read_from: the form in which the call stood, if the server did not send it as one.
     """
 
     id: str
@@ -207,10 +210,12 @@ class Sampling:
 class Conversation:
     """All that a request asks for.
 
-    `extensions`: fields in the server's own terms. `output_name` and `output_strict`: of the output
-    schema, where the client's dialect has them. `notes`: a line for each omission, for the log.
-    `own`: the value that the client's dialect needs again when it writes the reply; no other module
-    reads it.
+    Attributes:
+        extensions: fields in the server's own terms.
+        output_name, output_strict: of the output schema, where the client's dialect has them.
+        notes: a line for each omission, for the log.
+        own: the value that the client's dialect needs again when it writes the reply; no other
+            module reads it.
     """
 
     model: str

@@ -95,12 +95,15 @@ NO_INDEX = -1
 class ToolCall:
     """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
 
-    `own`: the piece as sent, under the name of the field where it stood. `read_from`: where a call
-    stood that the server did not send as one, for people. `ends`: from a decoder, nothing more
-    comes of the call; from the assembler, its arguments are whole now. `misshapen`: the piece is
-    not as its dialect has it, so that it is to be written anew. `free_text`: the call is of the
-    type `custom`; from a decoder its arguments are a text, from the assembler an object with it.
-    `is_value`: the arguments came as an object and not as text, so they are whole.
+    Attributes:
+        own: the piece as sent, under the name of the field where it stood.
+        read_from: where a call stood that the server did not send as one, for people.
+        ends: from a decoder, nothing more comes of the call; from the assembler, its arguments are
+            whole now.
+        misshapen: the piece is not as its dialect has it, so that it is to be written anew.
+        free_text: the call is of the type `custom`; from a decoder its arguments are a text, from
+            the assembler an object with it.
+        is_value: the arguments came as an object and not as text, so they are whole.
     """
 
     index: int
@@ -126,9 +129,12 @@ type TextKind = type[Text] | type[Thinking] | type[ToolCall]
 class Finish:
     """The reason why a choice ended.
 
-    `stop_sequence`: the string that ended it, when the server names it; empty: one of the
-    request's, it is unknown which. `server_word`: the server's own term for the reason. `at_limit`:
-    the server gives another reason, but its counts reach the limit of tokens that was sent.
+    Attributes:
+        stop_sequence: the string that ended it, when the server names it; empty: one of the
+            request's, it is unknown which.
+        server_word: the server's own term for the reason.
+        at_limit: the server gives another reason, but its counts reach the limit of tokens that was
+            sent.
     """
 
     reason: str
@@ -213,8 +219,11 @@ class DialectBlock:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame that the decoder cannot read. `comment`: the frame is no part of the reply (a ping),
-    so nothing is lost without it. `lost`: text of the reply is lost, so the reply is not whole.
+    """A frame that the decoder cannot read.
+
+    Attributes:
+        comment: the frame is no part of the reply (a ping), so nothing is lost without it.
+        lost: text of the reply is lost, so the reply is not whole.
     """
 
     own: Own

@@ -45,8 +45,12 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The things that the stages of one choice share. `thoughts`: a list that gets each thought
-    that ended. `reply`: the beginning of ids of calls in its text. `ids`: those of all calls.
+    """The things that the stages of one choice share.
+
+    Attributes:
+        thoughts: a list that gets each thought that ended.
+        reply: the beginning of ids of calls in its text.
+        ids: those of all calls.
     """
 
     reading: Reading

@@ -148,8 +148,11 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The route of one kind of text to the client. `sample`: the event that the text becomes,
-    without its text; `seam`: the frame that is written; None for the frame as it came.
+    """The route of one kind of text to the client.
+
+    Attributes:
+        sample: the event that the text becomes, without its text.
+        seam: the frame that is written; None for the frame as it came.
     """
 
     sample: TextEvent

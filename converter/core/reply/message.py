@@ -24,10 +24,12 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 class Message:
     """A reply.
 
-    `blocks`: thoughts, text and tool calls, in the order in which the model wrote them. `finish`:
-    the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
-    `content_filter`); empty where none came. `usage`: tokens, where the server counted them.
-    `failure`: the reason why the reply is not whole, or empty.
+    Attributes:
+        blocks: thoughts, text and tool calls, in the order in which the model wrote them.
+        finish: the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
+            `content_filter`); empty where none came.
+        usage: tokens, where the server counted them.
+        failure: the reason why the reply is not whole, or empty.
     """
 
     blocks: tuple[Block, ...] = ()

@@ -32,8 +32,12 @@ _ENDED = ("stop", "tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class ReadFrame:
-    """A frame and its events. `came`: as the server sent it; `frame`: mended, if it had to be;
-    `intact`: no event was taken out.
+    """A frame and its events.
+
+    Attributes:
+        came: as the server sent it.
+        frame: mended, if it had to be.
+        intact: no event was taken out.
     """
 
     came: Frame

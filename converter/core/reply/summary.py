@@ -36,9 +36,10 @@ class Summary:
     """Counts and times of one reply. Times are seconds since its request began, None where the
     event did not come.
 
-    `thinking_time`: seconds from the first text of a thought to the next event, over all thoughts.
-    `thinking` and `text` count characters. `read_from`: where calls stood that the server did not
-    send as such.
+    Attributes:
+        thinking, text: the counts of characters.
+        read_from: the forms of the calls that the server did not send as such.
+        thinking_time: seconds from the first text to the next event, over all thoughts.
     """
 
     model: str = ""

@@ -21,8 +21,12 @@ _LONGEST_BLANK_LINE = 4
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One unit of a stream. `data`: its data lines joined by LF, None without any. `raw`: its
-    bytes, terminator included. `oversized`: a piece of one that is too long to be read.
+    """One unit of a stream.
+
+    Attributes:
+        data: its data lines joined by LF, None without any.
+        raw: its bytes, terminator included.
+        oversized: a piece of one that is too long to be read.
     """
 
     raw: bytes
@@ -39,9 +43,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A form of streams. `cutter` makes the object that cuts one, `write` writes a frame from its
-    data and the name of its event. `begins`: a beginning that no whole body has. `ends`: the ends
-    of a frame. `bare`: a frame is its data alone, so that it looks like a whole body.
+    """A form of streams.
+
+    Attributes:
+        cutter: makes the object that cuts a stream into frames.
+        write: writes a frame from its data and the name of its event.
+        begins: a beginning that no whole body has.
+        ends: the ends of a frame.
+        bare: a frame is its data alone, so that it looks like a whole body.
     """
 
     content_type: str

@@ -34,8 +34,11 @@ _PREFIX = "thread "
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The thread that a request begins or goes on with. `own`: the request's part of it;
-    `previous`: the id of the reply before, empty at the beginning.
+    """The thread that a request begins or goes on with.
+
+    Attributes:
+        own: the request's part of it.
+        previous: the id of the reply before, empty at the beginning.
     """
 
     memory: Memory

@@ -98,8 +98,11 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
 
 @dataclass(slots=True)
 class _Messages:
-    """Messages, read one by one. `turn_of`: gives the turns of the request before. `waiting`: the
-    name and id of each call without a result.
+    """Messages, read one by one.
+
+    Attributes:
+        turn_of: gives the turns of the request before.
+        waiting: the name and id of each call without a result.
     """
 
     turn_of: TurnOf

@@ -51,8 +51,10 @@ _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomple
 class _Item:
     """One item, as far as it has come.
 
-    `index`: its index in the output. `length`: characters of its deltas. `called`: it is a call
-    that has begun.
+    Attributes:
+        index: its index in the output.
+        length: characters of its deltas.
+        called: it is a call that has begun.
     """
 
     index: int

@@ -53,8 +53,12 @@ SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configurati
 
 @dataclass(slots=True)
 class Items:
-    """The items read so far. `whole`: they begin with the conversation. `turn_of`: gives the turns
-    of the request before. `left_out`: types of items and parts that no conversation has.
+    """The items read so far.
+
+    Attributes:
+        whole: they begin with the conversation.
+        turn_of: gives the turns of the request before.
+        left_out: types of items and parts that no conversation has.
     """
 
     toolbox: Toolbox

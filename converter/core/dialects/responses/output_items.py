@@ -60,9 +60,11 @@ def done(item: dict[str, object], index: int) -> dict[str, object]:
 class TextForm:
     """A kind of item that is sent in pieces of its only part.
 
-    `item` and `part`: without text. `parts`: the item's field of parts. `index`: the field of the
-    part's number, in events whose names begin with `part_event` and `event`; the latter, which
-    carry text, also have the fields `beside`.
+    Attributes:
+        item, part: without text.
+        parts: the item's field of parts.
+        index: the field of the part's number, in events whose names begin with `part_event` and
+            `event`; the latter, which carry text, also have the fields `beside`.
     """
 
     prefix: str

@@ -33,12 +33,16 @@ from converter.core.wire.checked import Fields
 @dataclass(frozen=True, slots=True)
 class ResponseContext(ReplyContext):
     """Facts that a response takes from its request; `id` is that of the response and of its items.
-    `encrypted`: the client wants to see thinking as opaque content, too. `toolbox` maps the
-    request's tools back, `echo` holds the fields that the response repeats. `keep` gets the whole
-    response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
-    response is incomplete because of a content filter, but not when it failed for good. `compacts`:
-    the answer is one item, the summary of the conversation; `repeated`: behind the user's messages,
-    which have no ids yet.
+
+    Attributes:
+        toolbox: maps the names of the request's tools back.
+        echo: the fields that the response repeats.
+        encrypted: the client wants to see thinking as opaque content, too.
+        repeats: the client is Codex, which asks 6 times when a response is incomplete because of a
+            content filter, but not when it failed for good.
+        compacts: the answer is one item, the summary of the conversation.
+        repeated: the user's messages, which stand before the summary and have no ids yet.
+        keep: gets the whole response, before its last event.
     """
 
     toolbox: Toolbox = field(default_factory=Toolbox)

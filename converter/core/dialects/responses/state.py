@@ -65,9 +65,11 @@ class UnknownError(RequestError):
 class WholeInput:
     """A request's whole input.
 
-    `own`: the items that it brings itself; `previous`: the key of the exchange before it;
-    `left_out`: the count of references to thoughts that are no longer kept; `is_alone`: all of the
-    input stood in the request.
+    Attributes:
+        own: the items that it brings itself.
+        previous: the key of the exchange before it.
+        left_out: the count of references to thoughts that are no longer kept.
+        is_alone: all of the input stood in the request.
     """
 
     items: list[object]
