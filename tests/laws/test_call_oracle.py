@@ -17,7 +17,7 @@ NAMES = [name for name, written in WRITTEN.items() if not written.whole]
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_it_reads_every_way_of_writing(name: str) -> None:
+def test_it_reads_every_form(name: str) -> None:
     arguments = {"city": "Oslo", "days": 3, "metric": True}
     others = {"path": "a", "tags": ["é", "b"], "meta": {"a": [1, "x"]}}
     whole = WRITTEN[name].whole
@@ -66,15 +66,15 @@ ALONE = [
 ]
 """A name alone: a call where the tool needs no argument."""
 OPEN = "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</tool_call>"
-SAID = ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
-SAID += [written.format(name) for written in ALONE for name in ("now", "get_weather", "other")]
-SAID += [
+PIECES = ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
+PIECES += [written.format(name) for written in ALONE for name in ("now", "get_weather", "other")]
+PIECES += [
     WRITTEN[name].write([call])
     for name in NAMES
     for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
 ]
-SAID.append('<tool_call>{"name": "now", "arguments": {oops}}</tool_call>')
-SAID.append('<|tool_call>call:get_weather(city="Oslo")<tool_call|>')
+PIECES.append('<tool_call>{"name": "now", "arguments": {oops}}</tool_call>')
+PIECES.append('<|tool_call>call:get_weather(city="Oslo")<tool_call|>')
 _EARLY = [
     '{"name": "get_weather"}, {"city": "Oslo"}',
     '{"name": "get_weather", "arguments": {}}, {"arguments": {"city": "Oslo"}}',
@@ -83,11 +83,11 @@ _EARLY = [
     '{"name": "get_weather"}, {"where": "Oslo"}',
 ]
 """A brace too early, and what stands behind it."""
-SAID += [f"<tool_call>{written}</tool_call>" for written in _EARLY]
-SAID += [f"<TOOLCALL>[{written}]</TOOLCALL>" for written in _EARLY]
+PIECES += [f"<tool_call>{written}</tool_call>" for written in _EARLY]
+PIECES += [f"<TOOLCALL>[{written}]</TOOLCALL>" for written in _EARLY]
 UNFINISHED = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"</tool_call>'
 _ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN], [UNFINISHED, OPEN]])
-_TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(
+_TEXTS = st.tuples(st.lists(st.sampled_from(PIECES), max_size=5), _ENDS).map(
     lambda texts: "\n".join([*texts[0], *texts[1]])
 )
 
@@ -98,9 +98,9 @@ def test_it_agrees_with_the_parser(text: str) -> None:
     parser = call_engine(Expectations(TOOLS))
     events = joined([*parser.feed(text), *parser.flush()])
     read = [event for event in events if isinstance(event, ToolCall)]
-    found = calls(text, TOOLS)
-    assert len(read) == len(found)
-    for event, call in zip(read, found, strict=True):
+    read_by_oracle = calls(text, TOOLS)
+    assert len(read) == len(read_by_oracle)
+    for event, call in zip(read, read_by_oracle, strict=True):
         assert same(call, event.name, json.loads(event.arguments))
-    said = "".join(event.text for event in events if isinstance(event, Text))
-    assert said == without(text, found)
+    text_left = "".join(event.text for event in events if isinstance(event, Text))
+    assert text_left == without(text, read_by_oracle)

@@ -10,5 +10,5 @@ def test_every_form_has_its_row() -> None:
     assert {form.name for form in FORMS if form.whole} == {row.form for row in WHOLE}
 
 
-def test_every_row_is_that_of_some_way_of_writing() -> None:
+def test_every_row_is_that_of_some_sample() -> None:
     assert {row.form for row in (*ROWS, *WHOLE)} == {written.form for written in WRITTEN.values()}

@@ -28,44 +28,44 @@ WITHOUT = [
     *("no", "[1]", '{"a": 1} {"b": 2}'),
 ]
 WRITTEN = st.sampled_from([*MEANINGS, *WITHOUT])
-SAID = replies(texts=st.just("") | st.just("So."), arguments=WRITTEN)
+REPLIES = replies(texts=st.just("") | st.just("So."), arguments=WRITTEN)
 
 
 @law(200)
-@given(reply=SAID, client=st.sampled_from(DIALECTS), sent=st.sampled_from(Form))
-def test_a_client_runs_what_the_model_said_or_nothing(
+@given(reply=REPLIES, client=st.sampled_from(DIALECTS), sent=st.sampled_from(Form))
+def test_a_client_runs_the_models_calls_or_nothing(
     reply: Reply, client: Dialect, sent: Form
 ) -> None:
     reply = Reply(reply.choices, reply.order, {}, reply.usage, True, b"\n")
     body = reply.stream() if sent is Form.STREAM else reply.whole()
     for form in Form:
         out = b"".join(rewrite([body], client, sent, form, AS_TEXT))
-        heard = parse_reply(out, form, client)
-        for index, choice in enumerate(reply.choices[: len(heard.choices) or 1]):
-            assert _ran(heard, index) in _may_run(choice, heard)
+        reply_got = parse_reply(out, form, client)
+        for index, choice in enumerate(reply.choices[: len(reply_got.choices) or 1]):
+            assert _ran(reply_got, index) in _may_run(choice, reply_got)
 
 
-def _ran(heard: ParsedReply, index: int) -> list[tuple[str, object]]:
+def _ran(reply_got: ParsedReply, index: int) -> list[tuple[str, object]]:
     """What a client would run: nothing of an error, nor of a reply that a limit cut off."""
-    words = heard.choices.get(index, ParsedChoice())
-    if heard.error or words.finish not in WHOLE:
+    choice_got = reply_got.choices.get(index, ParsedChoice())
+    if reply_got.error or choice_got.finish not in WHOLE:
         return []
-    return list(_objects(words))
+    return list(_objects(choice_got))
 
 
-def _objects(words: ParsedChoice) -> Iterator[tuple[str, object]]:
-    for call in words.calls.values():
+def _objects(choice_got: ParsedChoice) -> Iterator[tuple[str, object]]:
+    for call in choice_got.calls.values():
         yield call["name"], json.loads(call["arguments"] or "{}")
 
 
-def _may_run(choice: Choice, heard: ParsedReply) -> list[list[tuple[str, object]]]:
+def _may_run(choice: Choice, reply_got: ParsedReply) -> list[list[tuple[str, object]]]:
     """All calls as they were meant, where each has a meaning; else nothing, and an error."""
     written = [(call.name, "".join(call.arguments)) for call in choice.calls]
     over = choice.finish in CALLED
-    if all(said in MEANINGS and (over or said != OPEN) for _, said in written):
-        meant = [(name, MEANINGS[said]) for name, said in written]
-        return [meant] if choice.finish in WHOLE and not heard.error else [meant, []]
-    assert heard.error or choice.finish not in WHOLE
+    if all(counts in MEANINGS and (over or counts != OPEN) for _, counts in written):
+        meant = [(name, MEANINGS[counts]) for name, counts in written]
+        return [meant] if choice.finish in WHOLE and not reply_got.error else [meant, []]
+    assert reply_got.error or choice.finish not in WHOLE
     return [[]]
 
 
@@ -82,10 +82,10 @@ def test_calls_are_counted_from_0_and_no_id_comes_twice(
     reply = replace(reply, choices=choices)
     body = reply.stream() if form is Form.STREAM else reply.whole()
     out = b"".join(rewrite([body], client, form, None, AS_TEXT))
-    heard = parse_reply(out, form, client).choices
-    ids = [call["id"] for choice in heard.values() for call in choice.calls.values()]
+    reply_got = parse_reply(out, form, client).choices
+    ids = [call["id"] for choice in reply_got.values() for call in choice.calls.values()]
     assert len(ids) == len(set(ids))
     if client is OPENAI_CHAT:
-        assert all([*choice.calls] == [*range(len(choice.calls))] for choice in heard.values())
-        said = [len(choice.calls) for choice in choices]
-        assert [len(heard[number].calls) for number in range(len(choices))] == said
+        assert all([*choice.calls] == [*range(len(choice.calls))] for choice in reply_got.values())
+        counts = [len(choice.calls) for choice in choices]
+        assert [len(reply_got[number].calls) for number in range(len(choices))] == counts

@@ -23,7 +23,7 @@ from tests.support.strategies import every_so_many, law, share_of
 
 ENOUGH = "Now I answer."
 LLAMA = NotedFacts("llama.cpp")
-WORDS = st.text("ab é.\n", min_size=1, max_size=6)
+TEXT = st.text("ab é.\n", min_size=1, max_size=6)
 
 
 def ended(
@@ -33,14 +33,14 @@ def ended(
     field: str = "",
     budget: int = 2,
     facts: NotedFacts = LLAMA,
-    **given: Any,
+    **fields: Any,
 ) -> Recording:
     """Two replies, of which the first spends its budget in its last frame."""
-    opened = [delta(**{field: said}) for said in thought] if field else text("<think>", *thought)
+    opened = [delta(**{field: piece}) for piece in thought] if field else text("<think>", *thought)
     options = {"budget": "enforce", "budget_tokens": str(budget), "enough": ENOUGH}
     if facts is LLAMA:
-        return two_replies(*opened, answer=answer, options=options, **given)
-    return recording(b"".join([ROLE, *opened]), options=options, facts=facts, **given)
+        return two_replies(*opened, answer=answer, options=options, **fields)
+    return recording(b"".join([ROLE, *opened]), options=options, facts=facts, **fields)
 
 
 def broken(of: Recording) -> list[str]:
@@ -58,13 +58,13 @@ def test_two_replies_keep_all_laws(field: str, facts: NotedFacts, path: str) -> 
     both = ended(["I ne", "ed ", "to think"], field=field, facts=facts, path=path)
     assert joined(both)
     # what its server did not end has no whole form
-    asked = [number for number in range(1, 10) if facts is LLAMA or number not in (3, 9)]
-    assert [law.number for law in laws.laws_of(both)] == asked
+    numbers = [number for number in range(1, 10) if facts is LLAMA or number not in (3, 9)]
+    assert [law.number for law in laws.laws_of(both)] == numbers
     assert broken(both) == []
 
 
 @law(20)
-@given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=4), st.booleans())
+@given(st.lists(TEXT, max_size=4), st.lists(TEXT, max_size=4), st.booleans())
 def test_so_do_drawn_ones(thought: list[str], answer: list[str], native: bool) -> None:
     budget = len("".join(thought).lstrip("\n").encode()) // 4 + 1
     field = "reasoning_content" if native else ""
@@ -82,22 +82,22 @@ def alone(*thought: bytes, answer: Sequence[str] = ("It is ", "5.")) -> Recordin
 ALONE = {
     "closed": text("<think>I know ", "it.</think>", "\n\n"),
     "open": text("<think>I know ", "it."),
-    "in a field": [delta(reasoning_content=said) for said in ("I know ", "it.")],
+    "in a field": [delta(reasoning_content=piece) for piece in ("I know ", "it.")],
 }
 
 
-MADE = {"closed": (6, 0), "open": (4, 0), "in a field": (2, 4)}
+TOKENS = {"closed": (6, 0), "open": (4, 0), "in a field": (2, 4)}
 """Tokens that the first has written, and those of the thought's end. Large frames hold several."""
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_a_reply_behind_a_thought_alone_keeps_all_laws(name: str) -> None:
-    given = alone(*ALONE[name])
-    both = joined(given)
+    fields = alone(*ALONE[name])
+    both = joined(fields)
     assert both
-    assert (both.written, both.added) == MADE[name]
-    assert [law.number for law in laws.laws_of(given)] == [*range(1, 10)]
-    assert broken(given) == []
+    assert (both.written, both.added) == TOKENS[name]
+    assert [law.number for law in laws.laws_of(fields)] == [*range(1, 10)]
+    assert broken(fields) == []
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_a_reply_with_an_answer_is_no_thought_alone(more: list[bytes]) -> None:
     assert joined(alone(*ALONE["closed"], *more)) is None
 
 
-def test_marks_that_are_counted_as_the_prompt_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_that_are_counted_as_the_prompt_break_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thought_ender, "MARK", 1)
     assert {each[:30] for each in broken(alone(*ALONE["in a field"]))} != set()
 
 
-def test_a_sentence_in_another_place_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_at_another_offset_breaks_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thought_ender, "JOINT", " ")
     assert any("law 4" in each or "law 5" in each for each in broken(ended(["I need to think"])))
 
 
-def test_words_that_the_second_reply_loses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_the_second_reply_loses_breaks_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = SecondReply.feed
 
     def losing(self: SecondReply, events: Sequence[Event]) -> list[Event]:
@@ -152,6 +152,6 @@ def test_a_loop_is_ended_as_a_budget_is() -> None:
 def test_a_second_end_is_final() -> None:
     twice = ended(["I ne", "ed to think"], ["<think>", "and on and on"])
     for variant in variants(twice):
-        told = str(view_of(twice, variant))
-        assert "and on a\\n\\nNow I answer." in told  # and no letter behind the second budget
-        assert "'length'" in told or "'max_tokens'" in told
+        view = str(view_of(twice, variant))
+        assert "and on a\\n\\nNow I answer." in view  # and no letter behind the second budget
+        assert "'length'" in view or "'max_tokens'" in view

@@ -178,8 +178,8 @@ def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.Monk
 
 
 def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.core.dialects.anthropic.encoder._filled", lambda *_: {})
-    (broken,) = check_one(LAWS[2], GOOD["tags"]())
+    monkeypatch.setattr("converter.core.dialects.anthropic.encoder._input", lambda _: {})
+    (broken,) = check_one(LAWS[2], GOOD["a call"]())
     assert "against both whole" in broken.variant
 
 
@@ -195,25 +195,25 @@ def _break_errors(monkeypatch: pytest.MonkeyPatch, broken: Callable[[], Answer])
     """Have Anthropic's clients get another answer for a server's error."""
     own = Exchange.error
 
-    def error(self: Exchange, *given: Any) -> Answer | None:
-        return broken() if self.client is ANTHROPIC else own(self, *given)
+    def error(self: Exchange, *arguments: Any) -> Answer | None:
+        return broken() if self.client is ANTHROPIC else own(self, *arguments)
 
     monkeypatch.setattr(Exchange, "error", error)
 
 
 @pytest.mark.parametrize("number", [4, pytest.param(7, marks=pytest.mark.slow)])
-def test_error_laws_find_an_error_that_lost_its_words(
+def test_error_laws_find_an_error_that_lost_its_message(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
+    lost = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
     status = 200 if number == 7 else 404
-    _break_errors(monkeypatch, lambda: Answer(status, "application/json", made.encode()))
+    _break_errors(monkeypatch, lambda: Answer(status, "application/json", lost.encode()))
     (law,) = (law for law in ERROR_LAWS if law.number == number)
     (broken,) = check_one(law, GOOD["an error"]())
     assert broken.variant == "Anthropic client"
 
 
-def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(
+def test_a_missing_sdk_has_its_own_error_and_is_left_out_of_a_check(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "laws.sdk_reading", None)

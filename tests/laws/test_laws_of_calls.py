@@ -23,8 +23,8 @@ ONE_OF_EACH_KIND = ["hermes", "qwen3-coder", "glm", "kimi", "minimax-m3", "gemma
 NOW = WRITTEN["hermes"].write([("now", {})])
 
 
-def in_pieces(words: str) -> list[str]:
-    return [words[at : at + 20] for at in range(0, len(words), 20)]
+def in_pieces(text_of_calls: str) -> list[str]:
+    return [text_of_calls[at : at + 20] for at in range(0, len(text_of_calls), 20)]
 
 
 def reply(*frames: bytes) -> Recording:
@@ -33,16 +33,18 @@ def reply(*frames: bytes) -> Recording:
 
 @pytest.mark.parametrize("name", every_so_many(list(WRITTEN)))
 def test_calls_of_any_form_break_no_law(name: str) -> None:
-    words = f"<think>Hm.</think>\n\n{WRITTEN[name].write(TWO)}\n"
-    given = streamed(*in_pieces(words), tools=OFFERED)
-    assert [broken.message("") for broken in check(given, share_of(2))] == []
+    text_of_calls = f"<think>Hm.</think>\n\n{WRITTEN[name].write(TWO)}\n"
+    sample = streamed(*in_pieces(text_of_calls), tools=OFFERED)
+    assert [broken.message("") for broken in check(sample, share_of(2))] == []
 
 
 @pytest.mark.parametrize("name", every_so_many(ONE_OF_EACH_KIND))
 def test_calls_that_the_limit_cut_off_break_no_law(name: str) -> None:
-    words = WRITTEN[name].write(TWO)
-    given = reply(*text(*in_pieces(words[: len(words) * 2 // 3])), finish("length"))
-    assert [broken.message("") for broken in check(given, share_of(2))] == []
+    text_of_calls = WRITTEN[name].write(TWO)
+    sample = reply(
+        *text(*in_pieces(text_of_calls[: len(text_of_calls) * 2 // 3])), finish("length")
+    )
+    assert [broken.message("") for broken in check(sample, share_of(2))] == []
 
 
 IN_THOUGHTS = {
@@ -58,5 +60,5 @@ IN_THOUGHTS = {
 
 @pytest.mark.parametrize("name", every_so_many(list(IN_THOUGHTS)))
 def test_calls_in_thoughts_break_no_law(name: str) -> None:
-    given = reply(*IN_THOUGHTS[name], *END)
-    assert [broken.message("") for broken in check(given, share_of(DRAWN))] == []
+    sample = reply(*IN_THOUGHTS[name], *END)
+    assert [broken.message("") for broken in check(sample, share_of(DRAWN))] == []

@@ -30,7 +30,7 @@ from tests.support.strategies import Reply, cut, law, replies
 pytestmark = pytest.mark.slow
 
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])
-WAYS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
+VARIANTS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
 GARBAGE = st.binary(max_size=60) | st.lists(
     st.sampled_from(
         [
@@ -59,7 +59,9 @@ def wire() -> Wire:
 
 @law(60)
 @given(reply=replies(most=1))
-def test_law_7_the_anthropic_sdk_sees_one_message_in_every_way(wire: Wire, reply: Reply) -> None:
+def test_law_7_the_anthropic_sdk_gets_one_message_in_every_variant(
+    wire: Wire, reply: Reply
+) -> None:
     streamed = b"".join(
         rewrite(
             [reply.stream() + b"data: [DONE]\n\n"],
@@ -90,7 +92,7 @@ def test_law_7_the_anthropic_sdk_sees_one_message_in_every_way(wire: Wire, reply
 
 @law(60)
 @given(reply=replies())
-def test_law_7_the_openai_sdk_sees_one_message_in_every_way(wire: Wire, reply: Reply) -> None:
+def test_law_7_the_openai_sdk_gets_one_message_in_every_variant(wire: Wire, reply: Reply) -> None:
     streamed = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, AS_TEXT))
     whole = b"".join(rewrite([reply.whole()], OPENAI_CHAT, Form.WHOLE, None, AS_TEXT))
     frames = sdk_reading.openai_frames(wire, streamed)
@@ -113,9 +115,9 @@ def test_law_7_the_openai_sdk_puts_the_frames_together(wire: Wire, reply: Reply)
     )  # the SDK's own helper refuses such an end
     streamed = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, AS_TEXT))
     message = sdk_reading.openai_accumulated(wire, streamed)["choices"][0]["message"]
-    words = completion_of(streamed, Form.STREAM).choices[0].words
-    assert (message.get("content") or "") == words.get("content", "")
-    assert message.get("reasoning_content", "") == words.get("reasoning_content", "")
+    content = completion_of(streamed, Form.STREAM).choices[0].words
+    assert (message.get("content") or "") == content.get("content", "")
+    assert message.get("reasoning_content", "") == content.get("reasoning_content", "")
 
 
 JSON = st.recursive(
@@ -141,20 +143,20 @@ def likely(**fields: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 
 FUNCTIONS = likely(name=st.just("f"), arguments=st.sampled_from(['{"a":1}', '{"a', "x"]))
 ENTRIES = likely(index=st.integers(0, 2), id=st.sampled_from(["a", "b"]), function=FUNCTIONS)
-WORDS = st.sampled_from(["<think>", "a", "</think>", " ", "<thi"])
-SAID = likely(
-    content=WORDS,
-    reasoning_content=WORDS,
-    reasoning=WORDS,
+TEXT = st.sampled_from(["<think>", "a", "</think>", " ", "<thi"])
+MESSAGES = likely(
+    content=TEXT,
+    reasoning_content=TEXT,
+    reasoning=TEXT,
     role=st.just("assistant"),
     tool_calls=st.lists(ENTRIES, max_size=2),
 )
 CHOICES = likely(
     index=st.integers(0, 1),
-    delta=SAID,
-    message=SAID,
+    delta=MESSAGES,
+    message=MESSAGES,
     finish_reason=st.sampled_from(["stop", "length"]),
-    stop_reason=WORDS,
+    stop_reason=TEXT,
 )
 USAGE = likely(
     prompt_tokens=st.integers(0, 9), completion_tokens=st.integers(), prompt_tokens_details=JSON
@@ -169,7 +171,7 @@ FRAMES = likely(
 
 
 @law(150)
-@given(st.data(), GARBAGE, WAYS, st.sampled_from(Form), STARTS)
+@given(st.data(), GARBAGE, VARIANTS, st.sampled_from(Form), STARTS)
 def test_law_8_random_bytes_raise_nothing(
     data: st.DataObject,
     body: bytes,
@@ -186,7 +188,7 @@ def test_law_8_random_bytes_raise_nothing(
 
 
 @law(200)
-@given(st.data(), st.lists(FRAMES, max_size=4), WAYS, st.sampled_from(Form), STARTS)
+@given(st.data(), st.lists(FRAMES, max_size=4), VARIANTS, st.sampled_from(Form), STARTS)
 def test_law_8_random_json_raises_nothing(
     data: st.DataObject,
     values: list[object],
@@ -226,7 +228,7 @@ def test_law_8_half_a_surrogate_pair_and_deep_nesting_raise_nothing() -> None:
             assert rewrite([body], client, Form.WHOLE)
 
 
-def test_law_8_a_fault_of_our_own_is_told_and_costs_no_bytes(
+def test_law_8_a_fault_of_our_own_is_noted_and_costs_no_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("converter.core.reading.engine.engine.Engine.feed", lambda *_: 1 / 0)
@@ -254,9 +256,9 @@ def deaths(draw: st.DrawFn) -> bytes:
     reply = draw(replies())
     body = reply.stream()
     ends = [
-        place + draw(st.integers(-3, 3))
-        for place in range(len(body))
-        if body.startswith(reply.newline * 2, place)
+        offset + draw(st.integers(-3, 3))
+        for offset in range(len(body))
+        if body.startswith(reply.newline * 2, offset)
     ]
     return body[: draw(st.sampled_from(ends) | st.integers(0, len(body) - 1))]
 
@@ -270,16 +272,16 @@ def test_law_9_a_reply_that_dies_anywhere_ends_in_an_error(came: bytes) -> None:
 
 @law(80)
 @given(deaths())
-def test_law_4_a_reply_that_dies_anywhere_gives_out_the_words_that_came(came: bytes) -> None:
+def test_law_4_a_reply_that_dies_anywhere_emits_the_text_that_came(came: bytes) -> None:
     """A last frame without its blank line is read as if it had one, and what was held goes out in
     frames of its own. Only the error says which of the two it was.
     """
     ended = rewrite([came, b"\n\n"], OPENAI_CHAT, Form.STREAM, None, AS_TEXT)
     died = rewrite([came], OPENAI_CHAT, Form.STREAM, None, AS_TEXT)
-    assert words(b"".join(died)) == words(b"".join(ended))
+    assert values_of(b"".join(died)) == values_of(b"".join(ended))
 
 
-def words(body: bytes) -> list[object]:
+def values_of(body: bytes) -> list[object]:
     """The JSON of all frames that hold some and are no error."""
     return [
         value

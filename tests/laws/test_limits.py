@@ -20,8 +20,8 @@ DRAFT = f"<think>t\n{WHOLE_CALL}</think>{WHOLE_CALL}"
 CUT_CALL = '<|python_tag|>{"name": "f", "parameters": {"a'
 
 
-def reply(*given: bytes) -> Recording:
-    return recording(b"".join(given))
+def reply(*frames: bytes) -> Recording:
+    return recording(b"".join(frames))
 
 
 def _ended() -> Recording:
@@ -39,8 +39,8 @@ def _forbidden() -> Recording:
 
 
 def _second_first() -> Recording:
-    words = (delta(1, content="b"), delta(0, content="a"))
-    return reply(*words, finish("stop", 1), finish("stop", 0), DONE)
+    deltas = (delta(1, content="b"), delta(0, content="a"))
+    return reply(*deltas, finish("stop", 1), finish("stop", 0), DONE)
 
 
 def _stopped() -> Recording:

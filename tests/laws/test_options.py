@@ -39,7 +39,7 @@ class Row:
     other. `but`: the laws that have a limit there.
     """
 
-    given: Recording
+    sample: Recording
     on: Mapping[str, Any]
     off: Mapping[str, Any]
     but: tuple[int, ...] = ()
@@ -100,21 +100,21 @@ def test_each_option_that_changes_a_reply_has_its_row() -> None:
     assert {name.split()[0] for name in ROWS} | OF_REQUESTS == {*RECORDED}
 
 
-def held(given: Recording, *but: int) -> list[str]:
+def held(sample: Recording, *but: int) -> list[str]:
     """What breaks, of the laws that are asked of a recording."""
     left = tuple(f"law {number} " for number in but)
-    broken = laws.check(given, share_of(4))
+    broken = laws.check(sample, share_of(4))
     return [str(each) for each in broken if not (left and each.law.startswith(left))]
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_an_option_breaks_no_law(name: str) -> None:
     row = ROWS[name]
-    on, off = (with_body(row.given, row.given.body, **each) for each in (row.on, row.off))
-    ways = [Variant(client, Form.STREAM) for client in (ANTHROPIC, OPENAI_CHAT)]
-    assert any(body_of(on, each) != body_of(off, each) for each in ways)
-    asked = [law.number for law in laws.laws_of(on)]
-    assert asked == [number for number in range(1, 10) if number not in row.but]
+    on, off = (with_body(row.sample, row.sample.body, **each) for each in (row.on, row.off))
+    to = [Variant(client, Form.STREAM) for client in (ANTHROPIC, OPENAI_CHAT)]
+    assert any(body_of(on, each) != body_of(off, each) for each in to)
+    applying = [law.number for law in laws.laws_of(on)]
+    assert applying == [number for number in range(1, 10) if number not in row.but]
     assert held(on) == []
 
 
@@ -122,8 +122,10 @@ class Counted(Recording):
     """A stream whose counts the addon alone has asked for."""
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        made = super().awaited(client)
-        return replace(made, sent={**made.sent, COUNTING: {"include_usage": True}})
+        rewriter_or_reply = super().awaited(client)
+        return replace(
+            rewriter_or_reply, sent={**rewriter_or_reply.sent, COUNTING: {"include_usage": True}}
+        )
 
 
 class Silent(Recording):
@@ -132,31 +134,31 @@ class Silent(Recording):
     """
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        made = super().rewriter(client, form)
-        feed, begun = made.feed, list[bytes]()
+        rewriter_or_reply = super().rewriter(client, form)
+        feed, begun = rewriter_or_reply.feed, list[bytes]()
 
         def pinged(chunk: bytes, at: float = 0.0) -> list[bytes]:
             out = feed(chunk, at)
             begun.extend(out[:1])
-            return [*out, *(made.ping() if begun else ())]
+            return [*out, *(rewriter_or_reply.ping() if begun else ())]
 
-        made.feed = pinged  # type: ignore[method-assign]
-        return made
+        rewriter_or_reply.feed = pinged  # type: ignore[method-assign]
+        return rewriter_or_reply
 
 
-def as_kind(kind: type[Recording], given: Recording, **options: object) -> Recording:
-    chosen = {**given.options, **options}
-    values = {each.name: getattr(given, each.name) for each in fields(Recording)}
+def as_kind(kind: type[Recording], sample: Recording, **options: object) -> Recording:
+    chosen = {**sample.options, **options}
+    values = {each.name: getattr(sample, each.name) for each in fields(Recording)}
     return kind(**{**values, "options": chosen})
 
 
 def test_counts_that_are_kept_from_a_client_break_no_law() -> None:
-    given = as_kind(Counted, streamed("<think>I add", "them.</think>", "It is 5."))
+    sample = as_kind(Counted, streamed("<think>I add", "them.</think>", "It is 5."))
     to = Variant(OPENAI_CHAT, Form.STREAM)
-    assert b'"usage"' in given.body
-    assert b'"usage"' not in body_of(given, to)
+    assert b'"usage"' in sample.body
+    assert b'"usage"' not in body_of(sample, to)
     # the counts are missing on purpose, and from a stream alone
-    assert held(given, 3, 4) == []
+    assert held(sample, 3, 4) == []
 
 
 SPOKEN = {
@@ -180,12 +182,12 @@ SPOKEN = {
 @pytest.mark.parametrize("form", [COMMENT, DELTA, NONE])
 @pytest.mark.parametrize("name", SPOKEN)
 def test_signs_of_life_break_no_law(name: str, form: str) -> None:
-    given = as_kind(Silent, SPOKEN[name], alive=form)
+    sample = as_kind(Silent, SPOKEN[name], alive=form)
     calm = as_kind(Recording, SPOKEN[name])
     for client in DIALECTS:
         to = Variant(client, Form.STREAM)
-        assert view_of(given, to) == view_of(calm, to)
+        assert view_of(sample, to) == view_of(calm, to)
         chat = client is OPENAI_CHAT
-        assert (body_of(given, to) == body_of(calm, to)) is (chat and form == NONE)
+        assert (body_of(sample, to) == body_of(calm, to)) is (chat and form == NONE)
     # where a sign comes depends on the chunks, and a client may have counted comments
-    assert held(given, 1, 4) == []
+    assert held(sample, 1, 4) == []

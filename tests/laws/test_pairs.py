@@ -92,8 +92,8 @@ class Sent:
     def reply(self) -> ParsedReply:
         reply = parse_reply(self.body, self.form, self.server, self.settings.map)
         if self.expected.no_thought_due:
-            for heard in reply.choices.values():
-                heard.take_for_answer()
+            for choice_got in reply.choices.values():
+                choice_got.take_for_answer()
         return reply
 
     def rewritten(self, client: Dialect, form: Form) -> bytes:
@@ -106,7 +106,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Said:
+class Content:
     """What a reply says, in neutral words; blanks are left to the laws of words."""
 
     thinking: str
@@ -153,50 +153,52 @@ def plain(text: str) -> str:
     return "".join(text.split())
 
 
-def calls_of(heard: ParsedChoice) -> tuple[tuple[str, str], ...]:
-    return tuple((call["name"], _json(call["arguments"] or "{}")) for call in heard.calls.values())
+def calls_of(choice_got: ParsedChoice) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (call["name"], _json(call["arguments"] or "{}")) for call in choice_got.calls.values()
+    )
 
 
 def _json(arguments: str) -> str:
     """Return arguments as they are compared; of a call that was cut off what is complete."""
-    known = complete_part(arguments) if is_open(arguments) else arguments
-    return json.dumps(json.loads(known), sort_keys=True)
+    complete = complete_part(arguments) if is_open(arguments) else arguments
+    return json.dumps(json.loads(complete), sort_keys=True)
 
 
-def meant(sent: Sent, client: Dialect, form: Form) -> Said:
+def meant(sent: Sent, client: Dialect, form: Form) -> Content:
     """What the server's own words say to a client of this dialect, by the oracle."""
     reply, limit = sent.reply(), sent.expected.limit
-    heard = reply.choice()
-    found = parts(heard, sent.reading(form))
+    choice_got = reply.choice()
+    expected = parts(choice_got, sent.reading(form))
     if client in IN_FIELDS:
-        thinking, text = openai_texts(found)
+        thinking, text = openai_texts(expected)
     else:
-        blocks = anthropic_blocks(found)
+        blocks = anthropic_blocks(expected)
         thinking, text = (
             "".join(w for k, w in blocks if k == kind) for kind in ("thinking", "text")
         )
-    finish = FINISHES.get(str(heard.finish), str(heard.finish))
-    if anthropic_blocks(found)[-1:] == [("thinking", thinking)] and reply.reaches(limit):
+    finish = FINISHES.get(str(choice_got.finish), str(choice_got.finish))
+    if anthropic_blocks(expected)[-1:] == [("thinking", thinking)] and reply.reaches(limit):
         finish = "length"
-    called = heard.calls and finish == "stop"
-    calls = calls_of(heard)
+    called = choice_got.calls and finish == "stop"
+    calls = calls_of(choice_got)
     if client in (RESPONSES, OLLAMA) and any(
-        is_open(call["arguments"] or "{}") for call in heard.calls.values()
+        is_open(call["arguments"] or "{}") for call in choice_got.calls.values()
     ):
         calls = calls[
             :-1
         ]  # a call that was cut off is never done there, because Codex would run it
-    return Said(plain(thinking), plain(text), calls, "tool_calls" if called else finish)
+    return Content(plain(thinking), plain(text), calls, "tool_calls" if called else finish)
 
 
-def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Said:
+def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Content:
     """What the official SDK reads."""
-    heard = _READERS[client](wire, body, form, settings)
-    finish = str(heard.finish)
-    return Said(
-        plain(next(iter(heard.thoughts.values()), "")),
-        plain(heard.joined("text", "raw")),
-        calls_of(heard),
+    choice_got = _READERS[client](wire, body, form, settings)
+    finish = str(choice_got.finish)
+    return Content(
+        plain(next(iter(choice_got.thoughts.values()), "")),
+        plain(choice_got.joined("text", "raw")),
+        calls_of(choice_got),
         FINISHES.get(finish, finish),
     )
 
@@ -211,14 +213,14 @@ def _message(wire: Wire, body: bytes, form: Form, _: Settings) -> ParsedChoice:
 
 
 def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> ParsedChoice:
-    heard = parse_reply(
+    choice_got = parse_reply(
         sdk_reading.openai_bodies(wire, body, form), form, OPENAI_CHAT, settings.map
     )
-    if form is Form.STREAM and heard.choice().finish not in REFUSED:
+    if form is Form.STREAM and choice_got.choice().finish not in REFUSED:
         message = sdk_reading.openai_accumulated(wire, body)["choices"][0]["message"]
-        assert (message.get("content") or "") == heard.choice().joined("text")
-        assert len(message.get("tool_calls") or []) == len(heard.choice().calls)
-    return heard.choice()
+        assert (message.get("content") or "") == choice_got.choice().joined("text")
+        assert len(message.get("tool_calls") or []) == len(choice_got.choice().calls)
+    return choice_got.choice()
 
 
 def _response(wire: Wire, body: bytes, form: Form, _: Settings) -> ParsedChoice:
@@ -246,7 +248,7 @@ def wire() -> Wire:
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer")  # of blocks that the user named
 @pytest.mark.parametrize(("server", "client", "form"), PAIRS)
-def test_a_client_reads_what_the_server_said(
+def test_a_client_reads_the_servers_content(
     wire: Wire, server: Dialect, client: Dialect, form: Form
 ) -> None:
     form_stays = client is server and client.wire.keeps_raw
@@ -275,15 +277,15 @@ def test_a_chat_completion_holds_no_word_of_the_messages_api(form: Form) -> None
             assert (value.get("usage") or {}).keys() <= USAGE, each.name
             for choice in value["choices"]:
                 assert choice.keys() <= CHOICE, each.name
-                said = choice.get("delta") or choice.get("message") or {}
-                assert said.keys() <= MESSAGE, each.name
+                message = choice.get("delta") or choice.get("message") or {}
+                assert message.keys() <= MESSAGE, each.name
 
 
 def _two_calls() -> Sent:
     events = [start(), begin(0, {"type": "text", "text": ""}), piece(0, "text", "So:"), stop(0)]
     for index, name in enumerate(("look", "hear"), 1):
         block = {"type": "tool_use", "id": f"{name}_1", "name": name, "input": {}}
-        pieces = [piece(index, "input_json", words) for words in ('{"at":', '"sky"}')]
+        pieces = [piece(index, "input_json", arguments) for arguments in ('{"at":', '"sky"}')]
         events += [begin(index, block), *pieces, stop(index)]
     body = b"".join(frames([*events, *end("tool_use")]))
     return Sent("two calls", body, ANTHROPIC, Form.STREAM, read())

@@ -87,19 +87,19 @@ def run(project: Path, site: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.long
 def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed: Path) -> None:
-    status, said = run(project, installed, "--think-recordings", "captures", "-v")
-    assert status == 0, said
+    status, output = run(project, installed, "--think-recordings", "captures", "-v")
+    assert status == 0, output
     for name in (
         "law 1 bytes cut anywhere",
         "law 3 streamed equals whole",
         "law 9 Anthropic streams in order",
     ):
-        assert f"captures/sum-stream.mitm::{name} PASSED" in said
-    assert "captures/sum-stream.mitm::golden for openai clients PASSED" in said
-    assert "captures/sum-stream.mitm::golden for anthropic clients PASSED" in said
-    assert "captures/error.mitm::law 4 nothing lost PASSED" in said
-    assert "captures/dropped.mitm::law 3" not in said
-    assert "test_mine.py::test_mine PASSED" in said
+        assert f"captures/sum-stream.mitm::{name} PASSED" in output
+    assert "captures/sum-stream.mitm::golden for openai clients PASSED" in output
+    assert "captures/sum-stream.mitm::golden for anthropic clients PASSED" in output
+    assert "captures/error.mitm::law 4 nothing lost PASSED" in output
+    assert "captures/dropped.mitm::law 3" not in output
+    assert "test_mine.py::test_mine PASSED" in output
 
 
 @pytest.mark.long
@@ -109,9 +109,9 @@ def test_a_project_keeps_a_module_that_has_the_name_of_ours(project: Path, insta
     (project / "test_mine.py").write_text(f"{mine}    assert MINE == converter.MINE\n")
     chosen = ("-k", "mine or golden or (sum-whole and law)", "-q")
     for files in (("test_mine.py", "captures"), ("captures", "test_mine.py")):
-        asked = ("--think-recordings", "captures", *files, *chosen)
-        status, said = run(project, installed, *asked)
-        assert status == 0, said
+        options = ("--think-recordings", "captures", *files, *chosen)
+        status, output = run(project, installed, *options)
+        assert status == 0, output
 
 
 def test_without_the_option_nothing_is_collected_and_nothing_imported(
@@ -120,8 +120,8 @@ def test_without_the_option_nothing_is_collected_and_nothing_imported(
     (project / "test_mine.py").write_text(
         "import sys\n\ndef test_mine() -> None:\n    assert 'mitmproxy' not in sys.modules\n"
     )
-    status, said = run(project, installed, "captures", "test_mine.py")
-    assert (status, "1 passed" in said) == (0, True), said
+    status, output = run(project, installed, "captures", "test_mine.py")
+    assert (status, "1 passed" in output) == (0, True), output
 
 
 def test_a_damaged_file_fails_in_one_line_and_harms_no_other(
@@ -132,12 +132,12 @@ def test_a_damaged_file_fails_in_one_line_and_harms_no_other(
     (project / "captures" / "archive.mitm").write_text('{"log": {"version": "1.2"}}')
     (project / "captures" / "empty.mitm").write_bytes(b"")
     only = ("-k", "golden or can")
-    status, said = run(project, installed, "--think-recordings", "captures", "-q", *only)
+    status, output = run(project, installed, "--think-recordings", "captures", "-q", *only)
     assert status == 1
-    assert re.search(r"3 failed, \d+ passed", said)
+    assert re.search(r"3 failed, \d+ passed", output)
     for name in ("cut", "archive", "empty"):
-        assert len(re.findall(rf"^captures/{name}\.mitm: .+$", said, re.MULTILINE)) == 1
-    assert "Traceback" not in said
+        assert len(re.findall(rf"^captures/{name}\.mitm: .+$", output, re.MULTILINE)) == 1
+    assert "Traceback" not in output
 
 
 def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
@@ -147,11 +147,13 @@ def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
     golden.write_text(golden.read_text().replace("It is 5", "It is 6"))
     (project / "captures" / "sum-stream.anthropic.txt").unlink()
     goldens = ("--think-recordings", "captures", "-q", "-k", "golden")
-    status, said = run(project, installed, *goldens)
-    assert (status, "2 failed" in said) == (1, True), said
-    assert re.search(r"^-.*It is 6", said, re.MULTILINE)
-    assert re.search(r"^\+.*It is 5", said, re.MULTILINE)
-    commands = re.findall(r"^(think-addon record bless \S+ --dir \S+)\n(?:_|=)", said, re.MULTILINE)
+    status, output = run(project, installed, *goldens)
+    assert (status, "2 failed" in output) == (1, True), output
+    assert re.search(r"^-.*It is 6", output, re.MULTILINE)
+    assert re.search(r"^\+.*It is 5", output, re.MULTILINE)
+    commands = re.findall(
+        r"^(think-addon record bless \S+ --dir \S+)\n(?:_|=)", output, re.MULTILINE
+    )
     assert commands == [
         f"think-addon record bless {name} --dir captures" for name in ("sum-stream", "sum-whole")
     ]
@@ -169,13 +171,13 @@ def test_a_recording_is_held_to_what_a_person_expects(project: Path, installed: 
     expected = project / "captures" / "sum-stream.expected.json"
     expected.write_text('{"thinking": "I add them.", "text": "It is 6.", "why": "a slip"}')
     only = ("--think-recordings", "captures", "-k", "expected")
-    status, said = run(project, installed, *only)
-    assert (status, "1 failed" in said, "Traceback" in said) == (1, True, False)
-    assert "sum-stream is not read as expected\nexpected, because a slip:" in said
-    assert "-It is 6.\n+It is 5." in said
+    status, output = run(project, installed, *only)
+    assert (status, "1 failed" in output, "Traceback" in output) == (1, True, False)
+    assert "sum-stream is not read as expected\nexpected, because a slip:" in output
+    assert "-It is 6.\n+It is 5." in output
     expected.write_text('{"thinking": "I add them.", "text": "It is 5."}')
-    status, said = run(project, installed, *only)
-    assert (status, "1 passed" in said) == (0, True), said
+    status, output = run(project, installed, *only)
+    assert (status, "1 passed" in output) == (0, True), output
 
 
 def test_a_fault_of_the_encoder_makes_a_recording_fail(
@@ -188,7 +190,9 @@ def test_a_fault_of_the_encoder_makes_a_recording_fail(
     assert stop in encoder.read_text(), "the fault no longer fits the source"
     encoder.write_text(encoder.read_text().replace(stop, ""))
     only = ("--think-cuts", "1", "-k", "law and not SDKs")
-    status, said = run(project, site, "--think-recordings", "captures", "-qx", *only)
-    assert status == 1, said
-    assert re.search(r"(?m)^E? *[\w-]+ breaks law \d .+\n.*(event|frame|stream ends)", said), said
-    assert re.search(r"\nthink-addon record check \S+ --dir captures\n(_|=)", said)
+    status, output = run(project, site, "--think-recordings", "captures", "-qx", *only)
+    assert status == 1, output
+    assert re.search(r"(?m)^E? *[\w-]+ breaks law \d .+\n.*(event|frame|stream ends)", output), (
+        output
+    )
+    assert re.search(r"\nthink-addon record check \S+ --dir captures\n(_|=)", output)

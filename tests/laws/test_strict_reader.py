@@ -59,7 +59,7 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "event", "words"),
+    ("index", "event", "message"),
     [
         (0, begin(0, said("")), "frame 0: content_block_start after nothing"),
         (0, start(role="user"), "not the head of an empty message"),
@@ -88,11 +88,9 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
         (12, {"type": "new"}, "new after message_delta"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_frame(
-    place: int, event: dict[str, Any], words: str
-) -> None:
-    broken = [*GOOD[:place], event, *GOOD[place + 1 :]]
-    with pytest.raises(AssertionError, match=words):
+def test_a_fault_is_named_with_its_frame(index: int, event: dict[str, Any], message: str) -> None:
+    broken = [*GOOD[:index], event, *GOOD[index + 1 :]]
+    with pytest.raises(AssertionError, match=message):
         read_strictly(written(broken))
 
 

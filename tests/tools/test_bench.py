@@ -25,7 +25,7 @@ def test_a_quick_run_measures_every_row_and_checks_every_reply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bench.main(["--quick", "--json", str(tmp_path / "bench.json")]) == 0
-    table, told = capsys.readouterr().out, json.loads((tmp_path / "bench.json").read_text())
+    table, result = capsys.readouterr().out, json.loads((tmp_path / "bench.json").read_text())
     rows = contenders.rows()
     wanted = {
         (load.name, row.name, name)
@@ -34,16 +34,18 @@ def test_a_quick_run_measures_every_row_and_checks_every_reply(
         if row.takes(load.name)
         for name in measures(load)
     }
-    assert {(entry["load"], entry["row"], entry["measure"]) for entry in told["measured"]} == wanted
-    assert all(entry["ratios"] and not entry["wrong"] for entry in told["measured"])
-    assert {held["row"] for held in told["memory"]} == {
+    assert {
+        (entry["load"], entry["row"], entry["measure"]) for entry in result["measured"]
+    } == wanted
+    assert all(entry["ratios"] and not entry["wrong"] for entry in result["measured"])
+    assert {held["row"] for held in result["memory"]} == {
         row.name for row in rows if row.arguments and row.takes(MEMORY.name)
     }
     assert all(load.name in table for load in LOADS)
     assert ", 0 of them wrong" in table
 
 
-def test_a_reply_that_a_proxy_spoils_is_told_of(
+def test_a_reply_that_a_proxy_spoils_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "spoils.py"

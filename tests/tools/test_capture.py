@@ -40,7 +40,7 @@ FROM_WIRES = (
 """Recordings of servers that take minutes to start, made of the bytes that each of them sent."""
 
 
-def test_every_shot_has_its_recording_and_the_other_way_round() -> None:
+def test_shots_and_recordings_have_the_same_names() -> None:
     shots = [name for name in LIBRARY.names() if not name.startswith(FROM_WIRES)]
     assert shots == sorted(shot.name for shot in SHOTS)
 
@@ -52,9 +52,9 @@ def test_a_reply_is_sent_as_its_name_says(form: Form) -> None:
     ]
     assert named
     assert [
-        found.name
-        for found in named
-        if found.answered.status == 200 and found.form_for(found.client) is not form
+        recording.name
+        for recording in named
+        if recording.answered.status == 200 and recording.form_for(recording.client) is not form
     ] == []
 
 

@@ -41,6 +41,6 @@ def test_a_closure_has_the_imports_of_imports_and_their_package() -> None:
     assert imports.closure("ours.high") == {"ours", "ours.low", "ours.middle", "ours.high"}
 
 
-def test_a_circle_is_found_once_and_without_the_modules_below_it() -> None:
+def test_a_circle_is_listed_once_and_without_the_modules_below_it() -> None:
     modules = [f"ours.{name}" for name in ("low", "middle", "high", "left", "right")]
     assert imports.circles(modules) == [["ours.left", "ours.right"]]

@@ -36,17 +36,17 @@ class Launched:
     process: subprocess.Popen[bytes]
     output: Path
 
-    def said(self) -> str:
+    def printed(self) -> str:
         return self.output.read_text()
 
     def wait_ready(self) -> None:
-        wait_until(lambda: READY in self.said() or self.process.poll() is not None)
-        assert READY in self.said(), self.said()
+        wait_until(lambda: READY in self.printed() or self.process.poll() is not None)
+        assert READY in self.printed(), self.printed()
 
     def address(self, pattern: str) -> str:
-        found = re.search(pattern, self.said())
-        assert found, self.said()
-        return found[1]
+        match = re.search(pattern, self.printed())
+        assert match, self.printed()
+        return match[1]
 
     def children(self) -> list[int]:
         """The programs it has started."""
@@ -67,7 +67,7 @@ class Launched:
         return self.process.wait(PATIENCE)
 
 
-def text_said(stream: str) -> str:
+def text_of_stream(stream: str) -> str:
     """The text of a streamed reply of either dialect."""
     return "".join(re.findall(r'"(?:content|text)":"([^"]*)"', stream))
 
@@ -141,7 +141,7 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
         run.wait_ready()
         children = run.children()
         commands = [
-            shlex.split(line) for line in run.said().splitlines() if line.startswith("curl ")
+            shlex.split(line) for line in run.printed().splitlines() if line.startswith("curl ")
         ]
         assert ["/".join(command[2].split("/")[3:]) for command in commands] == [
             "v1/chat/completions",
@@ -149,11 +149,11 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
             "v1/responses",
             "api/chat",
         ]
-        assert all("84" in text_said(fetch(command[2], command[-1])) for command in commands)
+        assert all("84" in text_of_stream(fetch(command[2], command[-1])) for command in commands)
         assert run.end(signal.SIGINT) == 0
     assert len(children) == 2
     assert not any(map(is_alive, children))
-    assert "Traceback" not in run.said()
+    assert "Traceback" not in run.printed()
 
 
 @reads_proc
@@ -182,18 +182,18 @@ def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path, ports: list[str])
         assert run.end(signal.SIGINT) == 0
     assert children
     assert not any(map(is_alive, children))
-    assert run.said() == ""
+    assert run.printed() == ""
 
 
 @reads_proc
-def test_a_given_server_is_used_and_nothing_else_is_started(
+def test_a_named_server_is_used_and_nothing_else_is_started(
     tmp_path: Path, ports: list[str]
 ) -> None:
     nobody = f"127.0.0.1:{free_port()}"
     with launched(tmp_path, *COMMAND, f"{nobody}/v1/", "--dump", *ports) as run:
         run.wait_ready()
-        assert f"(in front of http://{nobody})" in run.said()
-        assert f"no model server at http://{nobody}: Connection refused" in run.said()
+        assert f"(in front of http://{nobody})" in run.printed()
+        assert f"no model server at http://{nobody}: Connection refused" in run.printed()
         assert run.children() == []
         assert run.end(signal.SIGTERM) == 0
 
@@ -201,7 +201,7 @@ def test_a_given_server_is_used_and_nothing_else_is_started(
 def test_a_port_that_cannot_be_used_stops_everything(tmp_path: Path) -> None:
     with launched(tmp_path, *LAUNCHER, "--dump", "--port", "many") as run:
         assert run.end() == 1
-    assert run.said().splitlines() == [
+    assert run.printed().splitlines() == [
         "think-addon: expected a number from 1 to 65535 for --port, got 'many'",
         "make run: think-addon has ended with exit code 2, so everything was stopped.",
     ]

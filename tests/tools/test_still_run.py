@@ -44,14 +44,14 @@ def test_every_store_returns_every_turn_exactly() -> None:
     with networks_or_skip("two machines were NOT tried"):
         pass
     assert memory.main(["--quick"]) == 0
-    told = spread.run(conversations=60, turns=5)
-    assert told.wrong == []
-    assert told.exact == told.turns == 300
-    assert len(told.processes) == 2 * spread.WORKERS
+    result = spread.run(conversations=60, turns=5)
+    assert result.wrong == []
+    assert result.exact == result.turns == 300
+    assert len(result.processes) == 2 * spread.WORKERS
 
 
 @pytest.mark.nightly
-def test_the_pictures_of_the_manual_are_made(tmp_path: Path) -> None:
+def test_the_manual_gets_its_pictures(tmp_path: Path) -> None:
     pictures.make(tmp_path)
     assert len([*tmp_path.iterdir()]) == 3
     assert max(path.stat().st_size for path in tmp_path.iterdir()) < 160_000

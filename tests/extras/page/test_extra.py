@@ -14,7 +14,7 @@ def test_the_script_that_prints_the_address_is_known_by_its_name() -> None:
     assert (Path(command.__file__).parent / extra.ANNOUNCEMENT).is_file()
 
 
-def test_all_addons_are_made() -> None:
+def test_all_addons_are_created() -> None:
     services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
     assert [type(each).__name__ for each in extra.addons(services)] == [
         "KeptExchanges",

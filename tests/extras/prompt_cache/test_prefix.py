@@ -76,13 +76,13 @@ STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
 
 
 @pytest.mark.parametrize("name", STAGED)
-def test_a_break_is_named_with_its_place(name: str) -> None:
-    change, place, cause = STAGED[name]
+def test_a_break_is_named_with_its_offset(name: str) -> None:
+    change, part, cause = STAGED[name]
     prompts = Prompts()
     assert compare(prompts, "me", first(), 100) is None
-    found = compare(prompts, "me", after(change), 100)
-    assert found
-    assert (found.part, found.cause) == (place, cause)
+    difference = compare(prompts, "me", after(change), 100)
+    assert difference
+    assert (difference.part, difference.cause) == (part, cause)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_cause_stands_where_the_prompts_part() -> None:
     far = "Run git status on 2026-11-23 first." + " Be brief." * 400
     before = {"messages": [{"role": "system", "content": f"{far} Say a."}]}
     now = {"messages": [{"role": "system", "content": f"{far} Say b."}]}
-    found = broken(before, now)
-    assert found
-    assert found.cause == "other words"
+    difference = broken(before, now)
+    assert difference
+    assert difference.cause == "other words"
 
 
 def test_the_messages_and_the_responses_form_are_read() -> None:
@@ -128,9 +128,11 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
     assert broken(before, kept) is None, "no model reads where a cache ends"
     prompts = Prompts()
     compare(prompts, "me", before, 9)
-    found = compare(prompts, "me", {**kept, "messages": [before["messages"][0], dropped, more]}, 9)
-    assert found
-    assert "thought" in found.cause
+    difference = compare(
+        prompts, "me", {**kept, "messages": [before["messages"][0], dropped, more]}, 9
+    )
+    assert difference
+    assert "thought" in difference.cause
     items = [{"role": "user", "content": "At 13:05: A?"}]
     compare(prompts, "me", {"input": items}, 9)
     late = [{"role": "user", "content": "At 13:06: A?"}, more]
@@ -139,19 +141,19 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
 
 @pytest.mark.parametrize("field", ["system", "instructions"])
 def test_a_system_text_that_is_no_message_breaks_a_prompt(field: str) -> None:
-    asked = [{"role": "user", "content": "A?"}]
-    before = {field: "Today is 2026-11-23.", "input": asked}
-    now = {field: "Today is 2026-11-24.", "input": [*asked, {"role": "user", "content": "B?"}]}
+    messages = [{"role": "user", "content": "A?"}]
+    before = {field: "Today is 2026-11-23.", "input": messages}
+    now = {field: "Today is 2026-11-24.", "input": [*messages, {"role": "user", "content": "B?"}]}
     assert not is_repeated(before, now)
-    found = broken(before, now)
-    assert found
-    assert (found.part, found.cause) == (
+    difference = broken(before, now)
+    assert difference
+    assert (difference.part, difference.cause) == (
         "the system text, character 18",
         "the date or the time",
     )
 
 
-def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
+def test_the_request_to_think_comes_where_there_was_no_system_text() -> None:
     """The addon leaves them out as soon as it has seen the model think by itself."""
     bare = {"messages": first()["messages"][1:]}
     asking, plain = ask_to_think(bare, None), {"messages": after()["messages"][1:]}
@@ -160,21 +162,21 @@ def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
         assert other
         prompts = Prompts()
         compare(prompts, "me", one, 9)
-        found = compare(prompts, "me", other, 9)
-        assert found
-        assert found.mend == "think_prompt=off"
+        difference = compare(prompts, "me", other, 9)
+        assert difference
+        assert difference.mend == "think_prompt=off"
 
 
-def test_tools_told_in_words_are_tools() -> None:
+def test_tools_in_the_prompts_text_are_tools() -> None:
     one, other = (
         tell_tools(first()),
         tell_tools(after(lambda body: body["tools"].reverse())),
     )
     assert one
     assert other
-    found = broken(one, other)
-    assert found
-    assert found.cause == "other tools told in words, or another order"
+    difference = broken(one, other)
+    assert difference
+    assert difference.cause == "other tools told in words, or another order"
 
 
 def test_another_conversation_or_owner_breaks_nothing() -> None:
@@ -196,14 +198,16 @@ def test_a_sub_agent_is_no_break_and_the_first_conversation_goes_on() -> None:
 
 
 def test_what_the_server_has_cached_decides() -> None:
-    found = Break("message 0, character 3", "the date or the time", "mend it")
-    words = "the cached prompt was broken at message 0, character 3: the date or the time"
-    assert found.message(None, None, None) == f"{words} (mend it)"
-    assert found.message(500, 1000, None) == f"{words} (mend it)"
-    again = f"{words}; 910 of 1,000 tokens were read again (mend it)"
-    assert found.message(500, 1000, 90) == found.message(None, 1000, 90) == again
-    assert found.message(500, 1000, 491) == again.replace("910", "509")
-    assert found.message(500, 1000, 492) == "", "all of the earlier prompt but for the begun reply"
+    difference = Break("message 0, character 3", "the date or the time", "mend it")
+    message = "the cached prompt was broken at message 0, character 3: the date or the time"
+    assert difference.message(None, None, None) == f"{message} (mend it)"
+    assert difference.message(500, 1000, None) == f"{message} (mend it)"
+    again = f"{message}; 910 of 1,000 tokens were read again (mend it)"
+    assert difference.message(500, 1000, 90) == difference.message(None, 1000, 90) == again
+    assert difference.message(500, 1000, 491) == again.replace("910", "509")
+    assert difference.message(500, 1000, 492) == "", (
+        "all of the earlier prompt but for the begun reply"
+    )
 
 
 def test_requests_are_kept_within_bounds() -> None:
@@ -224,8 +228,8 @@ def test_requests_are_kept_within_bounds() -> None:
 def test_most_requests_say_at_once_that_they_repeat_the_one_before(
     changed: dict[str, object], repeated: bool
 ) -> None:
-    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    before: dict[str, object] = {"model": "m", "messages": said[:1]}
-    assert is_repeated(before, {**before, "messages": said, **changed}) is repeated
-    other = [{"role": "user", "content": "c"}, said[1]]
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    before: dict[str, object] = {"model": "m", "messages": messages[:1]}
+    assert is_repeated(before, {**before, "messages": messages, **changed}) is repeated
+    other = [{"role": "user", "content": "c"}, messages[1]]
     assert not is_repeated(before, {**before, "messages": other})

@@ -15,17 +15,17 @@ FIRST = {"role": "user", "content": "Hi"}
 MORE = [{"role": "assistant", "content": "b"}, {"role": "user", "content": "More"}]
 
 
-def said(addon: ThinkAddon, system: str, *more: Mapping[str, object]) -> HTTPFlow:
+def exchange(addon: ThinkAddon, system: str, *more: Mapping[str, object]) -> HTTPFlow:
     messages = [{"role": "system", "content": system}, FIRST, *more]
     flow = ask(addon, request(CHAT, {"model": "small", "messages": messages}))
     answer(addon, flow, response(), whole("b"))
     return flow
 
 
-def test_a_prompt_that_became_another_is_told_and_counted(tmp_path: Path) -> None:
+def test_a_broken_prompt_is_reported_and_counted(tmp_path: Path) -> None:
     with running(record=str(tmp_path)) as (addon, _):
-        first = said(addon, "Be brief.")
-        second = said(addon, "Be long.", *MORE)
+        first = exchange(addon, "Be brief.")
+        second = exchange(addon, "Be long.", *MORE)
         assert second.metadata[BEFORE] == first.id
         assert "the cached prompt was broken at message 0 (system)" in second.comment
         assert summary_of(notes_of(second))["prefix_broken"] == 1
@@ -34,8 +34,8 @@ def test_a_prompt_that_became_another_is_told_and_counted(tmp_path: Path) -> Non
 
 def test_a_prompt_that_goes_on_says_nothing() -> None:
     with running() as (addon, _):
-        said(addon, "Be brief.")
-        second = said(addon, "Be brief.", *MORE)
+        exchange(addon, "Be brief.")
+        second = exchange(addon, "Be brief.", *MORE)
     assert BEFORE not in second.metadata
     assert "broken" not in second.comment
 
@@ -44,6 +44,6 @@ def test_a_clients_own_request_breaks_nothing() -> None:
     """Claude Code sums its session up without its tools, which no user can change."""
     summary = {"role": "user", "content": "Your task is to create a detailed summary of all."}
     with running() as (addon, _):
-        said(addon, "Be brief.")
-        second = said(addon, "Sum up.", *MORE[:1], summary)
+        exchange(addon, "Be brief.")
+        second = exchange(addon, "Sum up.", *MORE[:1], summary)
     assert BEFORE not in second.metadata

@@ -68,10 +68,10 @@ def asks(
         "POST", f"{path}?key=planted-query-6", json.dumps({**body, **owner, **fields}), SECRETS
     )
     response: HTTPResponse = connection.getresponse()
-    said = response.read(bytes_read)
+    received = response.read(bytes_read)
     response.close()
     connection.close()
-    return said
+    return received
 
 
 @pytest.fixture(scope="session")

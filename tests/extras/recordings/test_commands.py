@@ -58,8 +58,8 @@ def test_real_exchanges_are_kept_listed_and_checked(
     )
     run(tmp_path, "bless")
     assert capsys.readouterr().out == ""
-    told = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert [word for word in PLANTED if word in told] == []
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [word for word in PLANTED if word in written] == []
 
 
 def test_added_twice_is_the_same_and_another_one_stays(
@@ -72,23 +72,23 @@ def test_added_twice_is_the_same_and_another_one_stays(
     run(kept, "add", str(source), "hello", "--replace")
 
 
-def test_what_is_right_is_said_as_it_is_added_and_options_later(
+def test_an_expectation_comes_with_add_and_options_with_bless(
     kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Output
 ) -> None:
     unread = exchange(stream("<mythink>I add.</mythink>84"))
     source = Library(tmp_path_factory.mktemp("unread")).keep(unread)
-    asked = ["--expect-thinking", "I add.", "--expect-text", "84", "--replace"]
-    run(kept, "add", str(source), "hello", *asked)
+    options = ["--expect-thinking", "I add.", "--expect-text", "84", "--replace"]
+    run(kept, "add", str(source), "hello", *options)
     assert capsys.readouterr().out.endswith("hello.expected.json\n")
     run(kept, "check", fails=1)
-    said = capsys.readouterr().out.split("\n")
-    assert "-I add." in said
-    command, also = said[-4:-2]
+    output = capsys.readouterr().out.split("\n")
+    assert "-I add." in output
+    command, also = output[-4:-2]
     run(kept, "bless", "hello", fails=1)
     assert "hello is not read as expected" in capsys.readouterr().err
-    words = shlex.split(command)
-    assert words[:5] == ["think-addon", "record", "bless", "hello", "--dir"]
-    run(kept, "bless", "hello", *words[6:])
+    arguments_printed = shlex.split(command)
+    assert arguments_printed[:5] == ["think-addon", "record", "bless", "hello", "--dir"]
+    run(kept, "bless", "hello", *arguments_printed[6:])
     shown = capsys.readouterr().out
     assert "+++ now/hello.openai.txt" in shown
     assert "reasoning_content" in shown
@@ -108,10 +108,10 @@ def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
 def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
     (kept / "hello.openai.txt").write_text("old\n")
     run(kept, "check", fails=1)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         f"think-addon record bless hello --dir {kept}\n0 of 1 recordings are as they should be\n"
-        in said
+        in output
     )
     run(kept, "bless", "hello")
     assert "-old\n" in capsys.readouterr().out
@@ -122,10 +122,10 @@ def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) 
     (kept / "bad.mitm").write_bytes(b"")
     for command in ("list", "bless"):
         run(kept, command, fails=2)
-        said = capsys.readouterr()
-        assert said.err.startswith(f"{kept / 'bad.mitm'}: expected a flow file")
-        assert said.err.count("\n") == 1
-        assert ("hello" in said.out) is (command == "list")
+        output = capsys.readouterr()
+        assert output.err.startswith(f"{kept / 'bad.mitm'}: expected a flow file")
+        assert output.err.count("\n") == 1
+        assert ("hello" in output.out) is (command == "list")
     run(kept, "check", fails=1)
     assert "1 of 2 recordings" in capsys.readouterr().out
 
@@ -160,25 +160,27 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
         ("check", [], 1),
     ):
         run(kept, command, *names, fails=status)
-        said = capsys.readouterr()
-        complaint = said.out if command == "check" else said.err
+        output = capsys.readouterr()
+        complaint = output.out if command == "check" else output.err
         assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][
             : complaint.count("\n")
         ]
-        assert ("hello" in said.out) is (command == "list")
+        assert ("hello" in output.out) is (command == "list")
     run(kept, "add", str(kept / "bad.mitm"), "again", fails=2)
     assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "arguments_printed"),
     ROWS["bad use is one line"],
 )
-def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsys: Output) -> None:
+def test_bad_use_is_one_line(
+    arguments: list[str], arguments_printed: str, kept: Path, capsys: Output
+) -> None:
     run(kept, *arguments, fails=2)
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert arguments_printed in output
+    assert output.count("\n") == 1
 
 
 def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) -> None:

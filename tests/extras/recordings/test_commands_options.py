@@ -19,7 +19,7 @@ def test_values_have_the_type_of_their_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "words"),
+    ("written", "message"),
     [
         ("think_print=true", "expected NAME=VALUE with one of think_tags"),
         ("nothing=1", "expected NAME=VALUE"),
@@ -27,6 +27,6 @@ def test_values_have_the_type_of_their_option() -> None:
         ("think_start=x", "think_start: expected one of"),
     ],
 )
-def test_what_no_recording_has_is_refused(written: str, words: str) -> None:
-    with pytest.raises(RecordingError, match=words):
+def test_what_no_recording_has_is_refused(written: str, message: str) -> None:
+    with pytest.raises(RecordingError, match=message):
         with_options({}, [written])

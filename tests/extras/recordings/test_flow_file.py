@@ -69,17 +69,17 @@ def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> N
     assert loads(flow_file.dumps(clean), clean.name) == clean
 
 
-def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
-    found = list(flow_file.read_all(capture.file))
-    assert [recording.client.name for recording in found] == ["openai"] * 2 + ["anthropic"] * 3 + [
-        "openai"
-    ] * 2 + ["anthropic"]
-    assert [recording.ended for recording in found] == [""] * 6 + ["Client disconnected.", ""]
-    assert {recording.sent.path.partition("?")[0] for recording in found} == {
+def test_a_capture_has_its_clients_requests_and_servers(capture: Capture) -> None:
+    recordings = list(flow_file.read_all(capture.file))
+    assert [recording.client.name for recording in recordings] == ["openai"] * 2 + [
+        "anthropic"
+    ] * 3 + ["openai"] * 2 + ["anthropic"]
+    assert [recording.ended for recording in recordings] == [""] * 6 + ["Client disconnected.", ""]
+    assert {recording.sent.path.partition("?")[0] for recording in recordings} == {
         "/v1/chat/completions"
     }
     assert all(
-        address.removeprefix("http://") in {*found[0].hosts, *found[-1].hosts}
+        address.removeprefix("http://") in {*recordings[0].hosts, *recordings[-1].hosts}
         for address in capture.addresses
     )
 
@@ -135,20 +135,20 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(("data", "words"), DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize(("data", "message"), DAMAGED.values(), ids=DAMAGED)
 def test_a_file_that_is_no_recording_says_why_in_one_line(
-    data: bytes, words: str, tmp_path: Path
+    data: bytes, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "bad.mitm"
     path.write_bytes(data)
-    with pytest.raises(RecordingError, match=words) as error:
+    with pytest.raises(RecordingError, match=message) as error:
         flow_file.load(path)
     assert str(error.value).startswith(f"{path}: ")
     assert "\n" not in str(error.value)
 
 
 @given(st.integers(0, len(FILE) - 1), st.binary(min_size=1, max_size=3), st.booleans())
-def test_damage_anywhere_is_an_error_of_ours_or_none(place: int, damage: bytes, cut: bool) -> None:
-    data = FILE[:place] + damage + (b"" if cut else FILE[place + len(damage) :])
+def test_damage_anywhere_is_an_error_of_ours_or_none(offset: int, damage: bytes, cut: bool) -> None:
+    data = FILE[:offset] + damage + (b"" if cut else FILE[offset + len(damage) :])
     with suppress(RecordingError):
         assert isinstance(loads(data, "hello"), Recording)

@@ -94,5 +94,5 @@ def unescaped(lines: list[str]) -> bytes:
 
 
 @given(st.binary(max_size=30) | st.text(max_size=15).map(str.encode))
-def test_bytes_can_be_told_from_what_is_shown(data: bytes) -> None:
+def test_different_bytes_are_shown_differently(data: bytes) -> None:
     assert unescaped(shown(data)) == data

@@ -57,7 +57,7 @@ def test_a_new_one_goes_into_a_folder_of_its_own_where_others_have_one(library: 
     assert library.path("third") == library.folder / "third" / "third.mitm"
 
 
-def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> None:
+def test_another_recording_of_the_name_stays_unless_replaced(library: Library) -> None:
     library.keep(exchange())
     before = digests(library)
     other = exchange(HELLO[:3], ended="gone")
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None
     assert library.check("other", laws.messages) == []
 
 
-def test_a_recording_that_nobody_redacted_is_told_of(library: Library) -> None:
+def test_a_recording_that_is_not_redacted_is_reported(library: Library) -> None:
     library.keep(exchange())
     flow_file_of_a_hand = library.path("hello")
     flow_file_of_a_hand.write_bytes(
@@ -132,7 +132,7 @@ def test_a_recording_that_nobody_redacted_is_told_of(library: Library) -> None:
     assert "hello holds what no recording may: `add` it again" in library.check("hello", no_laws)
 
 
-def test_a_broken_law_is_told_with_its_command(library: Library) -> None:
+def test_a_broken_law_is_reported_with_its_command(library: Library) -> None:
     library.keep(exchange())
     (wrong,) = library.check("hello", lambda _, command: [f"law 0 says no\n{command}"])
     assert wrong == f"law 0 says no\nthink-addon record check hello --dir {library.folder}"

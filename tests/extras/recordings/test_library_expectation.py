@@ -26,9 +26,9 @@ def test_what_is_read_as_expected_is_met(sum_: Recording) -> None:
     assert differences(sum_, READ) == ""
 
 
-def test_what_is_read_otherwise_is_told_in_lines(sum_: Recording) -> None:
-    told = differences(sum_, Expectation("I add them twice.", "It is 5.", "it adds twice"))
-    assert told.split("\n") == [
+def test_a_difference_is_reported_in_lines(sum_: Recording) -> None:
+    difference = differences(sum_, Expectation("I add them twice.", "It is 5.", "it adds twice"))
+    assert difference.split("\n") == [
         "expected, because it adds twice:",
         "--- expected thinking",
         "+++ thinking as it is read",
@@ -63,7 +63,7 @@ def test_secrets_of_the_recording_are_not_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "[]", '{"thinking": 5}', "\ud800", "[" * 100_000])
-def test_a_damaged_file_is_told_of(tmp_path: Path, body: str) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path, body: str) -> None:
     (tmp_path / "a.expected.json").write_bytes(body.encode(errors="surrogatepass"))
     with pytest.raises(RecordingError, match=r"a\.expected\.json"):
         Library(tmp_path).expectation("a")

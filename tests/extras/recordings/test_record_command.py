@@ -85,10 +85,10 @@ class Web(Program):
         body = json.dumps({"arguments": arguments}).encode()
         address = f"http://127.0.0.1:{self._page}/commands/{name}?token={TOKEN}"
         with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
-            said = json.load(answer)
-        if "error" in said:
-            raise CommandError(said["error"])
-        return said["value"]
+            answer_value = json.load(answer)
+        if "error" in answer_value:
+            raise CommandError(answer_value["error"])
+        return answer_value["value"]
 
     def listed(self) -> dict[str, Any]:
         """What the page knows of all commands."""
@@ -189,12 +189,12 @@ REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
 }
 
 
-@pytest.mark.parametrize(("do", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("do", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused_in_one_line(
-    web: Web, tmp_path: Path, do: Callable[[Web, Path], None], words: str
+    web: Web, tmp_path: Path, do: Callable[[Web, Path], None], message: str
 ) -> None:
     web.ask()
-    with pytest.raises(CommandError, match=f"^{words}$"):
+    with pytest.raises(CommandError, match=f"^{message}$"):
         do(web, tmp_path)
 
 

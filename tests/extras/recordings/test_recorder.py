@@ -134,15 +134,15 @@ def test_a_stream_that_the_server_drops_is_kept(
     assert b"<think>deep</think>hel" in kept.body
 
 
-def _flow(words: int) -> HTTPFlow:
-    return to_flow(recording(pieces=stream("<think>", *["word "] * words, "</think>", "hello")))
+def _flow(count: int) -> HTTPFlow:
+    return to_flow(recording(pieces=stream("<think>", *["word "] * count, "</think>", "hello")))
 
 
 def test_what_waits_when_mitmproxy_ends_is_kept(tmp_path: Path) -> None:
     keeper = Recorder()
     with taddons.context() as context:
         context.options.add_option("think_record", str, str(tmp_path), "")
-        kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
+        kept = [keeper.keep(_flow(count), f"of-{count}") for count in (10, 5000)]
         keeper.done()
         assert [future.result(0).partition("\n")[0] for future in kept] == [
             f"kept {tmp_path / name}.mitm" for name in ("of-10", "of-5000")
@@ -193,8 +193,8 @@ def test_a_folder_that_cannot_be_is_refused_in_one_line(tmp_path: Path, bad: obj
 
 
 SECRETS = {
-    place: f"secret-{place}-{os.urandom(6).hex()}"
-    for place in (
+    where: f"secret-{where}-{os.urandom(6).hex()}"
+    for where in (
         "bearer",
         "api-key",
         "cookie",
@@ -234,28 +234,29 @@ def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[st
     )
 
 
-def _echo(asked: Asked) -> Says:
+def _echo(request: Asked) -> Says:
     """Say again all that was said, as servers do in their errors; in the answer as well, cut in the
     middle of each secret.
     """
-    said = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
+    repeated = " ".join([request.target, *request.headers.values(), request.body.decode()])
     heads = {
         "set-cookie": f"id={SECRETS['set-cookie']}",
         "x-request-user": SECRETS["response-header"],
     }
-    if json.loads(asked.body).get("stream"):
-        pieces = [said[at : at + 7] for at in range(0, len(said), 7)]
+    if json.loads(request.body).get("stream"):
+        pieces = [repeated[at : at + 7] for at in range(0, len(repeated), 7)]
         return Says(
             steps=stream("<think>", *pieces, "</think>", *pieces),
             headers={"content-type": "text/event-stream", **heads},
         )
-    return Says(whole(f"<think>{said}</think>{said}"), headers={**JSON, **heads})
+    return Says(whole(f"<think>{repeated}</think>{repeated}"), headers={**JSON, **heads})
 
 
-def _fail(asked: Asked) -> Says:
-    words = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
+def _fail(request: Asked) -> Says:
+    repeated = " ".join([request.target, *request.headers.values(), request.body.decode()])
     return Says(
-        {"error": {"message": f"Incorrect API key: {words}", "type": "authentication_error"}}, 401
+        {"error": {"message": f"Incorrect API key: {repeated}", "type": "authentication_error"}},
+        401,
     )
 
 
@@ -271,15 +272,15 @@ def test_no_secret_is_in_any_file(tmp_path: Path, answer: object) -> None:
     ):
         for dialect, streamed in itertools.product((OPENAI, ANTHROPIC), (True, False)):
             client.ask(*_with_secrets(dialect, streamed))
-        said = [asked.headers["authorization"] for asked in server.asked]
-    assert [SECRETS["bearer"] in key for key in said] == [True] * 4  # they were sent
+        keys = [asked.headers["authorization"] for asked in server.asked]
+    assert [SECRETS["bearer"] in key for key in keys] == [True] * 4  # they were sent
     assert len(library.names()) == 4
     written = {path.name: path.read_bytes() for path in library.folder.iterdir()}
-    found = [
-        (name, place)
+    leaks = [
+        (name, where)
         for name, data in written.items()
-        for place, secret in SECRETS.items()
+        for where, secret in SECRETS.items()
         if secret.encode() in data
     ]
-    assert found == []
+    assert leaks == []
     assert not [name for name, data in written.items() if server.address.encode() in data]

@@ -22,8 +22,8 @@ def test_each_chunk_has_what_went_out_for_it() -> None:
 
 
 def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
-    asked = {"model": "small", "input": "Hi", "stream": True}
-    flow = kept(request("/v1/responses", asked), response(EVENT_STREAM), *FRAMES)
+    body = {"model": "small", "input": "Hi", "stream": True}
+    flow = kept(request("/v1/responses", body), response(EVENT_STREAM), *FRAMES)
     for each in (flow, saved(flow)):
         steps, note = steps_of(each)
         assert note == ""
@@ -45,7 +45,7 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
     assert [step[1:] for step in complete if step[1]] == [step[1:] for step in steps]
 
 
-def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
+def test_a_window_has_a_limit_and_bytes_that_are_no_text_are_escaped() -> None:
     steps = [(0.5, b"\xff", b"a")] * (WINDOW + 1)
     assert window(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
         "from": WINDOW,

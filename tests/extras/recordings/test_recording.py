@@ -29,8 +29,8 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
         asked={"thinking": {"type": "disabled"}},
         found=NotedFacts("vllm", True, "thinking", 7, True),
     )
-    made, written = recording.awaited(), recording.awaited().request
-    assert (made.server.name, made.initial.value, made.counted, made.prompted) == (
+    awaited, written = recording.awaited(), recording.awaited().request
+    assert (awaited.server.name, awaited.initial.value, awaited.counted, awaited.prompted) == (
         "vllm",
         "thinking",
         7,

@@ -34,7 +34,7 @@ def test_a_whole_reply_goes_out_at_its_end() -> None:
         assert replay.summary.thoughts == 1
 
 
-def test_an_error_is_said_in_each_dialect() -> None:
+def test_an_error_is_written_in_each_dialect() -> None:
     recording = exchange([ERROR], form=Form.WHOLE, status=400)
     assert recording.replayed(OPENAI_CHAT).body == ERROR
     assert recording.replayed(ANTHROPIC).body.startswith(

@@ -30,17 +30,17 @@ PLAIN = "│ deep\n\nHi\n\nmodel: small\nstop: stop\ntokens: 7 in, 5 out\nthough
 Done = subprocess.CompletedProcess[bytes]
 
 
-def run_program(*arguments: str, given: bytes = b"") -> Done:
+def run_program(*arguments: str, stdin: bytes = b"") -> Done:
     return subprocess.run(
-        [*COMMAND, *arguments], check=False, input=given, capture_output=True, cwd=ROOT
+        [*COMMAND, *arguments], check=False, input=stdin, capture_output=True, cwd=ROOT
     )
 
 
-def run(*arguments: str, given: bytes = b"") -> Done:
+def run(*arguments: str, stdin: bytes = b"") -> Done:
     """What the program does with these bytes on its standard input."""
     written, complained = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with tempfile.TemporaryFile() as source, pytest.MonkeyPatch.context() as patch:
-        source.write(given)
+        source.write(stdin)
         source.seek(0)
         # it closes what it has read
         patch.setattr(sys, "stdin", SimpleNamespace(fileno=lambda: os.dup(source.fileno())))
@@ -50,11 +50,11 @@ def run(*arguments: str, given: bytes = b"") -> Done:
             status = main(["record", "show", *arguments])
         except SystemExit as ended:  # argparse's
             status = int(ended.code or 0)
-    said = written.detach()
-    return Done([*arguments], status, said.getvalue(), complained.getvalue().encode())
+    output = written.detach()
+    return Done([*arguments], status, output.getvalue(), complained.getvalue().encode())
 
 
-def on_terminal(*arguments: str, given: bytes = b"", **environment: str) -> str:
+def on_terminal(*arguments: str, stdin: bytes = b"", **environment: str) -> str:
     """What a terminal shows; standard input is a pipe, as behind curl."""
     ours, theirs = pty.openpty()
     variables = (
@@ -66,7 +66,7 @@ def on_terminal(*arguments: str, given: bytes = b"", **environment: str) -> str:
         [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=theirs, cwd=ROOT, env=variables
     )
     os.close(theirs)
-    process.communicate(given, timeout=60)
+    process.communicate(stdin, timeout=60)
     shown = _all_of(ours)
     os.close(ours)
     return shown.replace("\r\n", "\n")
@@ -106,7 +106,7 @@ def test_no_color_is_respected(saved: Path) -> None:
 
 def test_a_model_cannot_act_on_the_terminal() -> None:
     shown = on_terminal(
-        "-", given=whole("\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eleft"), NO_COLOR="1"
+        "-", stdin=whole("\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eleft"), NO_COLOR="1"
     )
     assert shown.startswith("␛[31mred␛]0;title␇ \\x9b2J \\u202eleft\n")
     assert "\x1b" not in shown
@@ -116,9 +116,9 @@ def test_a_model_cannot_act_on_the_terminal() -> None:
 @pytest.mark.parametrize("name", ["llama-tags-stream", "llama-two-tool-calls-whole"])
 def test_a_recorded_reply_is_rewritten(client: str, name: str) -> None:
     recording = recorded.load(name)
-    done = run("-", "--for", client, given=recording.body)
+    done = run("-", "--for", client, stdin=recording.body)
     assert done.returncode == 0
-    back = run("-", "--for", "openai", given=done.stdout)
+    back = run("-", "--for", "openai", stdin=done.stdout)
     assert b"reasoning_content" in back.stdout
     assert (done.stdout[:1] == b"{") == (not recording.streamed)
     if client == "anthropic" and not recording.streamed:
@@ -163,29 +163,29 @@ def test_a_stream_is_shown_while_it_comes() -> None:
 
 
 def test_a_request_is_shown_too() -> None:
-    asked = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-    assert run("-", given=asked).stdout == b"model: m\n\nuser\nHi\n"
-    refused = run("-", "--for", "anthropic", given=asked)
+    request = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
+    assert run("-", stdin=request).stdout == b"model: m\n\nuser\nHi\n"
+    refused = run("-", "--for", "anthropic", stdin=request)
     assert (refused.returncode, refused.stdout) == (2, b"")
     assert refused.stderr == b"-: a request: leave --for out\n"
 
 
 def test_a_head_that_curl_saved_is_no_trouble() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-    assert run("-", given=head + STREAM).stdout.startswith("│ deep\n\nHi\n".encode())
-    assert run("-", "--for", "openai", given=head + STREAM).stdout.startswith(b"data: {")
+    assert run("-", stdin=head + STREAM).stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run("-", "--for", "openai", stdin=head + STREAM).stdout.startswith(b"data: {")
 
 
 def test_tags_and_start_are_those_of_the_addon() -> None:
     own = whole("<hm>deep</hm>Hi")
-    assert run("-", "--set", "think_tags=<hm> </hm>", given=own).stdout.startswith(
+    assert run("-", "--set", "think_tags=<hm> </hm>", stdin=own).stdout.startswith(
         "│ deep\n\nHi\n".encode()
     )
     begun = b"".join(stream("deep", "</think>", "Hi"))
-    assert run("-", "--set", "start=thinking", given=begun).stdout.startswith(
+    assert run("-", "--set", "start=thinking", stdin=begun).stdout.startswith(
         "│ deep\n\nHi\n".encode()
     )
-    assert run("-", given=begun).stdout.startswith(b"deep</think>Hi\n")
+    assert run("-", stdin=begun).stdout.startswith(b"deep</think>Hi\n")
 
 
 def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given", "words"),
+    ("arguments", "stdin", "message"),
     [
         (["/no/such/file"], b"", "expected a name"),
         (["-", "--for", "openai"], b"garbage", "-: no reply of chat completions"),
@@ -202,15 +202,15 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
         (["-", "--set", "start=never"], STREAM, "think_start: expected one of: auto"),
     ],
 )
-def test_errors_are_one_clear_line(arguments: list[str], given: bytes, words: str) -> None:
-    done = run(*arguments, given=given)
+def test_errors_are_one_clear_line(arguments: list[str], stdin: bytes, message: str) -> None:
+    done = run(*arguments, stdin=stdin)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith(words)
+    assert done.stderr.decode().startswith(message)
     assert done.stderr.count(b"\n") == 1
 
 
 def test_garbage_is_shown_all_the_same() -> None:
-    done = run("-", given=b"<html>gone</html>")
+    done = run("-", stdin=b"<html>gone</html>")
     assert (done.stdout, done.returncode) == (b"<html>gone</html>\n", 2)
 
 
@@ -235,10 +235,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("given", "hint"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize(("stdin", "hint"), OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("to", [["--for", "openai"], []])
-def test_what_people_take_for_a_reply_gets_a_hint(given: bytes, hint: str, to: list[str]) -> None:
-    done = run("-", *to, given=given)
+def test_what_people_take_for_a_reply_gets_a_hint(stdin: bytes, hint: str, to: list[str]) -> None:
+    done = run("-", *to, stdin=stdin)
     assert done.returncode == 2
     assert hint in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1

@@ -63,7 +63,7 @@ def pieces_of(*chunks: bytes) -> Iterator[tuple[bytes, str]]:
 )
 @law(20)
 @given(st.data())
-def test_a_reply_of_either_dialect_becomes_the_one_asked_for(
+def test_a_reply_of_either_dialect_becomes_the_requested_one(
     body: bytes, client: Dialect, draw: st.DataObject
 ) -> None:
     pieces = draw.draw(cut(body))

@@ -74,18 +74,18 @@ def test_chunks_come_as_they_were_cut() -> None:
     assert b"content-type: text/event-stream" in got
 
 
-def test_who_asks_something_else_is_told_what_there_is() -> None:
+def test_another_request_gets_an_error_that_names_the_recordings() -> None:
     with serving(recording()) as server:
-        words = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
-    assert "POST /v1/chat/completions; try one that `think-addon record show" in words
+        message = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
+    assert "POST /v1/chat/completions; try one that `think-addon record show" in message
 
 
 def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
-    made = recording(
+    translated_recording = recording(
         asked=asked(question(), MESSAGES),
         got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"),
     )
-    with serving(made, recording("other", question("Other"))) as server:
+    with serving(translated_recording, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
         assert ask(server, question("Other"), MESSAGES)[0] == 404
 
@@ -109,8 +109,8 @@ def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() ->
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     with serving(*three) as server:
-        said = [ask(server, question(seed=seed))[1] for seed in (1, 1, 1, 2)]
-    assert said == [b"a", b"b", b"a", b"c"]
+        replies = [ask(server, question(seed=seed))[1] for seed in (1, 1, 1, 2)]
+    assert replies == [b"a", b"b", b"a", b"c"]
 
 
 def test_a_path_that_begins_with_a_name_is_for_that_recording_alone() -> None:
@@ -125,28 +125,28 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
         recording("b", question(model="big"), facts=NotedFacts("vllm")),
     )
     with serving(llama, other) as server:
-        told = [
+        owners = [
             json.loads(ask(server, b"", path, "GET")[1])["data"]
             for path in ("/v1/models", "/a/v1/models", "/b/v1/models")
         ]
-    assert [[(model["id"], model["owned_by"]) for model in models] for models in told] == [
+    assert [[(model["id"], model["owned_by"]) for model in models] for models in owners] == [
         [("big", "recordings"), ("small", "recordings")],
         [("small", "llamacpp")],
         [("big", "vllm")],
     ]
 
 
-def test_the_addon_is_told_again_what_it_had_found_out() -> None:
+def test_the_addons_probes_get_the_recorded_answers() -> None:
     opened = recording("opened", facts=NotedFacts(begins="thinking"))
     counted = recording("counted", question("Long"), facts=NotedFacts("vllm", counted=4408))
     with serving(opened, counted) as server:
         [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
-        told = [
+        owners = [
             json.loads(ask(server, body, "/tokenize")[1]) for body in (question(), question("Long"))
         ]
         assert ask(server, question("Other"), "/tokenize")[0] == 404
     assert models["owned_by"] == "vllm"  # which the addon asks where a reply begins
-    assert told == [
+    assert owners == [
         {"count": None, "token_strs": ["<think>"]},
         {"count": 4408, "token_strs": ["\n"]},
     ]

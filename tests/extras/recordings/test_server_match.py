@@ -23,9 +23,9 @@ def test_messages_tools_and_form_must_fit_and_the_rest_need_not(
     body: dict[str, Any], fits: bool
 ) -> None:
     with serving(recording()) as server:
-        status, said = ask(server, body)
+        status, fields = ask(server, body)
     assert status == (200 if fits else 404)
-    assert fits or json.loads(said)["error"]["message"].startswith(
+    assert fits or json.loads(fields)["error"]["message"].startswith(
         "no recording answers this request, POST /v1/chat"
     )
 
@@ -44,13 +44,13 @@ def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
         assert ask(server, turn("b"))[0] == 200
 
 
-@pytest.mark.parametrize("said", [{"input": "Bye"}, {"instructions": "Be brief."}, {"input": []}])
-def test_what_a_responses_request_asks_must_fit_as_well(said: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fields", [{"input": "Bye"}, {"instructions": "Be brief."}, {"input": []}])
+def test_what_a_responses_request_asks_must_fit_as_well(fields: dict[str, Any]) -> None:
     body, path = {"model": "small", "input": "Hi"}, "/v1/responses"
     request = asked(body, path)
     with serving(recording(request=request, sent=request)) as server:
         assert ask(server, body, path)[0] == 200
-        assert ask(server, body | said, path)[0] == 404
+        assert ask(server, body | fields, path)[0] == 404
 
 
 def test_what_no_recording_holds_need_not_fit() -> None:

@@ -21,8 +21,8 @@ def test_the_command_gets_what_the_client_got(name: str, monkeypatch: pytest.Mon
     with RecordedServer([recording], 0, FAST) as server:
         monkeypatch.setattr(request, "SERVED_AT", server.address)
         curl, _, address, _, header, _, body = shlex.split(request_of(recording))
-        asked = urllib.request.Request(address, body.encode(), dict([header.split(": ", 1)]))
-        with urllib.request.urlopen(asked) as reply:
+        posted = urllib.request.Request(address, body.encode(), dict([header.split(": ", 1)]))
+        with urllib.request.urlopen(posted) as reply:
             got = reply.read()
     assert curl == "curl"
     assert got in (recording.got.body, b"".join(chunk.data for chunk in recording.chunks))

@@ -104,7 +104,7 @@ ODD: list[tuple[str, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("key", "command"), ODD)
-def test_what_is_of_another_type_is_told_and_passed_over(
+def test_an_entry_of_another_type_is_reported_and_dropped(
     memory: Memory, server: RedisServer, key: str, command: tuple[Any, ...]
 ) -> None:
     """Whoever else writes to the server; the bounds hold again when some more has been kept."""
@@ -115,8 +115,8 @@ def test_what_is_of_another_type_is_told_and_passed_over(
         if not command[0].startswith({"eb": "H", "sizes": "H", "uses": "Z"}.get(key, "-")):
             client.delete(name)
         client.execute_command(command[0], name, *command[1:])
-        found, history = memory.find("talk"), memory.history("b")
-        assert found in ("b", "words", "")
+        key_found, history = memory.find("talk"), memory.history("b")
+        assert key_found in ("b", "words", "")
         assert history in ([b"0", b"2"], None)
         assert memory.get("begun") == b"0"
         for number in range(9):
@@ -173,28 +173,28 @@ def test_tls_lets_in_who_trusts_its_authority(tmp_path: Path) -> None:
         store.keep("a", b"1", "", ["name"])
         assert (store.find("name"), store.history("a")) == ("a", [b"1"])
         store.close()
-        for other, words in (
+        for other, message in (
             (address.partition("?")[0], "CERTIFICATE_VERIFY_FAILED"),
             (address.replace("right", "wrong"), "Authentication"),
             (address.replace("rediss:", "redis:").partition("?")[0], "ConnectionError"),
         ):
             store = RedisStore(other, BOUNDS)
-            with pytest.raises(AwayError, match=words):
+            with pytest.raises(AwayError, match=message):
                 StoreElsewhere(store).find("name")
             store.close()
 
 
-def told(words: str, ask: Callable[..., object], *question: object) -> None:
+def reports(message: str, ask: Callable[..., object], *question: object) -> None:
     """Ask until the answer has these words; servers have no other way to tell that they agree."""
     answer: object = None
     for _ in range(6000):
         try:
-            if words in str(answer := ask(*question)):
+            if message in str(answer := ask(*question)):
                 return
         except redis.RedisError as error:
             answer = error
         time.sleep(0.01)
-    raise AssertionError(f"expected {words!r}, got {answer}")
+    raise AssertionError(f"expected {message!r}, got {answer}")
 
 
 def test_sentinels_tell_of_another_server_when_one_has_gone(tmp_path: Path) -> None:
@@ -205,23 +205,23 @@ def test_sentinels_tell_of_another_server_when_one_has_gone(tmp_path: Path) -> N
         replica = ("--replicaof", "127.0.0.1", str(first.port))
         second = stack.enter_context(RedisServer(*replica, tls=authority))
         sentinel = stack.enter_context(RedisServer("--sentinel", tls=authority))
-        behind, asked = tuple[Any, ...](
+        behind, sentinel_sees = tuple[Any, ...](
             stack.enter_context(redis.Redis.from_url(server.address.replace("/0", "")))
             for server in (second, sentinel)
         )
-        told("'master_link_status': 'up'", behind.execute_command, "INFO", "replication")
-        watch = partial(asked.execute_command, "SENTINEL")
+        reports("'master_link_status': 'up'", behind.execute_command, "INFO", "replication")
+        watch = partial(sentinel_sees.execute_command, "SENTINEL")
         watch("MONITOR", "main", "127.0.0.1", first.port, 1)
-        told(str(second.port), watch, "REPLICAS", "main")
+        reports(str(second.port), watch, "REPLICAS", "main")
         address = f"127.0.0.1:1,127.0.0.1:{sentinel.port}/main?ssl_ca_certs={authority.file}"
         store = stack.enter_context(closing(RedisStore(f"rediss+sentinel://{address}", BOUNDS)))
-        told("", store.find, "name")
-        told("None", store.keep, "a", b"1", "", ["name"])
-        told("1", behind.exists, "{think}:nname")
+        reports("", store.find, "name")
+        reports("None", store.keep, "a", b"1", "", ["name"])
+        reports("1", behind.exists, "{think}:nname")
         watch("SET", "main", "down-after-milliseconds", 100, "failover-timeout", 1000)
         first.kill()
-        told("a", store.find, "name")
-        told("[b'1']", store.history, "a")  # a replica that is promoted ends its connections
+        reports("a", store.find, "name")
+        reports("[b'1']", store.history, "a")  # a replica that is promoted ends its connections
         store.keep("b", b"2", "a", [])
         assert store.history("b") == [b"1", b"2"]
 
@@ -240,9 +240,9 @@ def test_a_cluster_of_three_keeps_all_on_one_node() -> None:
         for node, port in zip(nodes[1:], ports[1:], strict=True):
             clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, port)
         for client in clients:
-            told("cluster_state:ok", client.execute_command, "CLUSTER", "INFO")
-        places = f"127.0.0.1:1,127.0.0.1:{nodes[0].port}"
-        store = stack.enter_context(closing(RedisStore(f"redis+cluster://{places}", BOUNDS)))
+            reports("cluster_state:ok", client.execute_command, "CLUSTER", "INFO")
+        addresses = f"127.0.0.1:1,127.0.0.1:{nodes[0].port}"
+        store = stack.enter_context(closing(RedisStore(f"redis+cluster://{addresses}", BOUNDS)))
         store.keep("a", b"1", "", ["talk"])
         assert (store.history("a"), store.find("talk"), store.size) == ([b"1"], "a", 5)
         assert sorted(client.dbsize() > 0 for client in clients) == [False, False, True]
@@ -251,24 +251,24 @@ def test_a_cluster_of_three_keeps_all_on_one_node() -> None:
     gc.collect()
 
 
-@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
-def test_nobody_is_asked_before_there_is_something_to_ask(way: str) -> None:
-    place = f"redis{way}://127.0.0.1:1/main"
-    store = open_store(settings.read({"memory": place, "memory_days": 3}))
+@pytest.mark.parametrize("arrangement", ["", "+sentinel", "+cluster"])
+def test_no_server_is_contacted_before_the_first_use(arrangement: str) -> None:
+    address = f"redis{arrangement}://127.0.0.1:1/main"
+    store = open_store(settings.read({"memory": address, "memory_days": 3}))
     assert store.bounds.seconds == 3 * 24 * 60 * 60
     with pytest.raises(AwayError, match=r"onnect|No master found"):
         store.find("a")
     store.close()
 
 
-@pytest.mark.parametrize("place", [":pass/word@localhost:6379/0", "localhost:x", ""])
-@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
-def test_an_address_that_nobody_can_read_is_told_at_the_start(way: str, place: str) -> None:
+@pytest.mark.parametrize("address", [":pass/word@localhost:6379/0", "localhost:x", ""])
+@pytest.mark.parametrize("arrangement", ["", "+sentinel", "+cluster"])
+def test_an_unreadable_address_is_an_error_at_the_start(arrangement: str, address: str) -> None:
     with pytest.raises(ValueError, match=f"^{UNREADABLE}$"):
-        open_store(settings.read({"memory": f"redis{way}://{place}"}))
+        open_store(settings.read({"memory": f"redis{arrangement}://{address}"}))
 
 
-def test_a_package_that_is_missing_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_error_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, RedisStore.__module__)
     with pytest.raises(ValueError, match=r"^think_memory: expected redis .*'think-addon\[redis\]'"):

@@ -32,7 +32,7 @@ def one_span_a_reply(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def batches(collector: ByPathServer) -> list[ExportTraceServiceRequest]:
-    return [ExportTraceServiceRequest.FromString(asked.body) for asked in collector.asked]
+    return [ExportTraceServiceRequest.FromString(request.body) for request in collector.asked]
 
 
 def names(collector: ByPathServer) -> list[str]:
@@ -76,13 +76,13 @@ def test_keys_of_the_collector_come_from_the_environment(monkeypatch: pytest.Mon
     monkeypatch.setenv(sender_module.NAME_VARIABLE, "my agents")
     with ByPathServer({PATH: Says({})}) as collector:
         sent_to(f"{collector.address}{PATH}?key=1")
-    (asked,) = collector.asked
-    assert (asked.target, asked.headers["authorization"], asked.headers["x-team"]) == (
+    (request,) = collector.asked
+    assert (request.target, request.headers["authorization"], request.headers["x-team"]) == (
         f"{PATH}?key=1",
         "Basic abc",
         "mine",
     )
-    assert b"my agents" in asked.body
+    assert b"my agents" in request.body
 
 
 def test_other_variables_of_the_process_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_other_variables_of_the_process_decide_nothing(monkeypatch: pytest.Monke
     assert [each.key for each in batch.resource_spans[0].resource.attributes] == ["service.name"]
 
 
-def test_what_a_collector_refuses_is_counted_and_told_once(
+def test_refused_spans_are_counted_and_reported_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with ByPathServer({PATH: Says({}, 400)}) as collector:
@@ -162,7 +162,7 @@ def test_a_collector_that_hangs_holds_nobody(
     ]
 
 
-def test_a_header_that_cannot_be_sent_is_not_told(
+def test_a_header_that_cannot_be_sent_is_not_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(sender_module.HEADERS_VARIABLE, "authorization=my%0Akey")

@@ -60,7 +60,7 @@ def value_of(value: AnyValue) -> Any:
 
 
 def attributes(span: Span) -> dict[str, Any]:
-    return {said.key: value_of(said.value) for said in span.attributes}
+    return {frames_sent.key: value_of(frames_sent.value) for frames_sent in span.attributes}
 
 
 def traced(
@@ -68,17 +68,17 @@ def traced(
     flow: HTTPFlow,
     sent: Response,
     *chunks: bytes,
-    words: bool = False,
+    with_text: bool = False,
 ) -> tuple[Span, bytes]:
     """The span of an exchange, and the bytes in which it is sent."""
-    given: list[ReadableSpan] = []
+    exported: list[ReadableSpan] = []
 
     def export(_: _Exporter, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        given.extend(spans)
+        exported.extend(spans)
         return SpanExportResult.SUCCESS
 
     monkeypatch.setattr(_Exporter, "export", export)
-    with watched(traces="http://127.0.0.1:9", traces_words=words) as there:
+    with watched(traces="http://127.0.0.1:9", traces_words=with_text) as there:
         part_of(there.addon, Traces).running()
         there.begin(flow, sent)
         assert flow.response
@@ -90,7 +90,7 @@ def traced(
         sender = part_of(there.addon, Traces)._sender
         assert sender
         sender.end(30)
-    sent_bytes = encode_spans(given)
+    sent_bytes = encode_spans(exported)
     (span,) = sent_bytes.resource_spans[0].scope_spans[0].spans
     return span, sent_bytes.SerializeToString()
 
@@ -100,17 +100,17 @@ def asking(path: str = CHAT, **headers: str) -> HTTPFlow:
 
 
 def test_a_reply_is_a_span_by_the_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = [*frames.stream(*THOUGHT)[:-2], USAGE, frames.DONE]
-    span, body = traced(monkeypatch, asking(), response(EVENT_STREAM), *said)
-    told = attributes(span)
+    frames_sent = [*frames.stream(*THOUGHT)[:-2], USAGE, frames.DONE]
+    span, body = traced(monkeypatch, asking(), response(EVENT_STREAM), *frames_sent)
+    attributes_of_span = attributes(span)
     assert (span.name, span.kind, span.status.code) == (
         "chat small",
         Span.SPAN_KIND_CLIENT,
         Status.STATUS_CODE_UNSET,
     )
-    assert told.pop("gen_ai.response.time_to_first_chunk") > 0
-    assert re.fullmatch("[0-9a-f]{16}", told.pop("gen_ai.conversation.id"))
-    assert told == {
+    assert attributes_of_span.pop("gen_ai.response.time_to_first_chunk") > 0
+    assert re.fullmatch("[0-9a-f]{16}", attributes_of_span.pop("gen_ai.conversation.id"))
+    assert attributes_of_span == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "small",
@@ -148,22 +148,22 @@ USAGE = frames.data(
 
 def test_every_name_is_one_of_the_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
     span, _ = traced(
-        monkeypatch, asking(), response(EVENT_STREAM), *frames.stream(*THOUGHT), words=True
+        monkeypatch, asking(), response(EVENT_STREAM), *frames.stream(*THOUGHT), with_text=True
     )
     failed, _ = traced(monkeypatch, asking(), response(status=500), b"{}")
-    assert {said.key for said in [*span.attributes, *failed.attributes]} <= NAMES
+    assert {frames_sent.key for frames_sent in [*span.attributes, *failed.attributes]} <= NAMES
     assert spans._FROM_SUMMARY.keys() <= NAMES
 
 
-def test_words_are_sent_where_the_user_says_so_thoughts_as_parts_of_their_own(
+def test_text_is_sent_by_an_option_with_thoughts_as_parts_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     flow = asking(MESSAGES)
     span, _ = traced(
-        monkeypatch, flow, response(EVENT_STREAM), *frames.stream(*THOUGHT), words=True
+        monkeypatch, flow, response(EVENT_STREAM), *frames.stream(*THOUGHT), with_text=True
     )
-    told = attributes(span)
-    assert json.loads(told["gen_ai.output.messages"]) == [
+    attributes_of_span = attributes(span)
+    assert json.loads(attributes_of_span["gen_ai.output.messages"]) == [
         {
             "role": "assistant",
             "parts": [
@@ -177,23 +177,23 @@ def test_words_are_sent_where_the_user_says_so_thoughts_as_parts_of_their_own(
 
 def test_a_call_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
-    said = frames.whole("", tool_calls=[call])
-    span, _ = traced(monkeypatch, request(CHAT, ASKED), response(), said, words=True)
-    told = attributes(span)
-    (part,) = json.loads(told["gen_ai.output.messages"])[0]["parts"]
+    frames_sent = frames.whole("", tool_calls=[call])
+    span, _ = traced(monkeypatch, request(CHAT, ASKED), response(), frames_sent, with_text=True)
+    attributes_of_span = attributes(span)
+    (part,) = json.loads(attributes_of_span["gen_ai.output.messages"])[0]["parts"]
     assert part == {"type": "tool_call", "id": "a", "name": "f", "arguments": {"x": 1}}
     assert not span.events
-    assert not told["gen_ai.request.stream"]
+    assert not attributes_of_span["gen_ai.request.stream"]
 
 
 def test_a_key_is_in_no_span(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = asking(f"{CHAT}?token={KEY}", authorization=f"Bearer {KEY}2")
-    said = frames.stream(f"Your keys are {KEY} and {KEY}2")
-    _, body = traced(monkeypatch, flow, response(EVENT_STREAM), *said, words=True)
+    frames_sent = frames.stream(f"Your keys are {KEY} and {KEY}2")
+    _, body = traced(monkeypatch, flow, response(EVENT_STREAM), *frames_sent, with_text=True)
     assert b"Your keys are xxxx" in body
     assert KEY.encode() not in body
     error = json.dumps({"error": {"message": f"no such key: {KEY}"}}).encode()
-    _, body = traced(monkeypatch, asking(), response(status=401), error, words=True)
+    _, body = traced(monkeypatch, asking(), response(status=401), error, with_text=True)
     assert KEY.encode() not in body
 
 
@@ -232,16 +232,16 @@ def test_a_span_joins_the_clients_trace(
 
 def test_half_a_character_spoils_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = request(CHAT, {**ASKED, "model": "\ud800"})
-    said = frames.whole("half").replace(b"half", rb"\ud83d")
-    span, _ = traced(monkeypatch, flow, response(), said, words=True)
+    frames_sent = frames.whole("half").replace(b"half", rb"\ud83d")
+    span, _ = traced(monkeypatch, flow, response(), frames_sent, with_text=True)
     assert span.name == "chat ?"
 
 
-def test_long_words_are_cut() -> None:
-    words = TracedText()
-    words.feed([Thinking("a" * TRACED_TEXT), Text("b"), Finish("stop")])
-    words.feed([ToolCall(0, "a", "f", "{}")])
-    (message,) = words.messages()
+def test_long_text_is_cut() -> None:
+    with_text = TracedText()
+    with_text.feed([Thinking("a" * TRACED_TEXT), Text("b"), Finish("stop")])
+    with_text.feed([ToolCall(0, "a", "f", "{}")])
+    (message,) = with_text.messages()
     assert message == {
         "role": "assistant",
         "parts": [{"type": "reasoning", "content": "a" * TRACED_TEXT}],
@@ -250,6 +250,6 @@ def test_long_words_are_cut() -> None:
 
 
 def test_choices_are_messages_of_their_own() -> None:
-    words = TracedText()
-    words.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
-    assert [message["finish_reason"] for message in words.messages()] == ["error", "stop"]
+    with_text = TracedText()
+    with_text.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
+    assert [message["finish_reason"] for message in with_text.messages()] == ["error", "stop"]

@@ -21,7 +21,7 @@ from tests.support.kept_flows import watched
 pytestmark = pytest.mark.slow
 
 
-def asked(port: int) -> bytes:
+def ask(port: int) -> bytes:
     body = json.dumps({"model": "small", "messages": []}).encode()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{CHAT}", body, timeout=LONG) as reply:
         return bytes(reply.read())
@@ -32,7 +32,7 @@ def test_the_proxy_sends_what_is_left_when_it_ends(tmp_path: Path) -> None:
     with ByPathServer(rows) as server, ByPathServer({PATH: Says({})}) as collector:
         options = ["--set", f"think_traces={collector.address}"]
         with start_proxy([f"reverse:{server.address}"], options, tmp_path, "traces") as proxy:
-            asked(proxy.ports[0])
+            ask(proxy.ports[0])
         assert names(collector) == ["chat small"]
         assert "vllm" in str(batches(collector))
 
@@ -42,9 +42,9 @@ def test_a_collector_that_is_away_costs_a_line_and_no_reply(tmp_path: Path) -> N
     with nobody() as url, ByPathServer(rows) as server:
         options = ["--set", f"think_traces={url}"]
         with start_proxy([f"reverse:{server.address}"], options, tmp_path, "away") as proxy:
-            said = asked(proxy.ports[0])
+            body = ask(proxy.ports[0])
             proxy.wait_for("the collector loses spans: ConnectionError")
-    assert b"84" in said
+    assert b"84" in body
     assert proxy.output.count("think_traces") == 1
 
 

@@ -7,7 +7,7 @@ from converter.addon.watcher import ExtraServices
 from converter.extras.watch import extra
 
 
-def test_all_addons_are_made() -> None:
+def test_all_addons_are_created() -> None:
     services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
     assert [type(each).__name__ for each in extra.addons(services)] == [
         "ThoughtEvents",

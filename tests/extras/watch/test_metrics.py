@@ -40,11 +40,11 @@ def value(read: Samples, name: str, **labels: str) -> float:
 
 
 def counted(
-    *tolds: dict[str, object], outcome: str = "ok", mended: tuple[str, ...] = ()
+    *summaries: dict[str, object], outcome: str = "ok", mended: tuple[str, ...] = ()
 ) -> Metrics:
     metrics = Metrics()
-    for told in tolds:
-        metrics.add(told, HERE, outcome, mended)
+    for summary in summaries:
+        metrics.add(summary, HERE, outcome, mended)
     return metrics
 
 
@@ -129,9 +129,9 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
 def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
     metrics = Metrics()
     ended = {"budget": 2, "loop": 1}
-    told = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
+    summary = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
     for _ in range(2):
-        metrics.add({**told, "thoughts_ended": ended}, HERE, "ok", [])
+        metrics.add({**summary, "thoughts_ended": ended}, HERE, "ok", [])
     read = samples(metrics)
     assert value(read, "think_restored_total") == 6
     assert value(read, "think_unknown_total") == 2

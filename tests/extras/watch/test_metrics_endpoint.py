@@ -39,7 +39,7 @@ def fetch(address: str, body: bytes | None = None, host: str = "127.0.0.1") -> s
         return str(reply.read().decode())
 
 
-def asked(port: int, model: str = "small") -> None:
+def ask(port: int, model: str = "small") -> None:
     fetch(f"http://127.0.0.1:{port}{CHAT}", json.dumps({"model": model, "messages": []}).encode())
 
 
@@ -50,9 +50,9 @@ def counts(text: str) -> dict[str, float]:
 
 def test_a_prompt_that_breaks_the_cache_is_counted(tmp_path: Path) -> None:
     def turn(day: int, *more: str) -> bytes:
-        said = [f"It is 2026-11-{day}.", *more]
+        texts = [f"It is 2026-11-{day}.", *more]
         roles = ("system", "user", "assistant", "user")
-        turns = [{"role": role, "content": text} for role, text in zip(roles, said, strict=False)]
+        turns = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
         return json.dumps({"model": "small", "messages": turns}).encode()
 
     options = ["--set", f"think_metrics={(port := free_port())}"]
@@ -70,7 +70,7 @@ def test_a_prompt_that_breaks_the_cache_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None:
-    place = f"http://127.0.0.1:{(port := free_port())}"
+    address = f"http://127.0.0.1:{(port := free_port())}"
     says = [Says(frames.whole(TAGGED)), Says({"error": "no"}, 400)]
     options = ["--set", f"think_metrics={port}"]
     with (
@@ -78,17 +78,17 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
         start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
     ):
         proxy.wait_for("metrics at http")
-        assert fetch(f"{place}/metrics").count("# TYPE") == 14
-        asked(proxy.ports[0])
+        assert fetch(f"{address}/metrics").count("# TYPE") == 14
+        ask(proxy.ports[0])
         with pytest.raises(urllib.error.HTTPError, match="400"):
-            asked(proxy.ports[0])
-        read = counts(text := fetch(f"{place}/metrics"))
+            ask(proxy.ports[0])
+        read = counts(text := fetch(f"{address}/metrics"))
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            fetch(place)
+            fetch(address)
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            fetch(f"{place}/metrics", host="evil.example")
+            fetch(f"{address}/metrics", host="evil.example")
         with pytest.raises(urllib.error.HTTPError, match="405"):
-            fetch(f"{place}/metrics", b"x")
+            fetch(f"{address}/metrics", b"x")
         address = server.address.removeprefix("http://")
     assert read["think_thoughts_total"] == 1
     families = text_string_to_metric_families(text)
@@ -107,7 +107,7 @@ def test_a_file_is_written_whole(tmp_path: Path) -> None:
         ByPathServer(rows) as server,
         start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
     ):
-        asked(proxy.ports[0])
+        ask(proxy.ports[0])
     assert counts(file.read_text())["think_thoughts_total"] == 1
     assert [path.name for path in tmp_path.glob(".think*")] == []
 
@@ -138,7 +138,7 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
     assert "Error logged during startup, exiting..." in proxy.output
 
 
-def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
+def test_a_port_that_cannot_be_opened_has_the_systems_reason() -> None:
     endpoint = MetricsEndpoint(settings.read, Counter())
     taken = socket.create_server(("127.0.0.1", 0))
     with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
@@ -147,16 +147,16 @@ def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
         endpoint.open(MetricsTarget("no.such.host.invalid", 9100))
 
 
-def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew() -> None:
-    place = MetricsTarget("127.0.0.1", free_port())
+def test_a_closed_port_is_free_for_a_script_that_is_loaded_anew() -> None:
+    address = MetricsTarget("127.0.0.1", free_port())
 
-    async def given_up() -> None:
+    async def released() -> None:
         endpoint = MetricsEndpoint(settings.read, Counter())
-        endpoint.open(place)
+        endpoint.open(address)
         endpoint.done()
-        socket.create_server((place.host, place.port)).close()
+        socket.create_server((address.host, address.port)).close()
 
-    asyncio.run(given_up())
+    asyncio.run(released())
 
 
 def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told", "outcome"),
+    ("error", "status", "summary", "outcome"),
     [
         ("", 200, DONE, "ok"),
         ("Client disconnected.", 200, DONE, "ok"),
@@ -183,10 +183,10 @@ def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
     ],
 )
 def test_how_a_request_ended(
-    error: str, status: int, told: dict[str, object], outcome: str
+    error: str, status: int, summary: dict[str, object], outcome: str
 ) -> None:
     flow = tflow.tflow(resp=True)
     assert flow.response
     flow.response.status_code = status
     flow.error = Error(error) if error else None
-    assert outcome_of(flow, told) == outcome
+    assert outcome_of(flow, summary) == outcome

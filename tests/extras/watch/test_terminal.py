@@ -173,8 +173,8 @@ def test_a_line_of_the_log_does_not_stand_in_the_middle_of_a_thought(
 def test_a_pipe_that_nobody_reads_holds_no_reply_up(
     server: ScriptedServer, tmp_path: Path, printing: bool
 ) -> None:
-    words = "x" * 1000
-    server.answer(Reply(stream("<think>", *[words] * 3000, "</think>end")))
+    text_of_reply = "x" * 1000
+    server.answer(Reply(stream("<think>", *[text_of_reply] * 3000, "</think>end")))
     reading, writing = os.pipe()
     with start_proxy([f"reverse:{server.address}"], [], tmp_path, "probe") as probe:
         [port] = probe.ports  # free again when it has ended
@@ -186,7 +186,7 @@ def test_a_pipe_that_nobody_reads_holds_no_reply_up(
     os.close(writing)
     try:
         got = _patiently(port)
-        assert got.count(words.encode()) == 3000
+        assert got.count(text_of_reply.encode()) == 3000
         assert OPENAI.read_stream(got).text == "end"
         proxy.terminate()
         assert proxy.wait(10) == 0

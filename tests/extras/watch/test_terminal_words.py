@@ -52,9 +52,9 @@ class Pipe:
 
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
-    made = Pipe()
-    yield made
-    made.close()
+    built = Pipe()
+    yield built
+    built.close()
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def _printed(events: Sequence[Event], coloured: bool = False, path: str = PATH) 
     printer.hear("a", path, events)
     printer.end("a")
     assert printer.make_room(SECONDS)
-    said = pipe.rest()
+    output = pipe.rest()
     pipe.close()
-    return said
+    return output
 
 
 def test_thinking_is_dim_and_the_answer_plain_below_a_head() -> None:
@@ -109,15 +109,17 @@ def test_replies_are_printed_one_after_another(pipe: Pipe, printer: Printer) -> 
 
 
 def test_of_several_choices_the_first_is_printed() -> None:
-    said = _printed(
+    output = _printed(
         [Text(f"{name}{number}", at) for number in "12" for at, name in enumerate("xy")]
     )
-    assert said.endswith("\n  x1x2\n")
+    assert output.endswith("\n  x1x2\n")
 
 
 def test_a_tool_call_is_printed_with_its_arguments_laid_out() -> None:
-    said = _printed([ToolCall(0, "call_1", "weather", '{"city":'), ToolCall(0, "", "", '"Paris"}')])
-    assert said.splitlines()[-4:] == [
+    output = _printed(
+        [ToolCall(0, "call_1", "weather", '{"city":'), ToolCall(0, "", "", '"Paris"}')]
+    )
+    assert output.splitlines()[-4:] == [
         "  → weather call_1",
         "    {",
         '      "city": "Paris"',
@@ -135,7 +137,7 @@ HOSTILE: Sequence[Sequence[Event]] = (
 
 
 @pytest.mark.parametrize("events", HOSTILE)
-def test_nothing_that_is_said_acts_on_the_terminal(events: Sequence[Event]) -> None:
+def test_no_content_acts_on_the_terminal(events: Sequence[Event]) -> None:
     out = _printed([*events, Text("end")], path=PATH + "\x1b[2J")
     assert "end\n" in out
     assert not set(out) & set("\x1b\x07\x00\x7f\x9b\r\u202e")
@@ -143,8 +145,8 @@ def test_nothing_that_is_said_acts_on_the_terminal(events: Sequence[Event]) -> N
 
 def test_no_line_of_a_reply_passes_for_a_head_or_a_line_of_the_log() -> None:
     forged = ("── #2 /v1/messages other ──", "[12:00:00.123] think: a key is sent")
-    said = _printed([Text(f"{line}\n{line}") for line in forged])
-    assert [line for line in said.splitlines() if not line.startswith(MARGIN)] == [
+    output = _printed([Text(f"{line}\n{line}") for line in forged])
+    assert [line for line in output.splitlines() if not line.startswith(MARGIN)] == [
         "── #1 /v1/messages ──"
     ]
 
@@ -204,12 +206,12 @@ def test_closing_does_not_wait_for_a_pipe_that_nobody_reads(pipe: Pipe, printer:
 
 def test_a_reader_that_has_gone_is_no_error(pipe: Pipe, printer: Printer) -> None:
     pipe.hang_up()
-    for words in ("nobody reads this", "nor this"):
-        printer.hear("a", PATH, [Text(words)])
+    for text in ("nobody reads this", "nor this"):
+        printer.hear("a", PATH, [Text(text)])
         assert printer.make_room(SECONDS)
 
 
-def test_a_fault_of_ours_costs_these_words_and_a_line_of_the_log(
+def test_a_fault_of_ours_costs_this_output_and_a_line_of_the_log(
     pipe: Pipe, printer: Printer, caplog: pytest.LogCaptureFixture
 ) -> None:
     printer.hear("a", PATH, [Thinking("ok")])

@@ -22,10 +22,10 @@ ROWS = rows_of(__file__)
 
 class Listener:
     def __init__(self) -> None:
-        self.heard: list[ThoughtEvent] = []
+        self.received: list[ThoughtEvent] = []
 
     def thought(self, event: ThoughtEvent) -> None:
-        self.heard.append(event)
+        self.received.append(event)
 
 
 def exchanged(there: Watched) -> None:
@@ -41,7 +41,7 @@ def test_any_addon_hears_of_thoughts_and_so_does_the_file(tmp_path: Path) -> Non
         exchanged(there)
     written = [json.loads(line) for line in path.read_text().splitlines()]
     assert (
-        [event["thought"] for event in listener.heard]
+        [event["thought"] for event in listener.received]
         == [event["thought"] for event in written]
         == ["a"]
     )
@@ -56,40 +56,42 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
         there.add(listener)
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
-    assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+    assert [event["thought"] for event in listener.received] == [
+        str(number) for number in range(50)
+    ]
 
 
 class SlowListener(Listener):
     async def thought(self, event: ThoughtEvent) -> None:  # type: ignore[override]  # either may be
-        for _ in range(1 if self.heard else 9):
+        for _ in range(1 if self.received else 9):
             await asyncio.sleep(0)
-        self.heard.append(event)
+        self.received.append(event)
 
 
 @pytest.mark.parametrize("listener", [Listener(), SlowListener()])
-def test_many_thoughts_are_told_in_their_order_and_others_have_their_turn(
+def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(
     listener: Listener,
 ) -> None:
     teller, turns = ThoughtTeller(), list[int]()
     thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
 
-    async def told() -> None:
+    async def pass_on() -> None:
         teller.call(thoughts[:-2])
         teller.call(thoughts[-2:])
         teller.call([{"taskId": "b", "thought": "of another"}])
         while teller._tasks:
-            turns.append(len(listener.heard))
+            turns.append(len(listener.received))
             await asyncio.sleep(0)
 
     with taddons.context(listener):
-        asyncio.run(told())
-    assert [event for event in listener.heard if event["taskId"] == "a"] == thoughts
+        asyncio.run(pass_on())
+    assert [event for event in listener.received if event["taskId"] == "a"] == thoughts
     assert len(set(turns)) > len(thoughts) // AT_A_TIME
-    assert {"taskId": "b", "thought": "of another"} in listener.heard[: 2 * AT_A_TIME]
+    assert {"taskId": "b", "thought": "of another"} in listener.received[: 2 * AT_A_TIME]
     assert teller._last == {}
 
 
-def test_a_listener_that_hangs_is_told_no_more_than_so_much(
+def test_a_listener_that_hangs_gets_a_bounded_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(thought_hook, "MOST_HOOKS", 2)
@@ -116,11 +118,11 @@ def test_a_file_that_cannot_be_written_costs_a_line(
 NOTES = ROWS["notes"]
 
 
-@pytest.mark.parametrize(("words", "short", "line"), NOTES.values(), ids=NOTES)
-def test_notes_in_few_words(
-    words: list[str], short: list[str], line: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("thoughts", "short", "line"), NOTES.values(), ids=NOTES)
+def test_notes_are_short(
+    thoughts: list[str], short: list[str], line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert report(request(f"{CHAT}?key=secret").request, words) == short
+    assert report(request(f"{CHAT}?key=secret").request, thoughts) == short
     assert [record.getMessage() for record in caplog.records] == (
         [f"think: POST {CHAT}: {line}"] if line else []
     )
@@ -128,9 +130,9 @@ def test_notes_in_few_words(
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    made = tmp_path / "events"
-    os.mkfifo(made)
-    return made
+    file = tmp_path / "events"
+    os.mkfifo(file)
+    return file
 
 
 def test_a_pipe_that_nobody_reads_holds_nothing_up(

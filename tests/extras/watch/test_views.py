@@ -44,7 +44,7 @@ def offered() -> Iterator[None]:
         yield
 
 
-def asked(path: str, streamed: bool = True, **fields: object) -> HTTPFlow:
+def request_to(path: str, streamed: bool = True, **fields: object) -> HTTPFlow:
     return request(path, {**ASKED, "stream": streamed, **fields})
 
 
@@ -73,19 +73,19 @@ EXCHANGES = {
 def test_the_view_is_chosen_by_itself_and_sets_thinking_apart(
     path: str, streamed: bool, kind: str, chunks: list[bytes], how: str
 ) -> None:
-    flow = kept(asked(path, streamed), response(kind), *chunks)
+    flow = kept(request_to(path, streamed), response(kind), *chunks)
     if how == "no addon":
         flow = bare(path, kind, b"".join(chunks), {**ASKED, "stream": streamed})
     flow = saved(flow) if how == "from a file" else flow
     if how == "reverted":
         flow.revert()
-    for message, said in (
+    for message, output in (
         (flow.request, "user: |\n  Hi\n"),
         (flow.response, "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"),
     ):
         result = shown(flow, message)
         assert (result.view_name, result.syntax_highlight) == ("Thinking", "yaml")
-        assert said in result.text
+        assert output in result.text
         assert "rest:" not in result.text
 
 
@@ -104,9 +104,9 @@ def test_what_is_no_model_traffic_is_left_to_mitmproxy(flow: HTTPFlow) -> None:
 
 
 @pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
-def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> None:
+def test_the_servers_view_shows_its_request_and_reply(from_file: bool) -> None:
     body = stream("<think>I add.</think>", "It is 4.")
-    flow = kept(asked(MESSAGES, system="Be short."), response(EVENT_STREAM), *body)
+    flow = kept(request_to(MESSAGES, system="Be short."), response(EVENT_STREAM), *body)
     flow = saved(flow) if from_file else flow
     both = [
         (shown(flow, flow.request, view).text, reply(flow, view)) for view in ("Thinking", SERVER)
@@ -119,29 +119,29 @@ def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> N
 
 def test_what_the_addon_wrote_is_not_split_again() -> None:
     flow = kept(
-        asked(CHAT), response(EVENT_STREAM), *stream("</think>", "It is 4."), start="thinking"
+        request_to(CHAT), response(EVENT_STREAM), *stream("</think>", "It is 4."), start="thinking"
     )
     assert "thinking:" not in reply(flow)
     assert "It is 4." in reply(flow)
 
 
 def test_without_a_backup_both_views_show_the_message() -> None:
-    counted = asked(CHAT, stream_options={"include_usage": True})
+    counted = request_to(CHAT, stream_options={"include_usage": True})
     flow = kept(counted, response(EVENT_STREAM), *stream("It is 4."))
     assert reply(flow) == reply(flow, SERVER)
     assert shown(flow, flow.request).text == shown(flow, flow.request, SERVER).text
 
 
-def test_a_reply_ends_with_what_is_known_of_it() -> None:
-    said = reply(kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT))
-    for words in (
+def test_a_reply_ends_with_its_facts() -> None:
+    output = reply(kept(request_to(CHAT), response(EVENT_STREAM), *THOUGHT))
+    for line in (
         "model: small\n",
         "stop: stop\n",
         "tokens: 7 in, 5 out\n",
         "thoughts: 1, 6 characters\n",
         ", thought 0.",
     ):
-        assert words in said
+        assert line in output
 
 
 ODD = {
@@ -169,7 +169,7 @@ def test_a_view_never_fails(body: bytes, view: str) -> None:
     ["{", '{"options": 7}', '{"options": {"start": "x"}, "begins": 7}', '{"summary": []}', "[]"],
 )
 def test_notes_that_cannot_be_read_cost_no_view(noted: str) -> None:
-    flow = kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT)
+    flow = kept(request_to(CHAT), response(EVENT_STREAM), *THOUGHT)
     flow.metadata[METADATA] = noted
     assert "#│ I add." in reply(flow)
     assert "#│ I add." in reply(flow, SERVER)
@@ -186,7 +186,7 @@ def test_a_fault_of_ours_shows_the_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_control_sequences_are_spelled_out() -> None:
     evil = "\x1b[31m\x9b31m\x85\u202e\u2028\r"
     flow = kept(
-        asked(CHAT, messages=[{"role": "user", "content": evil}]),
+        request_to(CHAT, messages=[{"role": "user", "content": evil}]),
         response(EVENT_STREAM),
         *stream(f"<think>{evil}</think>", evil),
     )
@@ -215,17 +215,17 @@ def test_a_running_reply_is_read_once() -> None:
         pass_on(flow, ROLE, delta(content="<think>I "))
         assert flow.response
         flow.response.data.content = b"data"
-        said = [(reply(flow), reply(flow, SERVER))]
+        output = [(reply(flow), reply(flow, SERVER))]
         pass_on(flow, delta(content="add.</think>It is"))
-        said += [(reply(flow), reply(flow, SERVER))]
+        output += [(reply(flow), reply(flow, SERVER))]
         assert "tool_calls" not in shown(flow, flow.request).text
         assert "max_tokens" in shown(flow, flow.request, SERVER).text
         pass_on(flow, *THOUGHT[-2:], b"")
         there.end(flow)
-        said += [(reply(flow), reply(flow, SERVER))]
-    for number, words in enumerate(["#│ I\n", "#│ I add.\n", "#│ I add.\n"]):
-        assert all(words in view for view in said[number])
-        assert all(("still coming" in view) is (number < 2) for view in said[number])
+        output += [(reply(flow), reply(flow, SERVER))]
+    for number, line in enumerate(["#│ I\n", "#│ I add.\n", "#│ I add.\n"]):
+        assert all(line in view for view in output[number])
+        assert all(("still coming" in view) is (number < 2) for view in output[number])
 
 
 NEWEST = ROWS["newest"]

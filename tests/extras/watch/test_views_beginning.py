@@ -15,7 +15,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WHOLE_LIMIT", 3000)
 
 
-def said(body: bytes) -> list[object]:
+def parts_of(body: bytes) -> list[object]:
     read = reply.read(body)
     assert read.rest == ()
     return [part for turn in read.turns for part in turn.parts]
@@ -31,7 +31,7 @@ def test_a_stream_is_cut_between_two_frames() -> None:
     begun = beginning(body)
     assert len(begun) <= 3000
     assert body.startswith(begun)
-    thinking, text = said(begun)
+    thinking, text = parts_of(begun)
     assert thinking == ThinkingBlock("deep")
     assert isinstance(text, TextBlock)
     assert text.text.startswith("word word word")
@@ -41,7 +41,7 @@ def test_a_stream_is_cut_between_two_frames() -> None:
 def test_a_whole_body_is_closed_where_it_is_cut(content: str) -> None:
     begun = beginning(whole(f"<think>deep</think>{content}"))
     assert len(begun) < 3100
-    thinking, text = said(begun)
+    thinking, text = parts_of(begun)
     assert thinking == ThinkingBlock("deep")
     assert isinstance(text, TextBlock)
     assert content.startswith(text.text)

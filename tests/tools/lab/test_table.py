@@ -36,7 +36,7 @@ def test_readme_shows_the_newest_run() -> None:
     assert KEPT.exists()
 
 
-def test_a_line_says_how_many_were_right_and_what_was_not_asked() -> None:
+def test_a_line_says_how_many_were_right_and_what_was_not_tried() -> None:
     assert by_configuration([GOOD, BAD, GONE]).splitlines() == [
         "- **vllm 0.32.0, no parser**: not asked: stop",
         "- **vllm 0.32.0, wrong parsers**: tool call: 1 of 2; stop: 0 of 1",

@@ -45,14 +45,14 @@ def scalars(value: object) -> list[object]:
     st.sampled_from([", ", ","]),
     st.booleans(),
 )
-def test_every_string_and_number_is_found_where_it_stands(
+def test_every_string_and_number_is_a_token_with_its_path(
     value: dict[str, object], plain: bool, comma: str, streamed: bool
 ) -> None:
     text = json.dumps(value, ensure_ascii=plain, separators=(comma, ":")).encode()
     body = b": ping\n\ndata: " + text + b"\n\ndata: [DONE]\n\n" if streamed else text
-    found = list(tokens(body, streamed))
-    assert [token.value for token in found] == scalars(value)
-    assert [json.loads(token.raw) for token in found] == scalars(value)
+    read = list(tokens(body, streamed))
+    assert [token.value for token in read] == scalars(value)
+    assert [json.loads(token.raw) for token in read] == scalars(value)
     assert together(pieces(body, streamed)) == body
 
 
@@ -64,8 +64,8 @@ def test_a_path_names_what_leads_there() -> None:
 
 
 def test_a_frame_over_several_lines_is_one_value() -> None:
-    found = list(tokens(b'data: {"a":\r\ndata: {"b": 1}}\r\n\r\ndata: {"c": 2}\n\n', True))
-    assert [(token.path, token.value) for token in found if not token.name] == [
+    read = list(tokens(b'data: {"a":\r\ndata: {"b": 1}}\r\n\r\ndata: {"c": 2}\n\n', True))
+    assert [(token.path, token.value) for token in read if not token.name] == [
         (("a", "b"), 1),
         (("c",), 2),
     ]
@@ -100,12 +100,12 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES)).map(b"".join), st.booleans())
 def test_no_byte_of_a_body_is_lost(body: bytes, stream: bool) -> None:
-    found = pieces(body, stream)
-    assert together(found) == body
-    assert len(found.gaps) == len(found.tokens) + 1
+    read = pieces(body, stream)
+    assert together(read) == body
+    assert len(read.gaps) == len(read.tokens) + 1
 
 
-def test_what_is_said_again_in_the_same_place_is_the_same_token() -> None:
+def test_the_same_string_at_the_same_path_is_the_same_token() -> None:
     first, second = b'data: {"a": "b", "c": ["b"]}\n\n', b'data: {"a": "x", "c": ["b"]}\n\n'
     name, value, other_name, inner, *more = tokens(first + second + first, True)
     changed = more[1]
@@ -134,12 +134,12 @@ def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
 
 @pytest.mark.parametrize("unread", [b'"\\q"', b'"\\u12"', b"1" * 5000])
 def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
-    found = pieces(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
-    assert [(token.path, token.value) for token in found.tokens if not token.name] == [
+    read = pieces(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
+    assert [(token.path, token.value) for token in read.tokens if not token.name] == [
         (("a", None), "b"),
         ((None,), "c"),
     ]
-    assert found.gaps[1] == b": [" + unread + b", "
+    assert read.gaps[1] == b": [" + unread + b", "
 
 
 @given(
@@ -153,16 +153,16 @@ def test_borders_move_along(
     after = [old if new is None else new for old, new in changes]
     size = len(b"".join(before))
     borders = sorted(drawn.draw(st.lists(st.integers(0, size), max_size=6)))
-    found = moved(before, after, borders)
-    assert len(found) == len(borders)
-    assert found == sorted(found)
-    for border, place in zip(borders, found, strict=True):
+    read = moved(before, after, borders)
+    assert len(read) == len(borders)
+    assert read == sorted(read)
+    for border, offset in zip(borders, read, strict=True):
         at = next(
             (at for at in range(len(before)) if len(b"".join(before[: at + 1])) > border),
             len(before),
         )
         inner = border - len(b"".join(before[:at]))
-        assert place == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
+        assert offset == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
 
 
 @pytest.mark.parametrize(

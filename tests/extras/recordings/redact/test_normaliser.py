@@ -21,15 +21,15 @@ def test_a_reply_is_called_recording_in_either_dialect() -> None:
 
 
 def test_calls_are_numbered_and_a_result_names_its_call() -> None:
-    asked = b'{"messages": [{"tool_calls": [{"id": "call_zz"}, {"id": "toolu_q"}]}, {"tool_call_id": "toolu_q"}]}'
+    request = b'{"messages": [{"tool_calls": [{"id": "call_zz"}, {"id": "toolu_q"}]}, {"tool_call_id": "toolu_q"}]}'
     answered = b'{"choices": [{"message": {"tool_calls": [{"id": "r4nd0m"}, {"id": "functions.look:0"}]}}]}'
-    assert normal(asked, answered) == [
+    assert normal(request, answered) == [
         ["call_1", "toolu_2", "toolu_2"],
         ["call_3", "functions.look:0"],
     ]
 
 
-def test_an_id_that_a_writer_of_ours_made_is_made_of_the_new_names() -> None:
+def test_an_id_of_the_addons_is_renamed_with_the_ids_in_it() -> None:
     server = b'{"id": "chatcmpl-r_1", "choices": [{"message": {"tool_calls": [{"id": "a"}]}}]}'
     client = (
         b'{"id": "msg_r_1", "content": [{"id": "a"}, {"id": "a_r_1_2"}, {"id": "toolu_r_1_3"},'
@@ -45,7 +45,7 @@ def test_an_id_that_a_writer_of_ours_made_is_made_of_the_new_names() -> None:
     ]
 
 
-def test_an_id_that_was_made_of_the_flows_name_is_made_of_the_new_one() -> None:
+def test_an_id_that_contains_the_flows_id_is_renamed() -> None:
     body = b'{"choices": [{"message": {"tool_calls": [{"id": "call_0d1e2f3a4b5c_0"}]}}]}'
     for flow, expected in (
         ("5c2f7c41-7f3e-4c5e-9d26-0d1e2f3a4b5c", "call_recording_0"),
@@ -67,7 +67,7 @@ def test_an_id_that_was_made_of_the_flows_name_is_made_of_the_new_one() -> None:
         b'{"id": "msg_"}',
     ],
 )
-def test_what_was_never_said_stays_unsaid(body: bytes) -> None:
+def test_empty_values_stay_empty(body: bytes) -> None:
     assert normal(body) == [[token.value for token in pieces(body, False).tokens if not token.name]]
 
 

@@ -65,9 +65,9 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
 
 
 def test_the_same_of_real_replies(capture: Capture) -> None:
-    found = list(flow_file.read_all(capture.file))
-    assert len(found) == 8
-    for raw in found:
+    recordings = list(flow_file.read_all(capture.file))
+    assert len(recordings) == 8
+    for raw in recordings:
         clean = redacted(raw)
         assert redacted(clean) == clean
         for client in raw.dialects:
@@ -90,17 +90,17 @@ def test_no_planted_secret_is_in_a_real_recording(capture: Capture) -> None:
 def test_a_secret_that_the_server_says_is_hidden_even_when_it_is_cut(capture: Capture) -> None:
     echo = list(flow_file.read_all(capture.file))[-1]
     hidden = {secret: "x" * len(secret) for secret in map(bytes.decode, PLANTED)}
-    said = ECHO
+    text = ECHO
     for secret, masked in hidden.items():
-        said = said.replace(secret, masked)
-    words = "".join(
+        text = text.replace(secret, masked)
+    got = "".join(
         json.loads(frame.data or b"{}").get("delta", {}).get("text", "")
         for frame in FrameDecoder().feed(redacted(echo).got.body)
     )
-    assert words == said
+    assert got == text
 
 
-PLACES = [
+FIELDS = [
     "authorization",
     "x-api-key",
     "cookie",
@@ -115,17 +115,17 @@ PLACES = [
 ]
 
 
-def planted(secret: str, place: str) -> Recording:
+def planted(secret: str, field: str) -> Recording:
     """A raw recording with a secret in this place of its request."""
     raw = exchange(STREAMS["pings in between"])
     headers, path, body = dict(raw.request.headers), CHAT, json.loads(raw.request.body)
-    match place:
+    match field:
         case "authorization":
-            headers[place] = f"Bearer {secret}"
+            headers[field] = f"Bearer {secret}"
         case "cookie":
-            headers[place] = f"a=b; c={secret.replace(';', '_')}"
+            headers[field] = f"a=b; c={secret.replace(';', '_')}"
         case "x-api-key" | "x-unknown":
-            headers[place] = secret
+            headers[field] = secret
         case "query":
             path += "?beta=true&k=" + "".join(f"%{byte:02X}" for byte in secret.encode())
         case "image":
@@ -143,15 +143,15 @@ def planted(secret: str, place: str) -> Recording:
         case "file":
             body["messages"][0]["content"] = [{"type": "file", "file": {"id": secret}}]
         case _:
-            body[place] = {"deep": [secret]}
-    asked = RecordedRequest("POST", path, headers, json.dumps(body).encode())
-    return replace(raw, request=asked, sent=asked)
+            body[field] = {"deep": [secret]}
+    request = RecordedRequest("POST", path, headers, json.dumps(body).encode())
+    return replace(raw, request=request, sent=request)
 
 
 @law(150)
-@given(SECRET, st.sampled_from(PLACES), st.data())
-def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject) -> None:
-    secret = secret.replace(";", "_") if place == "cookie" else secret
+@given(SECRET, st.sampled_from(FIELDS), st.data())
+def test_a_secret_survives_nowhere(secret: str, field: str, drawn: st.DataObject) -> None:
+    secret = secret.replace(";", "_") if field == "cookie" else secret
     cut = drawn.draw(st.integers(0, len(secret)))
     body = b"".join(stream(f"<think>{secret}</think>", secret[:cut], secret[cut:]))
     body += (
@@ -162,7 +162,7 @@ def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject
     )
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(body)), max_size=5)) | {0, len(body)})
     chunks = tuple(Chunk(0.1, body[start:end]) for start, end in pairwise(cuts))
-    raw = with_reply(replace(planted(secret, place), chunks=chunks, ended=f"lost {secret}"))
+    raw = with_reply(replace(planted(secret, field), chunks=chunks, ended=f"lost {secret}"))
     clean = redacted(raw)
     kept = all_bytes(clean)
     assert secret.encode() not in kept
@@ -223,15 +223,15 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "said", "kept"),
+    ("prefix", "text", "kept"),
     [
         ("/tenant-4711", "asked of tenant-4711", "asked of xxxxxxxxxxx"),
         ("/production", "our production line", "our production line"),
     ],
     ids=["a name with digits is a secret", "a plain word is none"],
 )
-def test_a_part_of_the_path_is_looked_for_in_the_reply(prefix: str, said: str, kept: str) -> None:
-    raw = exchange([whole(said)], form=Form.WHOLE)
+def test_a_part_of_the_path_is_looked_for_in_the_reply(prefix: str, text: str, kept: str) -> None:
+    raw = exchange([whole(text)], form=Form.WHOLE)
     clean = redacted(replace(raw, request=replace(raw.request, path=f"{prefix}{CHAT}")))
     assert json.loads(clean.body)["choices"][0]["message"]["content"] == kept
     assert clean.request.path == CHAT

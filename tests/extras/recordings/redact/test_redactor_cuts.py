@@ -16,11 +16,11 @@ from tests.support.strategies import law
 
 MARK = b"\xef\xbb\xbf"
 MODEL = "/home/bob/models/m.gguf"
-PLACES = ["gpu-box.corp.example", "gpu-box.corp.example:9000", "10.1.2.3:55", "fe80::7"]
+HOSTS = ["gpu-box.corp.example", "gpu-box.corp.example:9000", "10.1.2.3:55", "fe80::7"]
 LINK = "https://mcp.example/s/PATHSECRET123/mcp"
 
 
-def said(body: bytes) -> str:
+def content_of(body: bytes) -> str:
     """All that a body says, its frames' texts joined."""
     lines = (line.removeprefix(b"data: ") for line in body.splitlines())
     frames = [json.loads(line) for line in lines if line.startswith(b"{")]
@@ -37,30 +37,32 @@ def uncounted(body: bytes) -> bytes:
 
 
 @law(150)
-@given(st.sampled_from([*PLACES, MODEL, LINK]), st.booleans(), st.sampled_from(DIALECTS), st.data())
-def test_a_place_survives_nowhere_however_it_is_cut(
-    place: str, thought: bool, client: Dialect, drawn: st.DataObject
+@given(st.sampled_from([*HOSTS, MODEL, LINK]), st.booleans(), st.sampled_from(DIALECTS), st.data())
+def test_a_host_survives_nowhere_however_it_is_cut(
+    host: str, thought: bool, client: Dialect, drawn: st.DataObject
 ) -> None:
     text = (
-        f"<think>at {place} now</think>ok"
-        if thought
-        else f"<think>hm</think>at {place}, and {place}"
+        f"<think>at {host} now</think>ok" if thought else f"<think>hm</think>at {host}, and {host}"
     )
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(text)), max_size=12)) | {0, len(text)})
     frames = stream(*(text[start:end] for start, end in pairwise(cuts)))
-    asked = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
-    clean = redacted(exchange(frames, client, asked=asked, hosts=PLACES))
-    assert place not in said(clean.body)
-    assert place not in said(clean.got.body)
-    assert said(clean.body).startswith("<think>")
-    assert said(clean.got.body).replace(" ", "").endswith("ok" if thought else said(clean.body)[-1])
+    fields = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
+    clean = redacted(exchange(frames, client, asked=fields, hosts=HOSTS))
+    assert host not in content_of(clean.body)
+    assert host not in content_of(clean.got.body)
+    assert content_of(clean.body).startswith("<think>")
+    assert (
+        content_of(clean.got.body)
+        .replace(" ", "")
+        .endswith("ok" if thought else content_of(clean.body)[-1])
+    )
     assert uncounted(clean.replayed(client).body) == uncounted(clean.got.body)
     assert redacted(clean) == clean
 
 
-def test_a_place_in_one_frame_is_renamed_and_one_over_several_is_hidden() -> None:
+def test_a_host_in_one_frame_is_renamed_and_one_over_several_is_hidden() -> None:
     clean = redacted(exchange(stream("gpu.lan:81 ", "gpu.", "lan:81"), hosts=["gpu.lan:81"]))
-    assert said(clean.body) == "127.0.0.1:8000 " + "x" * 10
+    assert content_of(clean.body) == "127.0.0.1:8000 " + "x" * 10
 
 
 @pytest.mark.parametrize("client", DIALECTS)
@@ -77,7 +79,7 @@ def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> N
     assert redacted(clean) == clean
 
 
-def test_a_model_s_path_behind_a_byte_order_mark_is_found() -> None:
+def test_a_model_s_path_behind_a_byte_order_mark_is_renamed() -> None:
     body = b"".join(stream("a")).replace(
         json.dumps(HEAD["model"]).encode(), json.dumps(MODEL).encode(), 1
     )

@@ -74,14 +74,14 @@ def test_claude_codes_billing_line_is_left_out() -> None:
 
 def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
-    asked = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
-    clean = redacted(with_reply(replace(raw, request=asked, sent=asked)))
+    request = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
+    clean = redacted(with_reply(replace(raw, request=request, sent=request)))
     assert clean.request.headers == {"anthropic-version": "2023-06-01"}
     assert clean.replayed(ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body
 
 
-def test_a_header_that_another_name_has_made_too_long_is_left_out() -> None:
+def test_a_header_that_becomes_too_long_is_left_out() -> None:
     raw = exchange(headers={"accept": "gpu.lan," * 60}, hosts=["gpu.lan"])
     assert "accept" not in redacted(raw).request.headers
     short = exchange(headers={"accept": "gpu.lan"}, hosts=["gpu.lan"])
