@@ -77,7 +77,14 @@ class Mitmweb(Program):
     opens its page.
     """
 
-    def __init__(self, server: str, folder: Path, *arguments: str, addon: Path = ADDON) -> None:
+    def __init__(
+        self,
+        server: str,
+        folder: Path,
+        *arguments: str,
+        addon: Path = ADDON,
+        cwd: Path | None = None,
+    ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             page = str(free.getsockname()[1])
         listening = ["--web-host", "127.0.0.1", "--web-port", page, "--no-web-open-browser"]
@@ -89,7 +96,8 @@ class Mitmweb(Program):
         ]
         handle, log = tempfile.mkstemp(".log", "mitmweb-", folder)
         os.close(handle)
-        super().__init__([str(MITMWEB), "-s", str(addon), *mode, *listening, *arguments], Path(log))
+        command = [str(MITMWEB), "-s", str(addon), *mode, *listening, *arguments]
+        super().__init__(command, Path(log), cwd=cwd)
         [self.page] = self.wait_for(r"Web server listening at (\S+)")
         self.port = int(self.wait_for(r"listening at 127\.0\.0\.1:(\d+)\.")[0])
 

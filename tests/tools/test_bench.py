@@ -9,8 +9,6 @@ from tools.bench import __main__ as bench
 from tools.bench import contenders
 from tools.bench.contenders import Contender
 from tools.bench.loads import LOADS, MEMORY, measures
-from tools.bench.reading import fault
-from tools.bench.replies import Name, whole
 
 pytestmark = pytest.mark.slow
 
@@ -58,14 +56,3 @@ def test_a_reply_that_a_proxy_spoils_is_reported(
     table = capsys.readouterr().out
     assert "spoils, burst, 1 stream: tags.40.0: expected" in table
     assert table.count("WRONG REPLIES") == len(measures(LOADS[0]))
-
-
-def test_thinking_left_in_the_text_is_a_fault_only_where_it_must_be_apart() -> None:
-    name = Name("whole", 40)
-    assert fault(name, "openai", False, whole(name)) == ""
-    assert "expected" in fault(name, "openai", True, whole(name))
-
-
-def test_a_reply_cut_short_is_a_fault() -> None:
-    name = Name("whole", 40)
-    assert "cannot be read" in fault(name, "openai", False, whole(name)[:-20])

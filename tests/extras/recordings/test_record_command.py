@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,51 +20,22 @@ from converter.extras.recordings.recorder import Recorder
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import END, ROLE, stream, text
-from tests.support.harness import ADDON, FAULTS, MITMWEB, Program
+from tests.support.harness import FAULTS
+from tests.support.mitmweb import Mitmweb
 from tests.support.scripted_server import Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
-TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
 
 
-class Web(Program):
+class Web(Mitmweb):
     """mitmweb, whose commands are called as its page calls them."""
 
-    def __init__(self, server: str, folder: Path, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._page = free.getsockname()[1]
-        mode = [
-            "--mode",
-            f"reverse:{server}@127.0.0.1:0",
-            "--set",
-            f"confdir={folder / 'mitmproxy'}",
-        ]
-        page = [
-            "--web-host",
-            "127.0.0.1",
-            "--web-port",
-            str(self._page),
-            "--no-web-open-browser",
-            "--set",
-            f"web_password={TOKEN}",
-        ]
-        command = [
-            str(MITMWEB),
-            "-s",
-            str(ADDON),
-            *mode,
-            *page,
-            "--set",
-            "think_server=generic",
-            *arguments,
-        ]
-        super().__init__(command, folder / "web.log", cwd=folder)
+    def __init__(self, server: str, folder: Path) -> None:
+        super().__init__(server, folder, "--set", "think_server=generic", cwd=folder)
         self.recordings = folder / "recordings"
-        self.wait_for("Web server listening")
-        self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
 
     def forget(self) -> None:
         """Have no flow, no recording and no output, as if it had just been started."""
@@ -76,26 +46,19 @@ class Web(Program):
         super().forget()
 
     def call(self, name: str, *arguments: str) -> Any:
-        """What the command returns; its error is raised."""
+        """Return the result of a command; raise its error."""
         headers = {
             "content-type": "application/json",
             "cookie": "_mitmproxy_xsrf=abcd",
             "x-xsrftoken": "abcd",
         }
         body = json.dumps({"arguments": arguments}).encode()
-        address = f"http://127.0.0.1:{self._page}/commands/{name}?token={TOKEN}"
+        address = self.page.replace("/?", f"/commands/{name}?", 1)
         with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
-            answer_value = json.load(answer)
-        if "error" in answer_value:
-            raise CommandError(answer_value["error"])
-        return answer_value["value"]
-
-    def listed(self) -> dict[str, Any]:
-        """What the page knows of all commands."""
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{self._page}/commands?token={TOKEN}"
-        ) as answer:
-            return dict(json.load(answer))
+            result = json.load(answer)
+        if "error" in result:
+            raise CommandError(result["error"])
+        return result["value"]
 
     def ask(self, dialect: Dialect = OPENAI, streamed: bool = True, query: str = "") -> None:
         """Have one more flow, complete."""

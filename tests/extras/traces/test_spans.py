@@ -60,7 +60,7 @@ def value_of(value: AnyValue) -> Any:
 
 
 def attributes(span: Span) -> dict[str, Any]:
-    return {frames_sent.key: value_of(frames_sent.value) for frames_sent in span.attributes}
+    return {each.key: value_of(each.value) for each in span.attributes}
 
 
 def traced(
@@ -151,7 +151,7 @@ def test_every_name_is_one_of_the_conventions(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch, asking(), response(EVENT_STREAM), *frames.stream(*THOUGHT), with_text=True
     )
     failed, _ = traced(monkeypatch, asking(), response(status=500), b"{}")
-    assert {frames_sent.key for frames_sent in [*span.attributes, *failed.attributes]} <= NAMES
+    assert {each.key for each in [*span.attributes, *failed.attributes]} <= NAMES
     assert spans._FROM_SUMMARY.keys() <= NAMES
 
 
@@ -238,10 +238,10 @@ def test_half_a_character_spoils_no_batch(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_long_text_is_cut() -> None:
-    with_text = TracedText()
-    with_text.feed([Thinking("a" * TRACED_TEXT), Text("b"), Finish("stop")])
-    with_text.feed([ToolCall(0, "a", "f", "{}")])
-    (message,) = with_text.messages()
+    traced_text = TracedText()
+    traced_text.feed([Thinking("a" * TRACED_TEXT), Text("b"), Finish("stop")])
+    traced_text.feed([ToolCall(0, "a", "f", "{}")])
+    (message,) = traced_text.messages()
     assert message == {
         "role": "assistant",
         "parts": [{"type": "reasoning", "content": "a" * TRACED_TEXT}],
@@ -250,6 +250,6 @@ def test_long_text_is_cut() -> None:
 
 
 def test_choices_are_messages_of_their_own() -> None:
-    with_text = TracedText()
-    with_text.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
-    assert [message["finish_reason"] for message in with_text.messages()] == ["error", "stop"]
+    traced_text = TracedText()
+    traced_text.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
+    assert [message["finish_reason"] for message in traced_text.messages()] == ["error", "stop"]
