@@ -20,8 +20,10 @@ _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 class Wrapping:
     """Feed the text of `{"arguments": {"city": ...}}`; the text of the inner object comes out.
 
-    `keys`: those that the outer object may have; `parameters`: those of the tool. A key that is a
-    parameter is no wrapping, nor is an object whose first key is none.
+    Arguments:
+        keys: those that the outer object may have.
+        parameters: those of the tool. A key that is a parameter is no wrapping, nor is an object
+            whose first key is none.
     """
 
     def __init__(self, keys: Collection[str], parameters: Collection[str]) -> None:

@@ -35,8 +35,12 @@ def suffix_of(exchange: str) -> str:
 
 
 class CallIds:
-    """The ids of a conversation's calls. `taken`: those of its history. `suffix`: makes an id
-    unique. `model`: its name, which may ask for a form of ids.
+    """The ids of a conversation's calls.
+
+    Arguments:
+        taken: those of its history.
+        suffix: makes an id unique.
+        model: its name, which may ask for a form of ids.
     """
 
     def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:

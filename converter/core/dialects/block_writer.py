@@ -44,17 +44,21 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 
 
 class BlockWriter(Encoder, ABC):
-    """Neutral events in, the dialect's own events out, as frames. `whole`: one reply is wanted,
-    which is the stream, folded, so that the two cannot disagree.
+    """Neutral events in, the dialect's own events out, as frames.
 
-    `thinking_length` and `text_length`: characters that went out as thinking, and as anything
-    else. `cut`: a call stays open, because a client must not run it. `failure`: the reason of an
-    error that the client got instead of a whole reply.
+    A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and sets `_started` and `_over`;
+    it returns the events that begin, fill and finish a block, and those for content that only some
+    dialects have (`_other`). `_fold` takes the events into the whole reply (`_result`), if that is
+    wanted (`_gathers`).
 
-    A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
-    `_over`; it gives the events that begin, fill and finish a block, and the way of content that
-    only some dialects have (`_other`). `_fold` takes the events into the whole reply (`_result`),
-    if it is wanted (`_gathers`).
+    Arguments:
+        shown: the client wants to see thinking.
+        whole: one reply is wanted, which is the stream, folded, so that the two cannot disagree.
+
+    Attributes:
+        thinking_length, text_length: characters that went out as thinking, and as anything else.
+        cut: a call stays open, because a client must not run it.
+        failure: the reason of an error that the client got instead of a whole reply.
     """
 
     reply: str

@@ -18,11 +18,14 @@ class Continuation:
     """The state of one reply that may go on in a second one. The second reply goes on where the
     first is cut.
 
-    `pauses`: leave the rest of the bytes in which a thought was ended, `unused` of them, to the
-    caller that asks for the second reply. `stopped`: the server is to send no more of this reply.
-    `is_over`: the client gets no more of either reply. `first_tokens`: the tokens of the first
-    reply. `thoughts`: those that ended in the first reply, until `take_thoughts`. `rest`: the
-    events that end a reply that cannot go on.
+    Attributes:
+        pauses: leave the rest of the bytes in which a thought was ended, `unused` of them, to the
+            caller that asks for the second reply.
+        stopped: the server is to send no more of this reply.
+        is_over: the client gets no more of either reply.
+        first_tokens: the tokens of the first reply.
+        thoughts: those that ended in the first reply, until `take_thoughts`.
+        rest: the events that end a reply that cannot go on.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -81,8 +84,12 @@ class SecondReply:
     """The second of two replies that the client gets as one. It goes on where a thought of the
     first was ended: it has no head of its own, and its counts are those of both.
 
-    Events in, the client's events out. `first`: the counts of the first, if it has some;
-    `first_tokens`: the tokens of its text; `added`: those of the text that the addon put behind it.
+    Events in, the client's events out.
+
+    Arguments:
+        first: the counts of the first, if it has some.
+        first_tokens: the tokens of its text.
+        added: those of the text that the addon put behind it.
     """
 
     def __init__(self, first: Usage | None, first_tokens: int, added: int = 0) -> None:

@@ -164,9 +164,15 @@ type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object]]
 
 
 class FastPath:
-    """The shapes and routes of one stream. `tell` gets the events of each `rewrite`. `counter`: the
-    field that numbers the client's frames, if they are numbered. `taken`: the count of frames that
-    were rewritten here; `changes`: the last of them did not go on as they came.
+    """The shapes and routes of one stream.
+
+    Arguments:
+        tell: gets the events of each `rewrite`.
+        counter: the field that numbers the client's frames, if they are numbered.
+
+    Attributes:
+        taken: the count of frames that were rewritten here.
+        changes: the last of them did not go on as they came.
     """
 
     def __init__(

@@ -15,8 +15,9 @@ class FrameReader:
     """A reply's cutter and its decoder. The cutter cuts bytes into frames and `read` reads one, so
     that a caller knows which events are of which frame.
 
-    `fields`: the user's map of the server's own fields. `cutter`: that of the reply that this one
-    goes on.
+    Arguments:
+        fields: the user's map of the server's own fields.
+        cutter: that of the reply that this one goes on.
     """
 
     def __init__(

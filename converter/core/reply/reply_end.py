@@ -43,8 +43,14 @@ _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
 
 class ReplyEnd:
     """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole. `server`: the side that should have sent the reply. `keeps_reasons`: the client's dialect
-    is the server's, so that it can have any word for a finish. `failure`: why it is not whole.
+    whole.
+
+    Arguments:
+        server: the side that sends the reply.
+        keeps_reasons: the client's dialect is the server's, so that any finish reason can go on.
+
+    Attributes:
+        failure: the failure of a reply that is not whole.
     """
 
     def __init__(self, server: Speaker, keeps_reasons: bool = False) -> None:

@@ -34,18 +34,23 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that
     breaks a machine goes on as it came.
 
-    `table`: the stages of its text; `reading`: how they read it. `server_form`: how the server
-    sends, as it says. `client_form`: how the client wants it; else the form stays. `context`: the
-    reply's facts from its request. `fast`: frames of a known shape are rewritten without being
-    parsed.
+    A thought that is ended splits the server's bytes in two replies (`continuation`).
 
-    `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
-    the log and the next reply. `summary`: the reply at a glance.
+    Arguments:
+        table: the stages of the reply's text.
+        reading: how the stages read it.
+        server_form: the form in which the server sends, by its own label.
+        client_form: the form that the client wants; without one, the server's.
+        context: the reply's facts from its request.
+        fast: frames of a learned shape are rewritten without being parsed.
 
-    After each call `events` holds what that call told the client, `thoughts` each thought that
-    ended in it. `changed`: whether any frame did not go on as it came.
-
-    A thought that is ended splits the server's bytes in two replies: `continuation`.
+    Attributes:
+        form: the form in which the client gets the reply.
+        events: the client's events of the last call.
+        thoughts: the thoughts that ended in the last call.
+        changed: a frame did not go on as it came.
+        findings: facts of the reply's thinking, for the log and the next reply.
+        summary: the reply at a glance.
     """
 
     def __init__(

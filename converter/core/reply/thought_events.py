@@ -25,11 +25,15 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEventStage:
-    """A stage that collects thoughts as they end, and passes all events on. `task`: the exchange;
-    `context`: the conversation; `ended`: a list that gets a thought event for each ended thought.
+    """A stage that collects thoughts as they end, and passes all events on.
 
     A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
     kept apart.
+
+    Arguments:
+        task: the exchange.
+        context: the conversation.
+        ended: a list that gets a thought event for each ended thought.
     """
 
     def __init__(self, task: str, context: str, ended: list[ThoughtEvent]) -> None:

@@ -125,12 +125,19 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class JsonReader:
-    """Feed the text. `want`: the first thing that the text must be; `bare_names`: a name without
-    quotes is a key.
+    """Feed the text; read its parts.
 
-    `nested`: the ends of all that is open, `quote`: of the string, `comment`: of the comment;
-    `held`: text that waits. `mended`: some of the text was no JSON; `refused`: it ends in text that
-    cannot be JSON.
+    Arguments:
+        want: the first thing that the text must be.
+        bare_names: a name without quotes is a key.
+
+    Attributes:
+        nested: the ends of all that is open.
+        quote: the end of the open string.
+        comment: the end of the open comment.
+        held: text that waits.
+        mended: some of the text was no JSON.
+        refused: the text ends in something that cannot be JSON.
     """
 
     def __init__(self, want: Want, bare_names: bool = True) -> None:

@@ -36,8 +36,11 @@ def mended(text: str) -> str:
 class PartialJson:
     """Feed the text; the result is an object once `complete`, else the beginning of one.
 
-    `has_member`: a member has begun, so that the text is meant for an object. `bare_names`: a name
-    without quotes has a meaning.
+    Arguments:
+        bare_names: a name without quotes has a meaning.
+
+    Attributes:
+        has_member: a member has begun, so that the text is meant for an object.
     """
 
     def __init__(self, bare_names: bool = True) -> None:
