@@ -74,7 +74,7 @@ def _in_tags(body: Keyed) -> tuple[str, Reader]:
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
     parameter = f"{_either(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
     ended = f"(?:{_either(body.end)})?" if body.open_ended else _either(body.end)
-    behind = rf"(?=\s*(?:{_either(body.keys)}|{_either(body.end)}|\{{))"
+    behind = rf"(?=\s*(?:{_either(body.keys)}|{_either(body.end)}|\{{|\Z))"
     begin = f"{_either(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
     return begin + (behind if body.open_ended else ""), tags(parameter, ended, body.padded)
 

@@ -97,9 +97,9 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
             yield row, behind_closers(text, place + len(opener)), True
         return
     own = [row for row in rows if mark in row.in_section]
-    for row in own or OPENERS.get(mark, ()):
+    for row in dict.fromkeys((*own, *OPENERS.get(mark, ()))):
         opened = mark in row.opens
-        in_section = bool(own) and not row.whole
+        in_section = row in own and not row.whole
         yield row, behind_closers(text, len(mark)) if opened else 0, opened or in_section
 
 
@@ -111,7 +111,7 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
     openers = tuple(filter(None, (*row.opens, section[0])))
     if isinstance(body, Keyed):
         nexts = body.keys if body.bare else (*body.keys, *body.ends)
-        openers = (*openers, *filter(None, body.heads))
+        openers = (*openers, *filter(None, body.heads), *(_OPENING if body.open_ended else ()))
         return Marks(closers, (*body.end,), (*nexts,), openers, row.before, pairs=body.bare)
     tail = (body.tail,) if isinstance(body, Header) and body.tail else ()
     return Marks(
