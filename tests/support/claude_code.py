@@ -1,22 +1,15 @@
 """Claude Code, the real one, as a client of the addon: installed with npm, run without a terminal,
 its words read back.
-
-`python -m tests.support.claude_code [PROMPT]`, from the repository root, runs it through the addon
-against llama.cpp's server and the small model, without tools and with one, and prints what it
-showed.
 """
 
 import json
 import os
 import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.harness import TESTS, Program, start_proxy
 from tests.support.npm import install as install_package
 
 VERSION = "2.1.332"
@@ -31,8 +24,6 @@ ALONE = {
 }
 """It is to speak to the addon and to nobody else, and to wait for its tool servers."""
 NO_TOOLS = ("--tools", "", "--system-prompt", "be brief")
-ONE_TOOL = ("--tools", "Read", "--allowedTools", "Read", "--system-prompt", "be brief")
-CONTEXT = "16384"
 
 
 def install() -> Path:
@@ -107,38 +98,3 @@ def ask(
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return Session(done.returncode, lines, done.stderr.decode(errors="replace"))
-
-
-def main(prompt: str) -> None:
-    program = install()
-    serve = [
-        sys.executable,
-        str(TESTS / "tiny_model" / "serve.py"),
-        "--port",
-        "0",
-        "--context",
-        CONTEXT,
-    ]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        with Program(serve, folder / "llama.log", folder / "llama.errors") as server:
-            address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
-            with start_proxy([f"reverse:{address}"], [], folder, "proxy") as proxy:
-                for title, arguments in (("Without tools", NO_TOOLS), ("With one tool", ONE_TOOL)):
-                    session = ask(program, proxy.ports[0], folder, prompt, *arguments)
-                    print(
-                        f"{title}: it ended with status {session.status}, and showed:\n{shown(session)}\n"
-                    )
-
-
-def shown(session: Session) -> str:
-    """The blocks and the end, a line each."""
-    said = [
-        f"  {block['type']}: {block.get(block['type'], block.get('input'))}"
-        for block in session.blocks
-    ]
-    return "\n".join([*said, f"  in the end: {session.end.get('result')}", session.errors]).rstrip()
-
-
-if __name__ == "__main__":
-    main(" ".join(sys.argv[1:]) or "12 * 7")

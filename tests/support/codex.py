@@ -1,26 +1,21 @@
 """Codex, the real one, as a client of the addon: installed with npm, run without a terminal, its
 events read back.
-
-`python -m tests.support.codex [PROMPT]`, from the repository root, runs it through the addon
-against llama.cpp's server and the small model, and prints its events.
 """
 
 import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.harness import TESTS, Program, start_proxy
+from tests.support.harness import TESTS
 from tests.support.npm import install as install_package
 
-VERSION = "0.169.0"
+VERSION = "0.171.0"
 SECONDS_TO_ANSWER = 120
-CONTEXT = "16384"
 SETTINGS = """
 model_provider = "local"
 approval_policy = "never"
@@ -135,26 +130,3 @@ def ask(
     )
     read = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
     return Session(done.returncode, read, done.stderr.decode(errors="replace"), work)
-
-
-def main(prompt: str) -> None:
-    program = install()
-    serve = [
-        sys.executable,
-        str(TESTS / "tiny_model" / "serve.py"),
-        "--port",
-        "0",
-        "--context",
-        CONTEXT,
-    ]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        with Program(serve, folder / "llama.log", folder / "llama.errors") as server:
-            address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
-            with start_proxy([f"reverse:{address}"], [], folder, "proxy") as proxy:
-                session = ask(program, proxy.ports[0], folder, prompt, tools=False)
-                print("\n".join(map(json.dumps, session.lines)), session.errors)
-
-
-if __name__ == "__main__":
-    main(" ".join(sys.argv[1:]) or "12 * 7")
