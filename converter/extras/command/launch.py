@@ -115,8 +115,12 @@ class Chosen:
 def main(name: str, arguments: Sequence[str]) -> int:
     """Start the proxy if need be, and the client; return the client's exit status."""
     chosen, rest = _own(name, arguments)
+    if chosen.save == "--unsave":
+        print(saving.unsave(name))
+        return 0
     if chosen.save:
-        return _save(name, chosen)
+        print(saving.save(name, facts_at(_running(chosen.url), chosen.model)))
+        return 0
     client = CLIENTS[name]
     program, rest = (client.program, rest) if client.program else (rest[0], rest[1:])
     path = shutil.which(program)
@@ -130,20 +134,14 @@ def main(name: str, arguments: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(chosen, client) as proxy,
     ):
-        facts, rest = _with_model(facts_at(proxy, chosen.model), name, rest)
+        facts = facts_at(proxy, chosen.model)
+        if name != "run" and _model_among(rest) == facts.model:  # the client gets it from us
+            at = next(at for at, word in enumerate(rest) if word.startswith("--model"))
+            del rest[at : at + (2 if rest[at] == "--model" else 1)]
         if small := too_small(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        environment = {**inherited(proxy), **_told(client.needs(facts), Path(folder))}
+        environment = {**inherited(proxy), **_environment(client.needs(facts), Path(folder))}
         return _run([path, *client.arguments(facts), *rest], environment)
-
-
-def _save(name: str, chosen: Chosen) -> int:
-    """Write the client's own settings for a proxy that runs, or take them out."""
-    if chosen.save == "--unsave":
-        print(saving.unsave(name))
-        return 0
-    print(saving.save(name, facts_at(_running(chosen.url), chosen.model)))
-    return 0
 
 
 def _running(url: str) -> str:
@@ -188,7 +186,7 @@ def show(arguments: Sequence[str]) -> int:
     url = server_address(chosen.url) if chosen.url else ""
     proxy = _running(url)
     client, facts, lines = CLIENTS[chosen.name], facts_at(proxy, chosen.model), list[str]()
-    for name, value in _told(client.needs(facts)).items():
+    for name, value in _environment(client.needs(facts)).items():
         lines.append(f"export {name}={shell_lines.word(value)}")
     if rest := client.arguments(facts):
         lines.append(f"# {shell_lines.line([client.program, *rest])}")
@@ -230,26 +228,19 @@ def _model_among(rest: Sequence[str]) -> str:
     return ""
 
 
-def _with_model(facts: ClientFacts, name: str, rest: list[str]) -> tuple[ClientFacts, list[str]]:
-    """Return the rest without a model that the client gets from us."""
-    if name == "run" or _model_among(rest) != facts.model:
-        return facts, rest
-    at = next(number for number, word in enumerate(rest) if word.startswith("--model"))
-    return facts, [*rest[:at], *rest[at + (2 if rest[at] == "--model" else 1) :]]
-
-
-def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return the variables; without a folder for their files none that stands for a file."""
-    told: dict[str, str] = {}
+def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
+    """Return a client's variables. Write each that is an object to a file in `folder`, whose path
+    is the variable's value; without a folder leave these variables out.
+    """
+    variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
     for name, value in {**needs, **kept}.items():
-        if isinstance(value, Mapping):
-            if folder:
-                (folder / name).write_text(json.dumps(value))
-                told[name] = str(folder / name)
-        elif value is not None:
-            told[name] = str(value)
-    return told
+        if not isinstance(value, Mapping | None):
+            variables[name] = str(value)
+        elif value and folder:
+            (folder / name).write_text(json.dumps(value))
+            variables[name] = str(folder / name)
+    return variables
 
 
 def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
@@ -263,10 +254,9 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     if wants_key(reply):
         raise CommandError(key_words(behind, server_key()))
     if not models and not wanted:
-        said = server_message(reply.body) if reply and reply.status not in _NO_LIST else ""
-        raise CommandError(
-            said or f"{behind} lists no models: load one, or name one with --model NAME"
-        )
+        reason = server_message(reply.body) if reply and reply.status not in _NO_LIST else ""
+        remedy = f"{behind} lists no models: load one, or name one with --model NAME"
+        raise CommandError(reason or remedy)
     model = wanted if wanted in models or not models else ""
     model = model or next(filter(str.isprintable, models), "")
     if not model:
@@ -313,87 +303,71 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         yield running
         return
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
-    port, web_port = _free_ports()
-    ports = {"listen_port": port, "web_port": web_port}
-    defaults = {**ports, "think_lessons": "true", **client.options}
+    with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
+        # the system gives these ports to nobody else for a while
+        ports = [str(each.getsockname()[1]) for each in (one, other)]
+    defaults = {"listen_port": ports[0], "web_port": ports[1]}
+    defaults |= {"think_lessons": "true", **client.options}
     options = [*without(defaults, set_names(chosen.options)), *chosen.options]
     arguments = [*([server] if server else []), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
-    with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
+    with (
+        tempfile.TemporaryFile("w+") as log,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,  # closed when we end, however we end
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ADDON.parent)},
+            start_new_session=True,  # Ctrl-C is the client's
+        ) as process,
+    ):
         try:
             yield _ready(process, log)
         finally:
-            _end(process)
-
-
-def _started(command: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,  # closed when we end, however we end
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ADDON.parent)},
-        start_new_session=True,  # Ctrl-C is the client's
-    )
-
-
-def _free_ports() -> tuple[str, str]:
-    """Return two ports that the system gives to nobody else for a while."""
-    with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
-        return str(one.getsockname()[1]), str(other.getsockname()[1])
+            process.terminate()
+            try:
+                process.wait(SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
     """Return the proxy's address once it listens; say where its page is."""
     assert process.stdout
     identity: dict[str, str] = {}
-    lines: list[str] = []
+    lines = list[str]()
     for line in process.stdout:
         lines.append(line)
         name, _, value = line.partition(": ")
         identity[name] = value.split("  (")[0].strip()
         if name == "Watch" or (identity.get("Proxy") and not line.strip()):
             threading.Thread(target=process.stdout.read, daemon=True).start()
-            print(
-                f"think-addon: watch at {identity.get('Watch') or identity['Proxy']}",
-                file=sys.stderr,
-            )
+            page = identity.get("Watch") or identity["Proxy"]
+            print(f"think-addon: watch at {page}", file=sys.stderr)
             return identity["Proxy"]
     log.seek(0)
-    said = " ".join("".join([*lines, log.read()]).split())
-    raise CommandError(f"the proxy did not start: {said}")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    reason = " ".join("".join([*lines, log.read()]).split())
+    raise CommandError(f"the proxy did not start: {reason}")
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program in this terminal, with the signals that reach us; return its exit status."""
     # the terminal tells the program, too; a function is not handed down as SIG_IGN would be
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    handlers = {signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None)}
     try:
         process = subprocess.Popen(command, env=environment)
+        for number in _PASSED_ON:
+            handlers[number] = signal.signal(number, lambda got, _: process.send_signal(got))
+        status = process.wait()
     except OSError as error:  # its interpreter is gone, or the file is another system's
-        signal.signal(signal.SIGINT, before)
-        reason = "the interpreter in its first line is missing"
         missing = isinstance(error, FileNotFoundError)
-        reason = reason if missing else error.strerror or type(error).__name__
+        reason = error.strerror or type(error).__name__
+        reason = "the interpreter in its first line is missing" if missing else reason
         print(f"think-addon: {command[0]} cannot be started: {reason}", file=sys.stderr)
         return _NOT_FOUND if missing else _NOT_STARTED
-    handlers = {
-        number: signal.signal(number, lambda received, _: process.send_signal(received))
-        for number in _PASSED_ON
-    }
-    try:
-        status = process.wait()
     finally:
-        for number, handler in {**handlers, signal.SIGINT: before}.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status

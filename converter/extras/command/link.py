@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, Text, Thinking, ToolCall
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
-from converter.core.wire.sse import Frame, FrameDecoder
+from converter.core.wire.sse import FrameDecoder
 from converter.extras.command.addresses import USUAL_PORTS, CommandError
 
 PATIENCE = 120.0
@@ -51,20 +51,13 @@ class Heard:
     _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
 
     def feed(self, chunk: bytes, at: float) -> None:
-        """Take in bytes that came `at` so many seconds."""
-        self._take(self._frames.feed(chunk), at)
-
-    def close(self, at: float) -> None:
-        """The reply is over."""
-        self._take(self._frames.close(), at)
-
-    def _take(self, frames: Iterable[Frame], at: float) -> None:
-        for frame in frames:
+        """Read bytes that came after `at` seconds; no bytes: the reply is over."""
+        for frame in self._frames.feed(chunk) if chunk else self._frames.close():
             whole = replace(frame, data=frame.data or frame.raw)  # of a server that streams nothing
             for event in self._decoder.feed(whole):
-                self._hear(event, at)
+                self._add(event, at)
 
-    def _hear(self, event: Event, at: float) -> None:
+    def _add(self, event: Event, at: float) -> None:
         match event:
             case Failure(message):
                 self.refused = self.refused or " ".join(message.split())
@@ -126,7 +119,7 @@ class ServerLink:
                         break
         except (OSError, http.client.HTTPException, CommandError) as error:
             heard.refused = heard.refused or f"no reply: {reason_of(error)}"
-        heard.close(time.monotonic() - began)
+        heard.feed(b"", time.monotonic() - began)
         return heard
 
     @contextmanager
@@ -147,17 +140,13 @@ class ServerLink:
                 " --set ssl_verify_upstream_trusted_ca=FILE"
             ) from None
         except ssl.SSLError as error:
-            at = self.address.removeprefix("https://")
-            plain = error.reason in _NO_TLS
-            fault = (
-                f"speaks no TLS: write http://{at}"
-                if plain
-                else f"gives no reply: {reason_of(error)}"
-            )
+            fault = f"gives no reply: {reason_of(error)}"
+            if error.reason in _NO_TLS:
+                fault = f"speaks no TLS: write http://{self.address.removeprefix('https://')}"
             raise CommandError(f"{self.address} {fault}") from None
         except OSError as error:
-            reason = reason_of(error)
-            raise CommandError(f"no model server at {self.address}: {reason}") from None
+            fault = reason_of(error)
+            raise CommandError(f"no model server at {self.address}: {fault}") from None
         with closing(connection):
             posted = None if body is None else json_text.write(body)
             own = credentials({"x-api-key": self.key} if self.key else {})
@@ -176,7 +165,7 @@ class ServerLink:
         return http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
 
     def _speaks_tls(self) -> bool:
-        """Tell whether a server that gave no answer in plain HTTP takes a handshake."""
+        """Return True if the server, which gave no answer in plain HTTP, takes a TLS handshake."""
         parts = urlsplit(self.address)
         if parts.scheme == "https":
             return False
@@ -231,7 +220,7 @@ def listed_models(link: ServerLink) -> list[str]:
 
 
 def wants_key(reply: ProbeReply | None) -> bool:
-    """Tell whether a server lets nobody in without another key."""
+    """Return True if a server lets nobody in without another key."""
     return reply is not None and reply.status in (401, 403)
 
 

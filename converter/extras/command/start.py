@@ -49,18 +49,28 @@ Start the proxy in front of a model server, or do one of these; each has --help 
 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
+    options = (f"  think_{option.name:<12} {option.meaning}" for option in settings.OPTIONS)
     parser = argparse.ArgumentParser(
         "think-addon",
         usage="%(prog)s [URL] [options] [-- options of mitmproxy]",
         description=_DESCRIPTION,
-        epilog=_options(),
+        epilog="\n".join(["options for --set (mitmproxy's own are taken too):", *options]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     ports = ", ".join(map(str, USUAL_PORTS))
     about = f"the server, such as http://localhost:8000; else local ports are tried: {ports}"
     parser.add_argument("url", nargs="?", metavar="URL", help=about)
-    _add_interfaces(parser)
+    shown = parser.add_mutually_exclusive_group()
+    parser.set_defaults(interface="web")
+    for interface, meaning in (
+        ("web", "look at the flows in a page: mitmweb (the default)"),
+        ("dump", "nothing but log lines: mitmdump"),
+        ("console", "look at the flows in this terminal: mitmproxy"),
+    ):
+        shown.add_argument(
+            f"--{interface}", dest="interface", action="store_const", const=interface, help=meaning
+        )
     parser.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
     parser.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
     parser.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
@@ -78,23 +88,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=versions())
     parser.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     return parser
-
-
-def _add_interfaces(parser: argparse.ArgumentParser) -> None:
-    shown = parser.add_mutually_exclusive_group()
-    parser.set_defaults(interface="web")
-    for interface, meaning in (
-        ("web", "look at the flows in a page: mitmweb (the default)"),
-        ("dump", "nothing but log lines: mitmdump"),
-        ("console", "look at the flows in this terminal: mitmproxy"),
-    ):
-        value = {"dest": "interface", "action": "store_const", "const": interface}
-        shown.add_argument(f"--{interface}", help=meaning, **value)  # type: ignore[arg-type]
-
-
-def _options() -> str:
-    rows = (f"  think_{option.name:<12} {option.meaning}" for option in settings.OPTIONS)
-    return "\n".join(["options for --set (mitmproxy's own are taken too):", *rows])
 
 
 def versions() -> str:
@@ -143,8 +136,8 @@ def _end_with_input() -> None:
 
 
 def take_key(key: str | None) -> None:
-    """Put the server's key where the addon looks for it, and keep it from the command line of every
-    process that is started. Raises UsageError for a key that no header can carry.
+    """Put the server's key into the environment, where the addon reads it and no list of processes
+    shows it. Raises UsageError for a key that no header can carry.
     """
     if key is not None:
         os.environ[KEY_VARIABLE] = key
@@ -227,26 +220,19 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     Raises CommandError.
     """
     port = _port("--port", chosen.port, PORT, chosen.host)
-    page = _page(chosen, port)
-    found = chosen.url or import_module("converter.extras.command.link").find_local_server()
-    mode = f"reverse:{server_address(found)}"
-    scripts = ["-s", str(ADDON)]
-    where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
-    options = [word for option in chosen.set for word in ("--set", option)]
-    defaults = {"think_print": "true"} if chosen.print else {}
+    page, defaults = list[str](), {"think_print": "true"} if chosen.print else {}
     if chosen.interface == "dump":
         defaults["flow_detail"] = "0"  # the addon's line on a reply is enough
     if chosen.interface == "web":
         defaults["web_open_browser"] = "false"
+        web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
+        page = ["--web-host", chosen.web_host, "--web-port", str(web_port)]
+    url = chosen.url or import_module("converter.extras.command.link").find_local_server()
+    mode = ["-s", str(ADDON), "--mode", f"reverse:{server_address(url)}"]
+    listening = ["--listen-host", chosen.host, "--listen-port", str(port)]
+    options = [word for option in chosen.set for word in ("--set", option)]
     ours = without(defaults, set_names([*options, *more]))
-    return [*scripts, *where, *page, *ours, *options, *more]
-
-
-def _page(chosen: argparse.Namespace, port: int) -> list[str]:
-    if chosen.interface != "web":
-        return []
-    web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
-    return ["--web-host", chosen.web_host, "--web-port", str(web_port)]
+    return [*mode, *listening, *page, *ours, *options, *more]
 
 
 def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
@@ -259,7 +245,7 @@ def _port(option: str, written: str | None, usual: int, host: str, taken: int | 
 
 
 def is_open_to_others(host: str) -> bool:
-    """Tell whether machines other than this one can reach an address that is listened at."""
+    """Return True if machines other than this one can reach a proxy that listens at `host`."""
     try:
         return not ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -267,7 +253,7 @@ def is_open_to_others(host: str) -> bool:
 
 
 def warn(chosen: argparse.Namespace) -> None:
-    """Say so when anybody in the network can use the proxy, and through it the server."""
+    """Print a warning where anybody in the network can use the proxy, and so the server."""
     if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
         warning = "whoever reaches this machine can use the server"
         print(f"think-addon: it listens at {chosen.host}: {warning}", file=sys.stderr)

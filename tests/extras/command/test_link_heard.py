@@ -20,7 +20,7 @@ def heard(*chunks: bytes) -> Heard:
     reply = Heard()
     for at, chunk in enumerate(chunks, 1):
         reply.feed(chunk, float(at))
-    reply.close(float(len(chunks)))
+    reply.feed(b"", float(len(chunks)))
     return reply
 
 
