@@ -31,7 +31,7 @@ from converter.extras.command.link import (
     ServerLink,
     in_front_of,
     itself,
-    key_words,
+    key_remedy,
     wants_key,
 )
 
@@ -127,7 +127,7 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
         if reply is None:
             fault = f"{server} does not answer yet"
         elif wants_key(reply):
-            fault = key_words(server, link.key)
+            fault = key_remedy(server, link.key)
         elif listed:
             if behind := in_front_of(link):
                 logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)

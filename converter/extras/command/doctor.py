@@ -27,8 +27,8 @@ from converter.core.wire.printable import one_line
 from converter.extras.command.addresses import USUAL_PORTS, CommandError, server_address
 from converter.extras.command.link import (
     PATIENCE,
-    Heard,
     ServerLink,
+    StreamedReply,
     find_local_server,
     in_front_of,
     itself,
@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
-def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
+def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     """Yield the findings as they come."""
     replies = {path: link.reply(path) for path in IDENTITY_PATHS}
     server = recognise(replies)
@@ -148,27 +148,27 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     taken = ("ssl_insecure=true",) if link.insecure else ()
     yield Finding("server", f"{name} at {link.address}", taken)
     models = listed_models(link)
-    model = asked_model or (models[0] if models else "")
+    model = chosen_model or (models[0] if models else "")
     yield _listed(models, model)
-    heard, asks_for_thinking = _thinks(link, server, model)
-    if heard.refused and not model:
+    streamed, asks_for_thinking = _thinks(link, server, model)
+    if streamed.refused and not model:
         raise CommandError(
-            f"{link.address} lists no models, and answers a question with {heard.refused!r}: "
+            f"{link.address} lists no models, and answers a question with {streamed.refused!r}: "
             "give the address of a model server, or name a model with --model"
         )
-    if heard.refused:
-        yield Finding("reply", heard.refused, wrong=True)
+    if streamed.refused:
+        yield Finding("reply", streamed.refused, wrong=True)
         return
-    yield thinking(heard, server, model, asks_for_thinking)
+    yield thinking(streamed, server, model, asks_for_thinking)
     yield history(model)
     facts = model_facts(link, model, server)
     yield context(facts.window, server)
     if facts.abilities:  # in the server's words
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
-    called = link.hear(body, lambda reply: bool(reply.calls))
+    called = link.stream(body, lambda reply: bool(reply.calls))
     if TOOL_CHOICE in refused(min(STATUSES), called.refused):  # the addon asks in the same way
-        yield tools_in_text(link.hear({**body, "tool_choice": "none"}, lambda _: False), server)
+        yield tools_in_text(link.stream({**body, "tool_choice": "none"}, lambda _: False), server)
     else:
         yield tools(called, server)
     paths = (dialect.requests.path for dialect in DIALECTS if dialect is not COMMON)
@@ -201,12 +201,14 @@ def _joined(names: Sequence[str], last: str) -> str:
 
 def verdict(findings: Iterable[Finding]) -> str:
     """Return the answer to the question whether the addon is needed."""
-    found = {finding.about: finding for finding in findings}
-    if "reply" in found:
+    by_topic = {finding.about: finding for finding in findings}
+    if "reply" in by_topic:
         return "Whether you need think-addon is not known: the server gave no reply."
-    if needed := [each.needed for about, each in found.items() if each.needed and about != _APIS]:
+    if needed := [
+        each.needed for about, each in by_topic.items() if each.needed and about != _APIS
+    ]:
         return f"You need think-addon for {'; '.join(needed)}."
-    lacking = found[_APIS].needed if _APIS in found else ""
+    lacking = by_topic[_APIS].needed if _APIS in by_topic else ""
     text = "You do not need think-addon for this server and model, because thinking and calls "
     text += "arrive apart"
     return f"{text}; you need it for {lacking}." if lacking else f"{text}."
@@ -221,15 +223,15 @@ def _listed(models: Sequence[str], model: str) -> Finding:
     return Finding("models", ", ".join(models) + more)
 
 
-def _thinks(link: ServerLink, server: Server, model: str) -> tuple[Heard, bool]:
+def _thinks(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
     """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
     body = _question(model, QUESTION)
-    heard = link.hear(body, _answers)
+    streamed = link.stream(body, _answers)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
-    if heard.refused or shows_thinking(heard) or not switches:
-        return heard, False
-    again = link.hear({**body, **switches}, _answers)
-    return (heard, False) if again.refused else (again, True)
+    if streamed.refused or shows_thinking(streamed) or not switches:
+        return streamed, False
+    again = link.stream({**body, **switches}, _answers)
+    return (streamed, False) if again.refused else (again, True)
 
 
 def _question(model: str, text: str) -> dict[str, object]:
@@ -238,9 +240,9 @@ def _question(model: str, text: str) -> dict[str, object]:
     return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
 
 
-def _answers(heard: Heard) -> bool:
+def _answers(streamed: StreamedReply) -> bool:
     """Tell whether an answer has begun behind a thought: the rest of it says nothing new."""
-    return bool(heard.fields and heard.text.strip())
+    return bool(streamed.fields and streamed.text.strip())
 
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
@@ -262,14 +264,18 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
     return read(told, model)
 
 
-def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) -> Finding:
+def thinking(
+    streamed: StreamedReply, server: Server, model: str, asks_for_thinking: bool
+) -> Finding:
     """Return how the model thinks. `asks_for_thinking`: it was told to, in the server's way."""
-    when = f"; the first words came after {heard.first:.1f} s" if heard.first is not None else ""
+    when = (
+        f"; the first words came after {streamed.first:.1f} s" if streamed.first is not None else ""
+    )
     switched = ", when a client asks for it" if asks_for_thinking else ""
-    if heard.fields:
-        names = " and ".join(f"`{name}`" for name in heard.fields)
+    if streamed.fields:
+        names = " and ".join(f"`{name}`" for name in streamed.fields)
         return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
-    if mark := _marks(heard.text):
+    if mark := _marks(streamed.text):
         family, opened = mark
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
@@ -280,7 +286,7 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
         elif not (opened or "think_start=thinking" in options):
             text += "; should a first reply be misread: --set think_start=thinking"
         return Finding("thinking", text, options, needed=IN_TEXT)
-    if unread := _unread(heard.text):
+    if unread := _unread(streamed.text):
         text = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
         options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
         return Finding("thinking", text, options, needed=IN_TEXT)
@@ -302,9 +308,9 @@ def history(model: str) -> Finding:
     return Finding("history", f"the model wants its earlier thoughts{where}{by}")
 
 
-def shows_thinking(heard: Heard) -> bool:
+def shows_thinking(streamed: StreamedReply) -> bool:
     """Tell whether thinking came, marked in any way."""
-    return bool(heard.fields or _marks(heard.text) or _unread(heard.text))
+    return bool(streamed.fields or _marks(streamed.text) or _unread(streamed.text))
 
 
 def _unread(text: str) -> Pair | None:
@@ -359,24 +365,24 @@ def _needs(needs: Mapping[str, int]) -> str:
     return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
 
 
-def tools(heard: Heard, server: Server) -> Finding:
+def tools(streamed: StreamedReply, server: Server) -> Finding:
     """Return how the model calls tools."""
     remedy = CALLS_TOOLS.get(server.name)
     start = f"; start it with: {remedy}" if remedy else ""
-    if heard.refused:
-        return Finding("tools", f"refused: {heard.refused}{start}", wrong=True)
-    if heard.calls:
+    if streamed.refused:
+        return Finding("tools", f"refused: {streamed.refused}{start}", wrong=True)
+    if streamed.calls:
         return Finding("tools", "as calls")
-    if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
+    if written := _CALLS.search(streamed.text + "".join(streamed.fields.values())):
         text = f"written into the text, with {written[0].strip()}: the addon reads them"
         return Finding("tools", text + start, needed=CALLS_IN_TEXT)
     return Finding("tools", "the model called none, though it was given one that fits")
 
 
-def tools_in_text(heard: Heard, server: Server) -> Finding:
+def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:
     """Return how the model calls tools where its server has no parser for calls."""
-    if not _CALLS.search(heard.text + "".join(heard.fields.values())):
-        return tools(heard, server)
+    if not _CALLS.search(streamed.text + "".join(streamed.fields.values())):
+        return tools(streamed, server)
     text = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
     return Finding("tools", text, needed=CALLS_IN_TEXT)
 

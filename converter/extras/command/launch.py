@@ -40,7 +40,7 @@ from converter.extras.command.addresses import (
 )
 from converter.extras.command.clients import CLIENTS, Client, ClientFacts
 from converter.extras.command.doctor import facts_until_window
-from converter.extras.command.link import ServerLink, in_front_of, key_words, wants_key
+from converter.extras.command.link import ServerLink, in_front_of, key_remedy, wants_key
 from converter.extras.command.start import (
     ADDON,
     PORT,
@@ -252,7 +252,7 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     listed = reply and reply.value()
     models = [str(entry["id"]) for entry in entries(listed)]
     if wants_key(reply):
-        raise CommandError(key_words(behind, server_key()))
+        raise CommandError(key_remedy(behind, server_key()))
     if not models and not wanted:
         reason = server_message(reply.body) if reply and reply.status not in _NO_LIST else ""
         remedy = f"{behind} lists no models: load one, or name one with --model NAME"

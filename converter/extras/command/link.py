@@ -34,7 +34,7 @@ _PIECE = 65536
 
 
 @dataclass(slots=True)
-class Heard:
+class StreamedReply:
     """One reply of chat completions, as far as it has come. `first`: seconds from the request to
     its first words.
 
@@ -90,7 +90,7 @@ class ServerLink:
         """
         patience = min(PROBE_PATIENCE, self.patience)
         try:
-            with self._asked(path, body, patience, accept="application/json") as answer:
+            with self._request(path, body, patience, accept="application/json") as answer:
                 fields = {name.lower(): value for name, value in answer.getheaders()}
                 reply = ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
@@ -106,24 +106,26 @@ class ServerLink:
         reply = self.reply(path, body)
         return reply.value() if reply else None
 
-    def hear(self, body: Mapping[str, object], enough: Callable[[Heard], bool]) -> Heard:
+    def stream(
+        self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
+    ) -> StreamedReply:
         """Return a streamed reply, which is broken off as soon as it is enough."""
-        heard, began = Heard(), time.monotonic()
+        streamed, began = StreamedReply(), time.monotonic()
         try:
-            with self._asked(COMMON.requests.path, body, self.patience) as reply:
+            with self._request(COMMON.requests.path, body, self.patience) as reply:
                 if reply.status != 200:
-                    heard.refused = server_message(reply.read(_PIECE)) or f"HTTP {reply.status}"
-                while not heard.refused and (chunk := reply.read1(_PIECE)):
-                    heard.feed(chunk, time.monotonic() - began)
-                    if enough(heard) or time.monotonic() - began > self.patience:
+                    streamed.refused = server_message(reply.read(_PIECE)) or f"HTTP {reply.status}"
+                while not streamed.refused and (chunk := reply.read1(_PIECE)):
+                    streamed.feed(chunk, time.monotonic() - began)
+                    if enough(streamed) or time.monotonic() - began > self.patience:
                         break
         except (OSError, http.client.HTTPException, CommandError) as error:
-            heard.refused = heard.refused or f"no reply: {reason_of(error)}"
-        heard.feed(b"", time.monotonic() - began)
-        return heard
+            streamed.refused = streamed.refused or f"no reply: {reason_of(error)}"
+        streamed.feed(b"", time.monotonic() - began)
+        return streamed
 
     @contextmanager
-    def _asked(
+    def _request(
         self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
     ) -> Iterator[http.client.HTTPResponse]:
         """Yield the answer at `path`. Raises CommandError when nobody is there."""
@@ -224,7 +226,7 @@ def wants_key(reply: ProbeReply | None) -> bool:
     return reply is not None and reply.status in (401, 403)
 
 
-def key_words(address: str, key: str) -> str:
+def key_remedy(address: str, key: str) -> str:
     """Return the remedy where a server refuses this API key, or wants one and got none."""
     wanted = "another API key" if key else "an API key"
     return f"{address} wants {wanted}: put it into {KEY_VARIABLE}, or give --key KEY"

@@ -19,7 +19,7 @@ from converter.extras.command.doctor import (
     tools,
     verdict,
 )
-from converter.extras.command.link import Heard
+from converter.extras.command.link import StreamedReply
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ LLAMA = by_name("llama.cpp")
 
 
 def told(text: str, model: str = "small", server: str = "generic") -> Finding:
-    return thinking(Heard(text=text), by_name(server), model, asks_for_thinking=False)
+    return thinking(StreamedReply(text=text), by_name(server), model, asks_for_thinking=False)
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
@@ -72,32 +72,32 @@ def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
 
 
 @pytest.mark.parametrize(
-    ("heard", "words", "wrong"),
+    ("streamed", "words", "wrong"),
     [
-        (Heard(calls=["get_weather"]), "as calls", False),
+        (StreamedReply(calls=["get_weather"]), "as calls", False),
         (
-            Heard(text="<tool_call>{}</tool_call>"),
+            StreamedReply(text="<tool_call>{}</tool_call>"),
             "written into the text, with <tool_call>: the addon reads them",
             False,
         ),
         (
-            Heard(fields={"reasoning": "<function=get_weather>"}),
+            StreamedReply(fields={"reasoning": "<function=get_weather>"}),
             "written into the text, with <function=",
             False,
         ),
-        (Heard(refused="no --jinja"), "refused: no --jinja", True),
+        (StreamedReply(refused="no --jinja"), "refused: no --jinja", True),
         (
-            Heard(text="It rains."),
+            StreamedReply(text="It rains."),
             "the model called none, though it was given one that fits",
             False,
         ),
     ],
 )
-def test_how_tools_are_called(heard: Heard, words: str, wrong: bool) -> None:
-    found = tools(heard, GENERIC)
+def test_how_tools_are_called(streamed: StreamedReply, words: str, wrong: bool) -> None:
+    found = tools(streamed, GENERIC)
     assert found.text.startswith(words)
     assert found.wrong is wrong
-    started = "start it with: llama-server --jinja" in tools(heard, LLAMA).text
+    started = "start it with: llama-server --jinja" in tools(streamed, LLAMA).text
     assert started is (wrong or bool(found.needed))
 
 
@@ -108,9 +108,9 @@ ALL = {
 }
 MESSAGES = ANTHROPIC.requests.path
 APART = thinking(
-    Heard(text="84", fields={"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
+    StreamedReply(text="84", fields={"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
 )
-CALLED = tools(Heard(calls=["f"]), GENERIC)
+CALLED = tools(StreamedReply(calls=["f"]), GENERIC)
 
 
 @pytest.mark.parametrize(

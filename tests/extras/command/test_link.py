@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from converter.extras.command.addresses import CommandError
-from converter.extras.command.link import Heard, ServerLink
+from converter.extras.command.link import ServerLink, StreamedReply
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.private_authority import PrivateAuthority, private_authority
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.slow
 BODY = {"stream": True, "messages": []}
 
 
-def never(_: Heard) -> bool:
+def never(_: StreamedReply) -> bool:
     return False
 
 
 def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
     with ByPathServer({CHAT: Says(steps=frames.stream("<think>a</think>b"))}) as server:
-        heard = ServerLink(server.address, "secret").hear(BODY, never)
-        assert (heard.text, heard.refused) == ("<think>a</think>b", "")
+        streamed = ServerLink(server.address, "secret").stream(BODY, never)
+        assert (streamed.text, streamed.refused) == ("<think>a</think>b", "")
         assert server.asked[0].headers["authorization"] == "Bearer secret"
 
 
@@ -37,15 +37,15 @@ def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
 )
 def test_a_refusal_has_the_words_of_the_server(says: Says, words: str) -> None:
     with ByPathServer({CHAT: says}) as server:
-        assert ServerLink(server.address).hear(BODY, never).refused == words
+        assert ServerLink(server.address).stream(BODY, never).refused == words
 
 
 def test_a_server_that_hangs_up_has_not_replied() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        heard = ServerLink(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).hear(
+        streamed = ServerLink(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).stream(
             BODY, never
         )
-    assert heard.refused == "no reply: no answer in time"
+    assert streamed.refused == "no reply: no answer in time"
 
 
 def test_nobody_there_is_said_with_the_address() -> None:

@@ -1,10 +1,10 @@
-"""What is heard of a streamed reply."""
+"""What is streamed of a streamed reply."""
 
 import json
 
 import pytest
 
-from converter.extras.command.link import PARTS, Heard
+from converter.extras.command.link import PARTS, StreamedReply
 from tests.support import frames
 
 pytestmark = pytest.mark.slow
@@ -16,8 +16,8 @@ def frame(**delta: object) -> bytes:
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
 
 
-def heard(*chunks: bytes) -> Heard:
-    reply = Heard()
+def streamed(*chunks: bytes) -> StreamedReply:
+    reply = StreamedReply()
     for at, chunk in enumerate(chunks, 1):
         reply.feed(chunk, float(at))
     reply.feed(b"", float(len(chunks)))
@@ -25,7 +25,7 @@ def heard(*chunks: bytes) -> Heard:
 
 
 def test_text_thinking_and_calls_are_kept_apart() -> None:
-    reply = heard(
+    reply = streamed(
         frame(role="assistant", content=None),
         frame(reasoning_content="I "),
         frame(reasoning_content="add."),
@@ -44,7 +44,7 @@ def test_text_thinking_and_calls_are_kept_apart() -> None:
 
 def test_the_cut_of_the_bytes_does_not_matter() -> None:
     stream = b"".join(frames.stream("<think>a</think>b"))
-    assert heard(*[stream[at : at + 1] for at in range(len(stream))]).text == "<think>a</think>b"
+    assert streamed(*[stream[at : at + 1] for at in range(len(stream))]).text == "<think>a</think>b"
 
 
 def test_thinking_in_parts_of_the_content_has_a_name_of_its_own() -> None:
@@ -52,9 +52,9 @@ def test_thinking_in_parts_of_the_content_has_a_name_of_its_own() -> None:
         {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
         {"type": "text", "text": "84"},
     ]
-    reply = heard(frame(content=parts))
+    reply = streamed(frame(content=parts))
     assert (reply.text, reply.fields) == ("84", {PARTS: "why"})
 
 
 def test_an_error_in_the_stream_is_a_refusal() -> None:
-    assert heard(b'data: {"error": {"message": "too\\nlong"}}\n\n').refused == "too long"
+    assert streamed(b'data: {"error": {"message": "too\\nlong"}}\n\n').refused == "too long"
