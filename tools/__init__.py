@@ -1,1 +1,1 @@
-"""Programs for who works on the addon: benches, captures of real servers, pictures."""
+"""Programs for developers of the addon: benches, captures of real servers, pictures."""

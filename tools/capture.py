@@ -62,7 +62,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _group(shot: Shot) -> tuple[str, str]:
-    """A server that drops its client answers nobody afterwards."""
+    """A server that stops to answer after it has dropped a client."""
     return shot.server, shot.name if shot.ending == "server drops" else ""
 
 
@@ -104,7 +104,7 @@ class Camera:
     def _through_the_addon(
         self, shot: Shot, address: str, flow: Path, drop: Callable[[], None] | None
     ) -> int:
-        """How much the client got. When the proxy has ended, the flow is written."""
+        """The received bytes. The flow is written when the proxy has ended."""
         options = [part for option in shot.options for part in ("--set", option)]
         with start_proxy(
             [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
@@ -120,7 +120,7 @@ class Camera:
 
 
 def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
-    """Return what a client gets, or as much of it as it waits for."""
+    """Return the bytes that a client receives, or their beginning if it leaves before the end."""
     if shot.path == OLLAMA and shot.body:
         with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
             streamed = shot.body.get("stream", True)

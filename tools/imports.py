@@ -25,7 +25,7 @@ def file_of(module: str) -> Path | None:
 
 @cache
 def imported_by(module: str) -> frozenset[str]:
-    """Return our modules that a module imports itself."""
+    """Return the project's modules that a module imports directly."""
     file = file_of(module)
     names = _names(ast.parse(file.read_text())) if file else ()
     return frozenset(name for name in names if name != module)
@@ -43,7 +43,9 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 
 def closure(module: str) -> set[str]:
-    """Return a module with all of ours that it needs: its imports, theirs, and their packages."""
+    """Return a module and all project modules that it imports, directly or not, with their
+    packages.
+    """
     waiting, seen = [module], {module}
     while waiting:
         name = waiting.pop()
@@ -55,7 +57,7 @@ def closure(module: str) -> set[str]:
 
 
 def lines(modules: set[str]) -> Mapping[str, int]:
-    """Return how many lines each of the modules has."""
+    """Return the number of lines of each module."""
     files = {name: file_of(name) for name in sorted(modules)}
     return {name: file.read_text().count("\n") for name, file in files.items() if file}
 
@@ -71,7 +73,7 @@ def circles(modules: Sequence[str]) -> list[list[str]]:
 
 
 def _reached(module: str) -> set[str]:
-    """Return the modules that can be reached by imports, the module itself if by a circle."""
+    """Return the modules that imports lead to; the module itself as well if it is in a circle."""
     waiting, seen = [*imported_by(module)], set(imported_by(module))
     while waiting:
         for other in imported_by(waiting.pop()) - seen:

@@ -70,7 +70,7 @@ def _steps(text: str) -> Iterator[str]:
 
 
 def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Frame]:
-    """Ask, and yield what the page shows at each step."""
+    """Send a question, and yield a frame of the page at each step."""
     thoughts, answers = list(_steps(THOUGHT)), list(_steps(ANSWER))
     pieces = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
     goes = [threading.Event() for _ in pieces]

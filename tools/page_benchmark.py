@@ -53,7 +53,7 @@ requestAnimationFrame(step);
 
 
 async def follow(page: str) -> None:
-    """Be the page: choose the exchange that runs, and hear what is new of it."""
+    """Act as the page: choose the running exchange, and read its updates."""
     base, _, query = page.partition("?")
     line = await websocket_connect(
         f"{base.replace('http', 'ws', 1)}think/updates?{query}", max_message_size=LIMIT
@@ -109,7 +109,9 @@ def session_rows(exchanges: int) -> Iterator[str]:
 
 
 async def listed(rows: Listed) -> tuple[float, float]:
-    """Return the milliseconds until all is listed, and those of the longest step."""
+    """Return the milliseconds until all exchanges are listed, and the milliseconds of the longest
+    step.
+    """
     rows.open()
     steps = list[float]()
     task = asyncio.create_task(rows.refresh())

@@ -19,7 +19,7 @@ pipx install think-addon                    # to keep it: then without `uvx`"""
 
 
 def by_name(readme: str) -> str:
-    """Return README.md for those who have no checkout. Raises ValueError where it has no start."""
+    """Return README.md for users without a checkout. Raises ValueError if the start is missing."""
     text, starts = _FROM_A_CHECKOUT.subn(_BY_NAME, readme)
     if starts != 1:
         raise ValueError("expected `pipx install .` and a start of think-addon, once in README.md")
@@ -55,7 +55,7 @@ def version(source: str) -> str:
 
 
 def notes(changes: str, number: str) -> str:
-    """Return what CHANGELOG.md says of a version. Raises ValueError where it says nothing."""
+    """Return a version's changes in CHANGELOG.md. Raises ValueError if there are none."""
     match = re.search(rf"(?ms)^## {re.escape(number)}\n(.*?)(?=^## |\Z)", changes)
     if not match or not match[1].strip():
         raise ValueError(f"expected a heading `## {number}` with changes in CHANGELOG.md")

@@ -19,7 +19,7 @@ MODEL = "the embedded llama.cpp server"
 
 
 class RunError(Exception):
-    """Why the two could not start or go on, in one line."""
+    """The server and the proxy cannot start or run; the message is one line."""
 
 
 async def spawn(
@@ -49,7 +49,7 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 
 
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
-    """Start both, and return which of them has ended first."""
+    """Start both, and return the one that ends first."""
     with tempfile.TemporaryFile() as log:
         program = str(ROOT / "tests" / "tiny_model" / "serve.py")
         parts[MODEL] = await spawn(
@@ -68,7 +68,7 @@ async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> Run
 
 
 async def stop(part: Process) -> None:
-    """End a part, the hard way when asking does not help."""
+    """Terminate a program, and kill it if it does not end in time."""
     with suppress(ProcessLookupError):
         part.terminate()
     try:
@@ -79,7 +79,7 @@ async def stop(part: Process) -> None:
 
 
 async def run(arguments: list[str]) -> None:
-    """Run both until a signal asks for the end; raise RunError when one has ended by itself."""
+    """Run both until a signal comes. Raises RunError when one ends by itself."""
     parts: dict[str, Process] = {}
     work = asyncio.create_task(until_one_ends(parts, arguments))
     for number in STOP_SIGNALS:
@@ -92,7 +92,7 @@ async def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run, and say in one line what went wrong."""
+    """Run, and print an error in one line."""
     try:
         asyncio.run(run(sys.argv[1:]))
     except RunError as failure:

@@ -119,7 +119,7 @@ def ollama(name: str, server: str, content: str, **extra: object) -> Shot:
 
 
 def own_responses(name: str, server: str, content: Content, **extra: object) -> Shot:
-    """The same question to the server's own endpoint."""
+    """A question of a Responses client to the server's own endpoint."""
     return responses(name, server, content, options=("think_native=responses",), **extra)
 
 

@@ -87,7 +87,7 @@ def environment(folder: Path) -> str:
 def started(
     program: Path, address: str, home: Path, log: Path
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the proxy with its output in a file; return it, and where clients connect."""
+    """Start the proxy with its output in a file; return the process, and the address for clients."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -107,7 +107,7 @@ def started(
 
 
 def ask(proxy: str) -> None:
-    """Ask once in each dialect; the thought must stand apart from the answer, and none of its marks anywhere."""
+    """Send a request in each dialect; thinking must be apart from the answer, without marks."""
     for name, (path, fields) in DIALECTS.items():
         body = json.dumps({"model": "small", **fields}).encode()
         request = urllib.request.Request(proxy + path, body, {"content-type": "application/json"})
@@ -118,7 +118,7 @@ def ask(proxy: str) -> None:
 
 
 def wait_for_log(log: Path, lines: int) -> None:
-    """Wait until the log has its line for each reply, while the proxy runs."""
+    """Wait until the log has a line for each reply, while the proxy runs."""
     deadline = time.monotonic() + 10
     while log.read_text().count("reply:") < lines:
         if time.monotonic() > deadline:

@@ -77,7 +77,7 @@ class Frames(Sequence[Step]):
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one reply, in milliseconds."""
+    """The times of one reply, in milliseconds."""
 
     half: float
     most: float
@@ -93,7 +93,7 @@ class Cost:
 
 
 def passed(web: Mitmweb) -> Cost:
-    """Ask for one reply and read it as it comes."""
+    """Request one reply and read it as it comes."""
     late, begun, worked = list[float](), time.monotonic(), work_of(web)
     with Client(web.port) as client:
         response = client.send(CHAT, REQUEST)
@@ -115,7 +115,7 @@ def passed(web: Mitmweb) -> Cost:
 
 
 def work_of(program: Program) -> float:
-    """The processor time that a process has taken so far."""
+    """Return the processor time of a process so far."""
     fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -178,7 +178,7 @@ def watching_rows(
 
 
 def least(web: Mitmweb, view: str, runs: int) -> float:
-    """The processor time in which the newest flow's reply is shown."""
+    """Return the processor time that the newest flow's reply takes to be shown."""
     took = []
     for _ in range(runs):
         begun = work_of(web)
@@ -227,7 +227,7 @@ def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
 
 
 def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
-    """A flow's reply, as the page shows it; else the newest one's."""
+    """Return a flow's reply as the page shows it, by default the newest flow's."""
     base, _, query = web.page.partition("?")
     flow = flow or json.load(urllib.request.urlopen(f"{base}flows?{query}"))[-1]["id"]
     request = urllib.request.Request(

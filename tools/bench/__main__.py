@@ -128,7 +128,7 @@ class Run:
             self.once(Load("warm", 40, 4, 2), row)
 
     def once(self, load: Load, row: Contender) -> dict[str, float]:
-        """Put a row under a load; return what was measured."""
+        """Put a row under a load; return its figures."""
         port, process = self.proxies.of(row)
         outcome, worked = self.measurer.run(
             load.task(row, port), f"{row.name}, {load.name}", process
@@ -138,7 +138,7 @@ class Run:
         return values(load, outcome, worked) if load in self.loads else {}
 
     def _compare(self, load: Load, turned: bool) -> None:
-        """Measure all rows, two about one bare run; every other time the other way round."""
+        """Measure all rows, two around one bare run, in an alternating order."""
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):
             order = [pair[0], self.bare, *pair[1:]]
@@ -148,7 +148,7 @@ class Run:
             print(".", end="", file=sys.stderr, flush=True)
 
     def _grow(self, load: Load) -> None:
-        """Measure by how much each process grows."""
+        """Measure the memory that each process gains."""
         for row in (self.bare, *self.others):
             _, process = self.proxies.of(row)
             if process is None or not row.takes(load.name):
@@ -164,7 +164,7 @@ def _module(name: str) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run; return 1 when a reply was not what it must be."""
+    """Run; return 1 if a reply was wrong."""
     chosen_names = list(sys.argv[1:] if arguments is None else arguments)
     if chosen_names and chosen_names[0] in OTHERS:
         return OTHERS[chosen_names[0]](chosen_names[1:])

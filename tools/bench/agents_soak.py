@@ -49,7 +49,7 @@ class Agents:
         self.wrong: list[str] = []
 
     def run(self) -> None:
-        """Have them ask."""
+        """Send requests until the time is over."""
         threads = [threading.Thread(target=self._ask, args=(at,)) for at in range(AGENTS)]
         for thread in threads:
             thread.start()

@@ -120,7 +120,7 @@ class Reply:
         return connection
 
     def read(self) -> bool:
-        """Take what is there; tell whether the reply is complete."""
+        """Read the available bytes; return True if the reply is complete."""
         data = self.connection.recv(READ)
         now = time.monotonic()
         if not data:
@@ -157,7 +157,7 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The body, whole; of one that cannot be read, all that came."""
+        """The whole body; all received bytes where it cannot be read."""
         joined = b"".join(self.pieces)
         try:
             return joined if b"content-length:" in self.head.lower() else unchunked(joined)
@@ -189,7 +189,7 @@ class Asking:
         self.replies: list[Reply] = []
 
     def run(self) -> float:
-        """Do it; return the seconds from the first request to the last byte."""
+        """Do the task; return the seconds from the first request to the last byte."""
         begun, task = time.monotonic(), self._task
         for _ in range(min(task.at_a_time, task.total)):
             self._begin()
@@ -234,7 +234,7 @@ def done(task: Task) -> Outcome:
 
 
 def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
-    """Return how late half of the tokens are at most, and 99% of them."""
+    """Return the median and the 99th percentile of the tokens' lateness."""
     late = [second for reply in replies for second in reply.lateness()]
     return (
         (statistics.median(late), statistics.quantiles(late, n=100)[98]) if len(late) > 1 else None
@@ -242,7 +242,7 @@ def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
 
 
 def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
-    """Return what is wrong with replies. Most of a task are the same bytes, and need one check."""
+    """Return the faults of replies. Most replies of a task have the same bytes, and need one check."""
     seen: dict[bytes, str] = {}
     tokens = []
     for reply in replies:

@@ -1,4 +1,4 @@
-"""What stands between client and server: a row each."""
+"""The contenders between client and server: a row each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ class Contender:
     tools: bool = False
 
     def takes(self, load: str) -> bool:
-        """Tell whether it takes part in a load."""
+        """Return True if the contender takes part in a load."""
         return not self.loads or load.startswith(self.loads)
 
 

@@ -29,7 +29,7 @@ _CALL = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
 
 
 def main(_: Sequence[str] = ()) -> int:
-    """Print a row for each conversation; return 1 where a miss is dearer than it is to be."""
+    """Print a row for each conversation; return 1 if a miss costs more than `AIM`."""
     print(HEADING)
     shares = []
     with (

@@ -20,7 +20,7 @@ UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
 class Server:
-    """Answers whatever is a chat, or a list of models, with `reply`."""
+    """Answers each chat request, and each request for models, with `reply`."""
 
     def __init__(self) -> None:
         self.reply = b""
@@ -29,7 +29,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which it listens."""
         return int(self._listening.getsockname()[1])
 
     def _serve(self) -> None:
@@ -46,7 +46,7 @@ class Server:
 
 
 def _head(connection: socket.socket) -> bytes:
-    """Read a request; return its head, nothing when there is none."""
+    """Read a request; return its head, empty when none came."""
     read = bytearray()
     while (end := read.find(b"\r\n\r\n")) < 0:
         if not (data := connection.recv(READ)):
@@ -60,7 +60,7 @@ def _head(connection: socket.socket) -> bytes:
 
 
 def ask(port: int, request: bytes) -> dict[str, object]:
-    """Ask, read to the end; return the status, the length and the seconds."""
+    """Send a request, read its reply; return the status, the length and the seconds."""
     began, length, status = time.monotonic(), 0, b""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
@@ -76,7 +76,7 @@ def ask(port: int, request: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    """Do as the lines say."""
+    """Do the tasks of the input's lines."""
     server = Server()
     print("port", server.port, flush=True)
     cases = {case.name: case for case in CASES}

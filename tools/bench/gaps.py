@@ -60,7 +60,7 @@ class Paced:
                 self._came.append(time.monotonic())
 
     def wait(self) -> None:
-        """Wait until it flows."""
+        """Wait for the first bytes."""
         while len(self._came) < 10 and self._reader.is_alive():
             time.sleep(0.01)
 
@@ -103,7 +103,7 @@ class Bench:
                 wait_for_port(port, proxy, SECONDS)
 
     def prepare(self, case: Case) -> None:
-        """Have the bytes of a case made."""
+        """Prepare the bytes of a case."""
         self._other.answer({"case": case.name, "port": 0}, SECONDS)
 
     def gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:

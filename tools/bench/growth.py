@@ -39,7 +39,7 @@ STARTED: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
 
 
 def native() -> Rewriter:
-    """From a server's own Messages endpoint."""
+    """Return a stream of a server's own Messages endpoint."""
     return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 
 
@@ -215,7 +215,7 @@ def _through_json(frame: bytearray) -> None:
 
 
 def times(work: Callable[[], object], runs: int) -> list[float]:
-    """Processor time of some runs, the least first."""
+    """Return the processor times of some runs, the least first."""
     measured = []
     for _ in range(runs):
         begun = time.process_time()

@@ -4,6 +4,6 @@ from mitmproxy.http import HTTPFlow
 
 
 def responseheaders(flow: HTTPFlow) -> None:
-    """Give every body to a function that returns what it gets."""
+    """Pass every body through a function that returns its argument."""
     if flow.response:
         flow.response.stream = lambda chunk: chunk

@@ -1,4 +1,4 @@
-"""How much is asked at a time, and what is measured of it: a row each."""
+"""Loads: a row each, with the number of requests at a time and the measures."""
 
 import statistics
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Load:
     keep_alive: bool = False
 
     def quick(self) -> "Load":
-        """Return the same in small, to prove that the tool works."""
+        """Return a small load of the same kind, for tests of the tool."""
         at_a_time = min(self.at_a_time, 3)
         pace, total = 10 * self.pace, min(self.total, at_a_time + 1)
         return replace(
@@ -33,7 +33,7 @@ class Load:
         )
 
     def task(self, row: Contender, port: int) -> Task:
-        """Return what the client has to do."""
+        """Return the client's task."""
         kind = self.kind or row.kind
         return Task(
             port,
@@ -85,7 +85,7 @@ _OF_LOADS = {
 
 
 def measures(load: Load) -> tuple[str, ...]:
-    """Return what is measured of a load."""
+    """Return the names of a load's measures."""
     return _OF_LOADS[load.name.replace(",", " ").split()[0]]
 
 

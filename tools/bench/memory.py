@@ -49,7 +49,7 @@ class Asking:
         self._fields: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
-        """Ask for a small whole reply; return it."""
+        """Request a small whole reply; return it."""
         body = json.dumps({"model": "whole.40.0", **fields}).encode()
         headers = {"content-type": "application/json", "authorization": "Bearer none"}
         self._connection.request("POST", "/v1/responses", body, headers)
@@ -59,7 +59,7 @@ class Asking:
         return json.loads(body)
 
     def begin(self) -> None:
-        """Have the first turn."""
+        """Send the first turn."""
         first = self.ask(input=[_FIRST], store=True)
         messages = [_FIRST, *first["output"], _AGAIN]
         self._fields = {
@@ -81,7 +81,7 @@ class Asking:
             self.took[name].append((statistics.median(waited), worked))
 
     def row(self, name: str) -> str:
-        """Return the row of a store."""
+        """Return the row of a store in the table."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
             none, *others = ([both[kind] for both in self.took[history]] for history in HISTORIES)
@@ -91,7 +91,7 @@ class Asking:
         return "      ".join(cells)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 

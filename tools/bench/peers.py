@@ -28,9 +28,9 @@ ROWS = (
 """LiteLLM moves a server's own reasoning field for Anthropic clients; tags it leaves where they are."""
 
 
-def rows(installed: bool) -> tuple[Contender, ...]:
-    """Return the rows of peers, if they were asked for."""
-    return ROWS if installed else ()
+def rows(wanted: bool) -> tuple[Contender, ...]:
+    """Return the rows of peers; none unless they are wanted."""
+    return ROWS if wanted else ()
 
 
 def _install_litellm() -> Path:
@@ -55,7 +55,7 @@ def _install_router() -> Path:
 
 
 def _own(run: Run) -> dict[str, str]:
-    """Return an environment that leads to nothing of the person's own."""
+    """Return variables of the environment without the user's own settings."""
     return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 

@@ -1,4 +1,4 @@
-"""Processes of a measurement: started, pinned to a core, counted by what the kernel says of them."""
+"""Processes of a measurement, pinned to a core; their time and memory are the kernel's figures."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class Started:
         self.stop()
 
     def stop(self, seconds: float = SECONDS_TO_STOP) -> None:
-        """End it, the hard way when asking does not help for so long."""
+        """Terminate the process, and kill it if it does not end in time."""
         self._process.terminate()
         try:
             self._process.wait(seconds)
@@ -60,22 +60,22 @@ class Started:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The id of the process."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """True if the process runs."""
         return self._process.poll() is None
 
     def tell(self, value: object) -> None:
-        """Write it a line of JSON."""
+        """Write a line of JSON to the process."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(value) + "\n")
         self._process.stdin.flush()
 
     def line(self, seconds: float) -> str:
-        """Return the next line that it prints."""
+        """Return the next line of the process's output."""
         assert self._process.stdout
         if not select.select([self._process.stdout], [], [], seconds)[0]:
             raise TimeoutError(f"no word from {self._process.args!r} within {seconds:.0f} s")
@@ -87,7 +87,7 @@ class Started:
         return str(line)
 
     def answer(self, value: object, seconds: float) -> Any:
-        """Tell it a value and return its answer to it."""
+        """Send a value to the process; return the answer."""
         self.tell(value)
         return json.loads(self.line(seconds))
 
@@ -98,7 +98,7 @@ class Started:
 
     @property
     def memory(self) -> float:
-        """Megabytes that they have in memory."""
+        """Megabytes of resident memory, of all processes."""
         return sum(map(_resident, family(self._process.pid)))
 
 
@@ -115,12 +115,12 @@ class Run:
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Started:
-        """Start it there."""
+        """Start a proxy in this run."""
         return Started(command, self.core, self.folder / "log", environment, self.source)
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and all that come from it."""
+    """Return the ids of a process and of all its descendants."""
     parents = {
         int(path.name): parent for path in Path("/proc").glob("[0-9]*") if (parent := _parent(path))
     }
@@ -167,7 +167,7 @@ def _resident(pid: int) -> float:
 
 
 def wait_for_port(port: int, process: Started, seconds: float) -> None:
-    """Wait until somebody listens there."""
+    """Wait until a port accepts connections."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.running:
         with socket.socket() as probe:
@@ -180,7 +180,7 @@ def wait_for_port(port: int, process: Started, seconds: float) -> None:
 
 
 def free_ports() -> Iterator[int]:
-    """Return ports on which nobody listens, one after another."""
+    """Yield free ports."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -189,6 +189,6 @@ def free_ports() -> Iterator[int]:
 
 
 def cores() -> tuple[int, int]:
-    """Return the core of server and client, and that of the proxy."""
+    """Return the core of server and client, and the core of the proxy."""
     usable = sorted(os.sched_getaffinity(0))
     return usable[0], usable[-1]

@@ -61,7 +61,7 @@ def _function(frame: str) -> str:
 
 
 def record(process: Started, seconds: int, folder: Path) -> Profile:
-    """Look at a process for so long."""
+    """Sample a process for so many seconds."""
     output = folder / "folded"
     spy = [
         str(Path(sys.executable).with_name("py-spy")),
@@ -77,7 +77,7 @@ def record(process: Started, seconds: int, folder: Path) -> Profile:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a load, look, print."""
+    """Run a load, sample the proxy, print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -52,7 +52,7 @@ class Proxies:
         return self._started[row.arguments] if row.arguments is not None else (self._server, None)
 
     def all(self) -> list[tuple[int, Started]]:
-        """Return every port and its process."""
+        """Return every port, and the process of each."""
         return list(self._started.values())
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
 
 
 def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
-    """Return what to start, and the arguments for it."""
+    """Return the program, and its arguments."""
     first, *others = arguments
     if not first.startswith(WORKERS):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments

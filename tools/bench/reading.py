@@ -32,7 +32,7 @@ def _frames(body: bytes) -> Iterator[Json]:
 
 
 class _Content:
-    """What a reply has said so far."""
+    """The content of a reply so far."""
 
     def __init__(self) -> None:
         self.thinking: list[str] = []
@@ -172,7 +172,7 @@ def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
 
 
 def _only_content(message: Message) -> Message:
-    """Put all words into the text, without marks and blanks."""
+    """Join thinking and text, without marks and blanks."""
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls
     )

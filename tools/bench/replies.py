@@ -22,7 +22,7 @@ TOKENS = TEXT.split("|")
 
 @dataclass(frozen=True)
 class Message:
-    """What a client must read in a reply."""
+    """The content that a client must read in a reply."""
 
     thinking: str
     text: str
@@ -180,7 +180,7 @@ class Stream:
 
     @property
     def at_once(self) -> bytes:
-        """Return all of it."""
+        """Return the whole body."""
         return b"".join([self.begin, *(token.as_it_is for token in self.tokens), self.end])
 
 

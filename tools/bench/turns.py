@@ -83,7 +83,7 @@ class Side:
         return Took(worked / times, first)
 
     def check(self, task: Task, replies: Sequence[Reply], apart: bool) -> None:
-        """Note what is wrong with replies."""
+        """Note the faults of replies."""
         dialect = task.dialect if apart else "openai"
         self.wrong += faults(_as(task, dialect, apart), replies)
 
@@ -143,7 +143,7 @@ class Turns:
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """Measure the rows that are chosen; yield each when it is whole."""
+        """Measure the chosen rows; yield each when it is complete."""
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
         body = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
@@ -209,7 +209,7 @@ class Turns:
         return row
 
     def _both(self, take: Callable[[Side, bool], Took], repetition: int) -> tuple[Took, Took]:
-        """Have both sides take the same; every other time the other is first."""
+        """Send the same requests to both sides, in an alternating order."""
         if repetition % 2:
             ours = take(self.ours, True)
             return take(self.bare, False), ours

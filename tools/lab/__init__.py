@@ -1,1 +1,1 @@
-"""Real model servers in front of which the addon is tried: installed, started, asked, told of."""
+"""The lab: real model servers, which are installed, started and tried through the addon."""

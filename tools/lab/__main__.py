@@ -77,7 +77,7 @@ def _wanted(named: str) -> list[tuple[str, str]]:
 
 
 def run(name: str, configuration: str, folder: Path) -> Column:
-    """Return what one configuration of a server showed."""
+    """Return the results of one configuration of a server."""
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
     verdicts, figures = dict[str, Mapping[str, str]](), dict[str, str]()
     missing, began = "", time.monotonic()

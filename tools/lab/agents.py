@@ -50,7 +50,7 @@ def _loops(port: int) -> Iterator[tuple[str, str]]:
 
 
 def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Ask it without tools, and with one of a tool server."""
+    """Run Claude Code without tools, and with a tool of a tool server."""
     program = claude_code.install()
     server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
     file = folder / "weather.json"
@@ -74,7 +74,7 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Ask it twice in one session."""
+    """Run two turns in one session."""
     program = codex.install()
 
     def turn(resume: bool) -> Callable[[], str]:

@@ -1,4 +1,4 @@
-"""One question in four dialects, by the official SDKs; the answer in neutral words."""
+"""One question in four dialects, by the official SDKs; the answer as neutral values."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ class Answer:
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
-    """Ask; an error is an answer as well."""
+    """Send a question, and return the answer; an error is an answer as well."""
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
@@ -108,7 +108,7 @@ def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
 
 
 def _arguments(written: str) -> object:
-    """Return what a client runs; the words where they are no JSON."""
+    """Return a call's arguments, parsed; the text where it is no JSON."""
     with suppress(ValueError):
         return json.loads(written)
     return written

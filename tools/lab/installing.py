@@ -36,7 +36,7 @@ class Installation:
 
     @property
     def python(self) -> Path:
-        """Its Python."""
+        """The path of its Python."""
         return self.folder / "bin" / "python"
 
     def program(self, name: str) -> str:
@@ -49,13 +49,13 @@ class Installation:
         return next(self.folder.glob("lib/python3*/site-packages"))
 
     def pip(self, *arguments: str) -> None:
-        """Have pip do something. What is not imported is not compiled: half of the time."""
+        """Run pip. Nothing is compiled before its first import, which halves the time."""
         pip = [str(self.python), "-m", "pip", arguments[0], "-qq", "--disable-pip-version-check"]
         compiling = ["--no-compile"] if arguments[0] == "install" else []
         run([*pip, *compiling, *arguments[1:]])
 
     def torch(self) -> None:
-        """Install torch for a processor, from where it is."""
+        """Install torch for a processor, from its own index."""
         try:
             self.pip("install", *ONLY_WHEELS, TORCH)
         except MissingError:
@@ -66,7 +66,7 @@ type Install = Callable[[Installation], None]
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> None:
-    """Run a command. Raises MissingError with its last words."""
+    """Run a command. Raises MissingError with the end of its output."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
@@ -104,7 +104,7 @@ def _can_make(python: str) -> bool:
 
 
 def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
-    """Return the server's place, which a second call finds installed. Raises MissingError."""
+    """Install a server, once; return its installation. Raises MissingError."""
     installation = Installation(CACHE / f"{name}-{version}")
     if not (installation.folder / "complete").exists():
         python = python_of(*pythons)
@@ -279,13 +279,13 @@ INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
 
 
 def installation_of(name: str) -> Installation:
-    """Return where a server is, once it is installed. Raises MissingError."""
+    """Return a server's installation. Raises MissingError."""
     version, pythons, install = INSTALLERS[name]
     return installed(name, version, pythons, install)
 
 
 def main(names: Sequence[str]) -> None:
-    """Install servers, and say of each where it is or what is missing."""
+    """Install servers; print the folder of each, or the reason of its failure."""
     for name in names:
         try:
             print(f"{name}: {installation_of(name).folder}", flush=True)

@@ -1,4 +1,4 @@
-"""What is asked of every server through the addon, and when an answer is as it should be."""
+"""The questions to every server through the addon, and a judge for each."""
 
 import json
 import re
@@ -137,7 +137,7 @@ OWN = [
 
 
 def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
-    """Yield, for each dialect and form, its name and what is wrong."""
+    """Yield the name of each dialect and form, and the fault of the answer."""
     for dialect in case.dialects:
         for streamed, form in FORMS.items():
             answer = ask(port, dialect, case.question, streamed)
@@ -145,7 +145,7 @@ def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
 
 
 def verdict(case: Case, answer: Answer) -> str:
-    """Return what is wrong with an answer."""
+    """Return the fault of an answer; empty for none."""
     if case.is_error:
         return case.judge(answer)
     if answer.error:

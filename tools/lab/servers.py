@@ -222,7 +222,7 @@ def _create(installation: Installation, folder: Path, port: int) -> None:
 
 
 def _wait(program: Program, port: int, what: str) -> None:
-    """Wait until the server answers."""
+    """Wait until the server answers a request."""
     until = time.monotonic() + SECONDS_TO_START
     path = "/v1/models"
     while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""The newest run of the lab, kept as JSON, and what is written of it for people."""
+"""The newest run of the lab: kept as JSON, and written as tables for people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ class Column:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The name under which a later run takes its place."""
+        """The name by which a later run replaces the column."""
         return self.server, self.configuration
 
     @property
     def title(self) -> str:
-        """Its head."""
+        """The head of the column."""
         return f"{self.server} {self.version}, {self.configuration}"
 
 
@@ -47,7 +47,7 @@ def read(file: Path = KEPT) -> list[Column]:
 
 
 def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
-    """Keep these columns in the place of older ones, and return all."""
+    """Keep these columns, which replace older ones of the same name; return all columns."""
     newer = {column.key: column for column in columns}
     kept = [newer.pop(column.key, column) for column in read(file)]
     kept += newer.values()
@@ -108,7 +108,7 @@ def _count(column: Column) -> str:
 
 
 def between(page: str, written: str) -> str:
-    """Return a page with this between its marks."""
+    """Return a page with this text between its marks."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{written}\n{END}{tail}"
