@@ -18,7 +18,7 @@ from converter.core.dialects.server_fields import TEMPLATE
 from converter.core.dialects.table import join_texts
 from converter.core.model import thought_fields
 from converter.core.model.conversation import TextBlock, ToolUse
-from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
+from converter.core.model.events import Event, Thinking, ThinkingEnd
 from converter.core.model.memory import Memory, raw
 from converter.core.model.raw_messages import (
     begun_message,
@@ -99,16 +99,8 @@ def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, objec
     """Return the texts of a reply, one for each block, and its calls, as a message holds them."""
     blocks = GrowingBlocks[Never]()
     for event in events:
-        match event:
-            case Text():
-                blocks.say(event.text)
-            case Thinking():
-                blocks.think(event.text)
-            case ToolCall():
-                call, _ = blocks.call_of(event.index)
-                call.add(event.name, event.arguments, event)
-            case _:
-                pass
+        if not isinstance(event, ThinkingEnd):  # behind a thought of blanks the text goes on
+            blocks.feed(event)
     parts = blocks.parts()
     calls: list[Mapping[str, object]] = [
         {"id": part.id, "function": {"name": part.name, "arguments": part.arguments}}

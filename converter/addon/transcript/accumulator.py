@@ -114,7 +114,7 @@ class Accumulator:
         field = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((field, event.index), event.id)
         self._open_calls += [call] if begins else []
-        call.add(event.name, event.arguments, event)
+        call.add(event)
         return []
 
     def _finish(self, event: events.Finish) -> list[News]:

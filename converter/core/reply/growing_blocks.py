@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
-from converter.core.model.events import ToolCall
+from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 
 type Grown = TextBlock | ThinkingBlock | ToolUse
 
@@ -42,12 +42,12 @@ class GrowingCall:
         self.pieces = ["".join(self.pieces)]
         return ToolUse(self.id, self.name, self.pieces[0], self.read_from)
 
-    def add(self, name: str, arguments: str, event: ToolCall) -> None:
-        """Take a piece of the call; the first name and the first id count."""
+    def add(self, event: ToolCall) -> None:
+        """Add a piece of the call; the first name and the first id count."""
         self.id = self.id or event.id
-        self.name = self.name or name
+        self.name = self.name or event.name
         self.read_from = self.read_from or event.read_from
-        self.pieces.append(arguments)
+        self.pieces.append(event.arguments)
 
 
 class GrowingBlocks[Other]:
@@ -64,6 +64,18 @@ class GrowingBlocks[Other]:
             each.block() if isinstance(each, _GrowingText | GrowingCall) else each
             for each in self._entries
         )
+
+    def feed(self, event: Event) -> None:
+        """Add an event of the choice, whose calls are told apart by index and id."""
+        match event:
+            case Text():
+                self.say(event.text, "refusal" if event.refusal else "")
+            case Thinking():
+                self.think(event.text)
+            case ThinkingEnd():
+                self.end_thought(event.signature, event.note)
+            case ToolCall():
+                self.call_of(event.index, event.id)[0].add(event)
 
     def say(self, text: str, label: str = "") -> bool:
         """Add text of the answer; return True if it begins a block."""

@@ -1,22 +1,11 @@
 """A model's reply as one value, made of its events, for programs that are no proxy."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Never
 
 from converter.core.model.conversation import Block, TextBlock, ThinkingBlock, ToolUse
-from converter.core.model.events import (
-    Event,
-    Failure,
-    Finish,
-    Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
-    Usage,
-    joined,
-)
+from converter.core.model.events import Event, Failure, Finish, Start, Usage, joined
 from converter.core.reply.growing_blocks import GrowingBlocks
 
 
@@ -62,28 +51,13 @@ def message_of(events: Iterable[Event], choice: int = 0) -> Message:
     counts = [event for event in merged if isinstance(event, Usage)]
     own = [event for event in merged if getattr(event, "choice", None) == choice]
     ends = [event.reason for event in own if isinstance(event, Finish)]
+    grown = GrowingBlocks[Never]()
+    for event in own:
+        grown.feed(event)
     return Message(
-        tuple(_blocks(own)),
+        tuple(part for part in grown.parts() if not isinstance(part, TextBlock) or part.text),
         model=models[-1] if models else "",
         finish=ends[-1] if ends else "",
         usage=counts[-1] if counts else None,
         failure=failure,
     )
-
-
-def _blocks(events: Iterable[Event]) -> Iterator[Block]:
-    grown = GrowingBlocks[Never]()
-    for event in events:
-        match event:
-            case Text():
-                grown.say(event.text, "refusal" if event.refusal else "")
-            case Thinking():
-                grown.think(event.text)
-            case ThinkingEnd():
-                grown.end_thought(event.signature, event.note)
-            case ToolCall():
-                call, _ = grown.call_of(event.index, event.id)
-                call.add(event.name, event.arguments, event)
-    for block in grown.parts():
-        if not isinstance(block, TextBlock) or block.text:
-            yield block

@@ -41,9 +41,8 @@ def test_no_signature_goes_to_an_answer() -> None:
 
 def test_pieces_of_two_calls_come_by_turns() -> None:
     grown = GrowingBlocks[Never]()
-    for index, id_, name, words in [(0, "c", "f", "{"), (1, "d", "g", ""), (0, "", "", "}")]:
-        call, _ = grown.call_of(index, id_)
-        call.add(name, words, ToolCall(index, id_, name, words, read_from="text"))
+    for index, id_, name, text in [(0, "c", "f", "{"), (1, "d", "g", ""), (0, "", "", "}")]:
+        grown.feed(ToolCall(index, id_, name, text, read_from="text"))
     assert grown.parts() == (ToolUse("c", "f", "{}", "text"), ToolUse("d", "g", "", "text"))
 
 
