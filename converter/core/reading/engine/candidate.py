@@ -165,7 +165,7 @@ class Candidate:
             tails = [body.tail for body in bodies if isinstance(body, Header)]
             opens = not mark.close or bracket or bool(tails)
             header = opens and not bracket and not (start and isinstance(start.row.body, Python))
-            closers, openers = ((mark.close,), ()) if mark.close else ((), _OPENING)
+            closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _OPENING)
             marks = Marks(closers, (), (), openers, mark.before, opens, header=header)
             marks = replace(marks, skips=tuple(filter(None, tails)))
         else:
