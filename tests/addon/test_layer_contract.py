@@ -7,7 +7,7 @@ import pytest
 
 from converter.addon import layer_contract
 from converter.addon.hooks.exchange_listener import ExchangeListener
-from converter.addon.hooks.refused import RefusalReader
+from converter.addon.hooks.refused_request import RefusalReader
 from converter.addon.hooks.tap import Tap
 from converter.addon.layers.connection import ReplyLayer
 from converter.addon.layers.promises import StreamLayer

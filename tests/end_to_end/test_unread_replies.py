@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from converter.addon.hooks.refused import UNREAD
+from converter.addon.hooks.refused_request import UNREAD
 from converter.addon.servers.unread_replies import COMPLETION_PATH, TEMPLATE_PATH
 from tests.conftest import UNASKED
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Script

@@ -13,7 +13,7 @@ from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.doors import dialect_of, is_reverse
-from converter.addon.hooks.refused import start_reader
+from converter.addon.hooks.refused_request import start_reader
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord
 from converter.addon.layer_contract import QUITTING, BodyReader, Listener

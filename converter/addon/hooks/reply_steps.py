@@ -18,7 +18,7 @@ from converter.addon.hooks.tap import Tap
 from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import in_short, report
-from converter.addon.memory.remembering import written
+from converter.addon.memory.store_waits import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import refusals, remedies
 from converter.addon.servers.unread_replies import READERS

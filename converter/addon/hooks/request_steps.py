@@ -24,11 +24,11 @@ from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.connection_faults import fault_of
-from converter.addon.hooks.refused import for_our_reader
+from converter.addon.hooks.refused_request import for_our_reader
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
-from converter.addon.memory.remembering import remembering, written
+from converter.addon.memory.store_waits import remembering, written
 from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies

@@ -8,11 +8,11 @@ from time import time
 from mitmproxy.http import Request
 
 from converter.addon.aside import aside_of_streams
-from converter.addon.hooks.continued import OK, ContinuedReply
-from converter.addon.hooks.refused import RefusalReader, SilentStream
+from converter.addon.hooks.continued_reply import OK, ContinuedReply
+from converter.addon.hooks.refused_request import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layer_contract import HeldStream
-from converter.addon.memory.remembering import PendingPieces
+from converter.addon.memory.store_waits import PendingPieces
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 

@@ -21,15 +21,15 @@ The plan. A reply's bytes take one of two lanes:
   Only plain HTTP/1 on both sides can move; TLS and tunnels stay in the layers.
 - `Splice.data_received` gives a single read back to the layers when there is anything to wait for,
   and `Splice._end` gives back the stream with its end. The layers handle faults as well.
-- One `WholeReads` (`chunks`) reads the body for both lanes out of one buffer, so that a stream can
-  change at any read. In both lanes one read is one call of the stream function and one write.
+- One `WholeReads` (`whole_reads`) reads the body for both lanes out of one buffer, so that a stream
+  can change at any read. In both lanes one read is one call of the stream function and one write.
 - What an event sends to one connection goes in one write (`connection.in_one_write`).
 
 The stream function itself, a `Tap`, is called at once, or beside mitmproxy's loop when its
-`is_long` is True; such a call is always made in the layers. `turns` makes these calls, lets other
-streams go on after a long read, and has a server wait with its reply. `hook_table` has the addons
-of each hook. `guard` names all members that each part uses, and the loss without them. `mends` are
-of mitmproxy's faults. `own_layers` is the addon that puts all in place.
+`is_long` is True; such a call is always made in the layers. `stream_turns` makes these calls, lets
+other streams go on after a long read, and has a server wait with its reply. `hook_table` has the
+addons of each hook. `guard` names all members that each part uses, and the loss without them.
+`mends` are of mitmproxy's faults. `own_layers` is the addon that puts all in place.
 
 Processor time for each chunk of 250 bytes, against bare mitmdump with an identity function, in
 microseconds (mitmproxy 12.2.3, CPython 3.13, medians of 3 and 5 interleaved repetitions):

@@ -15,7 +15,7 @@ from converter.addon.layers.guard import PARTS, PROMISES
 if not PROMISES.lacks:
     from converter.addon.layers import hook_table
     from converter.addon.layers.connection import LIVE, Quit, replace_layer
-    from converter.addon.layers.turns import give_turns
+    from converter.addon.layers.stream_turns import give_turns
 
 MOST_NAMED = 3
 """Missing members that are named, because a module that is gone lacks all of them."""

@@ -39,7 +39,7 @@ from converter.addon.layers.guard import (
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
 from converter.addon.layers.splice import splice
-from converter.addon.layers.turns import (
+from converter.addon.layers.stream_turns import (
     call_in_turns,
     is_stream_function,
     may_follow,

@@ -21,7 +21,6 @@ from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layer import Layer
 
 from converter.addon.layer_contract import Stream, StreamFunction
-from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.guard import (
     SPEED,
     Http1Server,
@@ -32,7 +31,8 @@ from converter.addon.layers.guard import (
     waits_for_data,
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.turns import LONG_READ, is_stream_function, may_leave
+from converter.addon.layers.stream_turns import LONG_READ, is_stream_function, may_leave
+from converter.addon.layers.whole_reads import WholeReads
 
 
 @dataclass(slots=True, eq=False)

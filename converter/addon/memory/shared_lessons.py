@@ -18,7 +18,7 @@ from pathlib import Path
 
 from converter.addon import servers
 from converter.addon.addresses import is_loopback
-from converter.addon.memory.remembering import remembering
+from converter.addon.memory.store_waits import remembering
 from converter.addon.servers.known_servers import (
     Bounded,
     KnownServers,

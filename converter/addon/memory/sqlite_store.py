@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from converter.addon.memory.remembering import named, tell_of_another_type
+from converter.addon.memory.store_waits import named, tell_of_another_type
 from converter.core.model.memory import BoundedStore, Bounds, Entry, raw
 
 _TABLES = """

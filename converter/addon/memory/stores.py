@@ -5,7 +5,7 @@ from pathlib import Path
 
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
-from converter.addon.memory.remembering import ANSWER, StoreElsewhere
+from converter.addon.memory.store_waits import ANSWER, StoreElsewhere
 from converter.addon.servers.known_servers import AGE, MOST_KNOWN
 from converter.core.model.memory import Bounds, ProcessStore, Store
 

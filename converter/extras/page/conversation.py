@@ -14,7 +14,7 @@ from typing import Any
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.hooks.refused import METADATA as REFUSED
+from converter.addon.hooks.refused_request import METADATA as REFUSED
 from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import notes_of
 from converter.addon.keep.shown_flow import (

@@ -16,7 +16,7 @@ from redis import cluster, connection, sentinel
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from converter.addon.memory.remembering import named, tell_of_another_type
+from converter.addon.memory.store_waits import named, tell_of_another_type
 from converter.core.model.memory import Bounds, Store, raw
 
 UNREADABLE = (

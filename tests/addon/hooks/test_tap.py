@@ -15,7 +15,7 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.hooks.tap import LONG, Tap
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import FlowRecord
-from converter.addon.memory.remembering import StoreElsewhere
+from converter.addon.memory.store_waits import StoreElsewhere
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.core.model.memory import Bounds, Memory, ProcessStore
 from tests.support import endpoints

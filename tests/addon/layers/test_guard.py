@@ -23,10 +23,10 @@ from mitmproxy.test import taddons
 
 from converter.addon.layers import guard, own_layers, splice
 from converter.addon.layers import hook_table as table
-from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.connection import ReplyLayer
 from converter.addon.layers.guard import GuardedPart
 from converter.addon.layers.mends.http1_server import ServerConnection
+from converter.addon.layers.whole_reads import WholeReads
 from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 
 LAYERS = Path(guard.__file__).parent

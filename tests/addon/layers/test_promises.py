@@ -10,7 +10,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.addon.layers import promises
 from converter.addon.layers.guard import ResponseData
 from converter.addon.layers.promises import BodyBuffer
-from converter.addon.layers.turns import UnfinishedHook
+from converter.addon.layers.stream_turns import UnfinishedHook
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 

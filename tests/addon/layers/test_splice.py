@@ -16,7 +16,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.events import DataReceived
 
 from converter.addon.layers.splice import Splice, find_carrier, join
-from converter.addon.layers.turns import LONG_READ
+from converter.addon.layers.stream_turns import LONG_READ
 from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, chunk
 
 SECONDS = 5.0

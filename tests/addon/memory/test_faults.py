@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 import redis
 
-from converter.addon.memory import remembering, stores
-from converter.addon.memory.remembering import StoreElsewhere
+from converter.addon.memory import store_waits, stores
 from converter.addon.memory.sqlite_store import SqliteStore
+from converter.addon.memory.store_waits import StoreElsewhere
 from converter.core.model.memory import AwayError, Bounds, Memory, Store
 from converter.extras.redis.redis_store import RedisStore
 from tests.support import addon_flows
@@ -241,7 +241,7 @@ def test_no_wrong_value_is_returned_and_none_is_lost(
     fault: str, just_started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it lasts, each answer is the right one or that nobody can say; afterwards all is there."""
-    monkeypatch.setattr(remembering, "REST", 0.0)
+    monkeypatch.setattr(store_waits, "REST", 0.0)
     at, begin = FAULTS[fault]
     with at() as plan:
         process = Process(plan)
@@ -320,7 +320,7 @@ def writer(plan: StorePlan) -> Any:
 @pytest.mark.parametrize("fault", ["a locked file", "a paused server"])
 def test_other_requests_go_on_while_one_waits(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store answers only after another request was made ready: the loop has not waited."""
-    monkeypatch.setattr(remembering, "PATIENCE", 60.0)
+    monkeypatch.setattr(store_waits, "PATIENCE", 60.0)
     monkeypatch.setattr(stores, "ANSWER", 30.0)
     at, begin = FAULTS[fault]
     refers = {"model": "small", "input": "more", "previous_response_id": "resp_nobody"}

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from converter.addon.memory import shared_lessons
-from converter.addon.memory.remembering import StoreElsewhere
 from converter.addon.memory.shared_lessons import OWNER, WAIT, SharedLessons
+from converter.addon.memory.store_waits import StoreElsewhere
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import AGE, KnownServers, Upstream, prompt_key
 from converter.addon.servers.profiles import by_name
@@ -297,7 +297,7 @@ def test_a_silent_store_is_waited_for_once_and_not_long(monkeypatch: pytest.Monk
 def test_a_lesson_that_could_not_be_written_is_written_with_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.addon.memory.remembering.REST", 0.0)
+    monkeypatch.setattr("converter.addon.memory.store_waits.REST", 0.0)
     store = Troubled()
 
     async def story() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.addon.memory.remembering import StoreElsewhere, tell_of_another_type
 from converter.addon.memory.sqlite_store import SqliteStore
+from converter.addon.memory.store_waits import StoreElsewhere, tell_of_another_type
 from converter.core.model.memory import Bounds, Memory
 from tests.support.harness import TESTS
 

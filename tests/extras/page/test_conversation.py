@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.hooks.refused import METADATA
+from converter.addon.hooks.refused_request import METADATA
 from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.shown import news_values as values

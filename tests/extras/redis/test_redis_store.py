@@ -14,8 +14,8 @@ import pytest
 import redis
 
 from converter.addon.exchange import settings
-from converter.addon.memory import remembering
-from converter.addon.memory.remembering import StoreElsewhere
+from converter.addon.memory import store_waits
+from converter.addon.memory.store_waits import StoreElsewhere
 from converter.addon.memory.stores import open_store
 from converter.core.model.memory import AwayError, Bounds, Memory
 from converter.extras.redis.redis_store import UNREADABLE, RedisStore
@@ -36,7 +36,7 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def memory(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    monkeypatch.setattr(remembering, "REST", 0.0)
+    monkeypatch.setattr(store_waits, "REST", 0.0)
     server.empty(BOUNDS).close()
     store = StoreElsewhere(RedisStore(server.address, BOUNDS, 0.2))
     memory = Memory(store=store)

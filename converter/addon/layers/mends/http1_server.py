@@ -13,7 +13,6 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.bounds import LONGEST_HEAD
-from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.guard import (
     SPEED,
     ErrorCode,
@@ -23,6 +22,7 @@ from converter.addon.layers.guard import (
     ResponseProtocolError,
     hand_events_to,
 )
+from converter.addon.layers.whole_reads import WholeReads
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Heads such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.addon.hooks.refused import METADATA, RefusalReader
+from converter.addon.hooks.refused_request import METADATA, RefusalReader
 from converter.addon.servers import refusals
 from tests.support.addon_flows import ASKED, CHAT, MESSAGES, ask, request, running, wait
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from converter.addon.memory import remembering
-from converter.addon.memory.remembering import PendingPieces, StoreElsewhere, written
+from converter.addon.memory import store_waits
+from converter.addon.memory.store_waits import PendingPieces, StoreElsewhere, written
 from converter.core.model.memory import AwayError, Bounds, Memory, ProcessStore
 
 
@@ -75,12 +75,12 @@ def test_a_store_that_fails_rests_and_comes_back_by_itself(
 def test_who_asks_a_silent_store_waits_no_longer_than_patience(
     memory: Memory, troubled: Troubled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 0.01)
+    monkeypatch.setattr(store_waits, "PATIENCE", 0.01)
     troubled.may_answer.clear()
 
     async def ask() -> None:
         with pytest.raises(AwayError, match="no answer within"):
-            await remembering.remembering(memory, 0, partial(memory.find, "a"))
+            await store_waits.remembering(memory, 0, partial(memory.find, "a"))
         memory.keep("a", b"1")
         assert isinstance(await written(memory), AwayError)
 
@@ -91,14 +91,14 @@ def test_who_asks_a_silent_store_waits_no_longer_than_patience(
 def test_an_exchange_has_one_limit_for_all_its_waits(
     memory: Memory, troubled: Troubled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE", 30.0)
+    monkeypatch.setattr(store_waits, "PATIENCE", 30.0)
     troubled.may_answer.clear()
 
     async def ask_twice_and_write() -> None:
         memory.waits.seconds = 29.9
         for owners in (memory, memory.of("somebody")):
             with pytest.raises(AwayError, match="no answer within"):
-                await remembering.remembering(owners, 0, partial(memory.find, "a"))
+                await store_waits.remembering(owners, 0, partial(memory.find, "a"))
         memory.keep("a", b"1", names=["name"])
         assert isinstance(await written(memory), AwayError)
 
@@ -120,7 +120,7 @@ def test_work_in_this_process_needs_no_thread() -> None:
     work = threading.current_thread
     store = ProcessStore(Bounds(9, 1000))
     assert (
-        asyncio.run(remembering.remembering(Memory(store=store), 0, work))
+        asyncio.run(store_waits.remembering(Memory(store=store), 0, work))
         is threading.current_thread()
     )
 

@@ -11,7 +11,7 @@ from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.hooks.tap import Tap
-from converter.addon.layers.turns import (
+from converter.addon.layers.stream_turns import (
     LONG_READ,
     UnfinishedHook,
     call_in_turns,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.addon.bounds import LONGEST_HEAD
-from converter.addon.layers.chunks import WholeReads, usual_chunks
 from converter.addon.layers.guard import h11
+from converter.addon.layers.whole_reads import WholeReads, usual_chunks
 from tests.support.proxy_core import END, chunk
 
 

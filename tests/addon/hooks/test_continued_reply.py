@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.addon.hooks.continued import WHILE
+from converter.addon.hooks.continued_reply import WHILE
 from converter.addon.hooks.tap import Tap
 from tests.support.addon_flows import EVENT_STREAM, response, streaming
 from tests.support.frames import ROLE, text
