@@ -39,12 +39,25 @@ class ThoughtHook(Hook):
     event: ThoughtEvent
 
 
-class ThoughtTeller:
-    """Passes on ended thoughts at once; thoughts of one exchange one after the other."""
+class ThoughtEvents(Watcher):
+    """An addon that passes on ended thoughts at once, those of one exchange one after the other.
+    `chosen` returns the settings in force.
+    """
 
-    def __init__(self) -> None:
+    name = "think-thoughts"
+
+    def __init__(self, chosen: Callable[[], Settings]) -> None:
+        self._chosen = chosen
         self._tasks: set[asyncio.Future[None]] = set()
         self._last: dict[object, asyncio.Future[None]] = {}
+
+    def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
+        """Pass on the thoughts that ended in these events."""
+        if seen.rewriter and (thoughts := seen.rewriter.thoughts):
+            if path := self._chosen().events:
+                size = sum(len(str(event["thought"])) for event in thoughts)
+                begun_aside(size, partial(append, path, thoughts))
+            self.call(thoughts)
 
     def call(self, events: Sequence[ThoughtEvent]) -> None:
         """Call the hooks of other addons for ended thoughts of one exchange."""
@@ -68,24 +81,6 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
         await ctx.master.addons.trigger_event(ThoughtHook(event))
         if number % AT_A_TIME == 0:
             await asyncio.sleep(0)
-
-
-class ThoughtEvents(Watcher):
-    """An addon that passes on ended thoughts. `chosen` returns the settings in force."""
-
-    name = "think-thoughts"
-
-    def __init__(self, chosen: Callable[[], Settings]) -> None:
-        self._chosen = chosen
-        self._teller = ThoughtTeller()
-
-    def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
-        """Pass on the thoughts that ended in these events."""
-        if seen.rewriter and (thoughts := seen.rewriter.thoughts):
-            if path := self._chosen().events:
-                size = sum(len(str(event["thought"])) for event in thoughts)
-                begun_aside(size, partial(append, path, thoughts))
-            self._teller.call(thoughts)
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:

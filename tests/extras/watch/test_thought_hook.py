@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from mitmproxy.test import taddons
 
+from converter.addon.exchange import settings
 from converter.addon.log_lines import report
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.extras.watch import thought_hook
-from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtEvents, ThoughtTeller
+from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtEvents
 from tests.support.addon_flows import CHAT, EVENT_STREAM, part_of, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, pass_on, watched
@@ -52,7 +53,7 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         pass_on(flow, b"".join(stream(*many)))
-        assert not part_of(there.addon, ThoughtEvents)._teller._tasks
+        assert not part_of(there.addon, ThoughtEvents)._tasks
         there.add(listener)
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
@@ -72,7 +73,7 @@ class SlowListener(Listener):
 def test_many_thoughts_are_passed_on_in_order_and_the_loop_runs_on(
     listener: Listener,
 ) -> None:
-    teller, turns = ThoughtTeller(), list[int]()
+    teller, turns = ThoughtEvents(settings.read), list[int]()
     thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
 
     async def pass_on() -> None:
@@ -101,7 +102,7 @@ def test_a_listener_that_hangs_gets_a_bounded_number(
         flow = there.begin(streaming(), response(EVENT_STREAM))
         for number in range(5):  # in one turn of the loop: none of the calls is over
             pass_on(flow, *stream(f"<think>{number}</think>b")[:-2])
-        assert len(part_of(there.addon, ThoughtEvents)._teller._tasks) == 2
+        assert len(part_of(there.addon, ThoughtEvents)._tasks) == 2
         pass_on(flow, b"")
         there.end(flow)
 
