@@ -1,7 +1,7 @@
 """The official SDKs as readers of a client's bytes, which a mock transport delivers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
@@ -128,32 +128,28 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
-    """Return the words of the error that the SDK raises, or nothing."""
-    wire.serve(body, form, status)
+def _raised(create: Callable[..., Any], form: Form, **fields: Any) -> dict[str, Any]:
+    """Return the body of the error that an SDK raises; empty where it raises none."""
     try:
-        answer = wire.anthropic.messages.create(
-            model="small", max_tokens=9, messages=_QUESTION, stream=form is Form.STREAM
-        )
+        answer = create(**fields, model="small", stream=form is Form.STREAM)
         list(answer if form is Form.STREAM else ())
-    except anthropic.APIError as error:
-        fields = error.body if isinstance(error.body, dict) else {}
-        return str(fields.get("error", {}).get("message", error.body))
-    return ""
+    except (anthropic.APIError, openai.APIError) as error:
+        return error.body if isinstance(error.body, dict) else {"message": error.body}
+    return {}
+
+
+def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
+    """Return the message of the error that the SDK raises; empty where it raises none."""
+    create = wire.serve(body, form, status).anthropic.messages.create
+    raised = _raised(create, form, max_tokens=9, messages=_QUESTION)
+    return str(raised.get("error", raised).get("message", raised or ""))
 
 
 def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
-    """Return the words of the error that the SDK raises, or nothing."""
-    wire.serve(body, form, status)
-    try:
-        answer = wire.openai.chat.completions.create(
-            model="small", messages=_QUESTION, stream=form is Form.STREAM
-        )
-        list(answer if form is Form.STREAM else ())
-    except openai.APIError as error:
-        fields = error.body if isinstance(error.body, dict) else {}
-        return str(fields.get("message", error.body))
-    return ""
+    """Return the message of the error that the SDK raises; empty where it raises none."""
+    create = wire.serve(body, form, status).openai.chat.completions.create
+    raised = _raised(create, form, messages=_QUESTION)
+    return str(raised.get("message", raised or ""))
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
@@ -183,14 +179,9 @@ def _check_event(event: dict[str, Any]) -> None:
 
 
 def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOLE) -> str:
-    """Return the words of the error that the SDK raises, or nothing."""
-    wire.serve(body, form, status)
-    try:
-        answer = wire.openai.responses.create(model="small", input="hi", stream=form is Form.STREAM)
-        list(answer if form is Form.STREAM else ())
-    except openai.APIError as error:
-        return str(error.body.get("message")) if isinstance(error.body, dict) else ""
-    return ""
+    """Return the message of the error that the SDK raises; empty where it raises none."""
+    raised = _raised(wire.serve(body, form, status).openai.responses.create, form, input="hi")
+    return str(raised.get("message", ""))
 
 
 def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, Any]]:
