@@ -268,14 +268,3 @@ def anthropic_stream_error(body: bytes) -> str:
     name, value = body.rstrip(b"\n").split(b"\n\n")[-1].split(b"\n")
     assert name == b"event: error", body[-300:]
     return anthropic_error(value.removeprefix(b"data: "))
-
-
-def anthropic_failure(answer: Answer) -> str:
-    """The message of an error, wherever it may stand: with an error status, or at the end of a
-    stream.
-    """
-    if answer.headers["content-type"].startswith("text/event-stream"):
-        return anthropic_stream_error(answer.body)
-    assert answer.status >= 400
-    assert answer.headers["content-type"].startswith("application/json")
-    return anthropic_error(answer.body)
