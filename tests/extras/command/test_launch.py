@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -93,13 +93,45 @@ def test_a_program_is_run_with_a_proxy_of_its_own(server: ByPathServer, tmp_path
         launch.facts_at(proxy)
 
 
-def test_aider_is_told_of_the_model_by_a_file(server: ByPathServer, tmp_path: Path) -> None:
-    _program(tmp_path, "aider", 'cat "$AIDER_MODEL_METADATA_FILE"; echo; echo "$@"')
-    words = ["aider", "--url", server.address, "--message", "hello"]
-    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
-    described, passed_on = done.stdout.splitlines()
-    assert json.loads(described)["openai/qwen"]["max_input_tokens"] == 4096
-    assert passed_on == "--model openai/qwen --message hello"
+type Start = Callable[..., tuple[list[str], dict[str, str]]]
+
+
+@pytest.fixture
+def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Start:
+    """Run a client's command in front of a server that stands for a proxy as well; return the
+    arguments and the variables that the client would start with.
+    """
+    started: list[tuple[list[str], dict[str, str]]] = []
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
+    monkeypatch.setattr(launch, "_run", lambda *begun: started.append(begun) or 0)
+
+    def start(name: str, *words: str) -> tuple[list[str], dict[str, str]]:
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", str(tmp_path))
+            _program(tmp_path, name, "")
+            assert main([name, "--url", server.address, *words]) == 0
+        [program, *arguments], environment = started.pop()
+        assert program == str(tmp_path / name)
+        return arguments, environment
+
+    return start
+
+
+def test_aider_is_told_of_the_model_by_a_file(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    record = launch._run
+
+    def run(command: list[str], environment: dict[str, str]) -> int:
+        read.append(Path(environment["AIDER_MODEL_METADATA_FILE"]).read_text())
+        return record(command, environment)
+
+    monkeypatch.setattr(launch, "_run", run)
+    arguments, _ = start("aider", "--message", "hello")
+    assert json.loads(read[0])["openai/qwen"]["max_input_tokens"] == 4096
+    assert arguments == ["--model", "openai/qwen", "--message", "hello"]
 
 
 @pytest.fixture
@@ -153,14 +185,21 @@ def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
     assert model == "qwen"
 
 
+@pytest.fixture
+def proxied(server: ByPathServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a server that stands for the proxy that runs."""
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    monkeypatch.setattr(launch, "running_proxy", lambda _: server.address)
+    return server.address
+
+
 def test_options_are_for_a_proxy_in_front_of_the_same_server(
-    running: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    proxied: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(launch, "running_proxy", lambda _: running)  # no URL, and no usual port
     monkeypatch.setenv("HOME", str(tmp_path))
     chosen = launch.Chosen(options=["--set", "think_models=*="])
     with launch._proxy(chosen, CLIENTS["run"]) as own:
-        assert own != running
+        assert own != proxied
         assert launch.facts_at(own).model == "qwen"
 
 
@@ -210,19 +249,19 @@ def _command(server: ByPathServer) -> list[str]:
 
 
 def test_no_cloud_is_asked_and_no_company_proxy_for_ours(
-    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switches = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
     for name in (*switches, "CLAUDE_CODE_OAUTH_TOKEN"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("http_proxy", "http://corp:3128")
     monkeypatch.setenv("no_proxy", "corp")
-    show = "import json, os; print(json.dumps(dict(os.environ)))"
-    told = json.loads(_launched(server, tmp_path, show).stdout)
-    assert not [name for name in told if name.startswith(("CLAUDE_CODE_USE", "CLAUDE_CODE_OAUTH"))]
-    assert told["http_proxy"] == "http://corp:3128"
-    assert told["no_proxy"] == "corp,127.0.0.1,localhost"
-    assert told["NO_PROXY"] == "127.0.0.1,localhost"
+    _, variables = start("claude")
+    clouds = ("CLAUDE_CODE_USE", "CLAUDE_CODE_OAUTH")
+    assert not [name for name in variables if name.startswith(clouds)]
+    assert variables["http_proxy"] == "http://corp:3128"
+    assert variables["no_proxy"] == "corp,127.0.0.1,localhost"
+    assert variables["NO_PROXY"] == "127.0.0.1,localhost"
 
 
 @pytest.mark.parametrize(
@@ -242,8 +281,15 @@ def test_a_program_that_cannot_be_started_is_one_line(
     assert capfd.readouterr().err == f"think-addon: {program} cannot be started: {reason}\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("when", ["the server is asked", "the client runs"])
+@pytest.mark.parametrize(
+    ("number", "when"),
+    [
+        (signal.SIGTERM, "the server is asked"),
+        (signal.SIGHUP, "the client runs"),
+        (signal.SIGKILL, "the server is asked"),
+        (signal.SIGKILL, "the client runs"),
+    ],
+)
 def test_the_proxy_ends_however_the_launcher_ends(
     number: signal.Signals, when: str, server: ByPathServer, tmp_path: Path
 ) -> None:
@@ -303,31 +349,29 @@ def test_a_signal_reaches_the_program(server: ByPathServer, tmp_path: Path) -> N
 
 
 def test_a_client_is_shown_as_lines_for_a_shell(
-    running: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    proxied: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
-    assert main(["env", "codex"]) == main(["env", "--url", running, "aider"]) == 0
+    assert main(["env", "codex"]) == main(["env", "--url", proxied, "aider"]) == 0
     assert main(["env", "--model", "qwen", "run"]) == 0
     said = capsys.readouterr().out
-    assert f"export OLLAMA_HOST={running}\n" in said
+    assert f"export OLLAMA_HOST={proxied}\n" in said
     assert "# codex -c" in said
-    assert f"export OPENAI_API_BASE={running}/v1\n" in said
+    assert f"export OPENAI_API_BASE={proxied}/v1\n" in said
 
 
 def test_a_client_is_saved_and_unsaved(
-    running: str,
+    proxied: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert main(["codex", "--save", "--model", "qwen"]) == 0
     settings = tmp_path / ".codex" / "config.toml"
-    assert f'base_url = "{running}/v1"' in settings.read_text()
+    assert f'base_url = "{proxied}/v1"' in settings.read_text()
     assert main(["codex", "--unsave"]) == 0
     assert not settings.exists()
-    assert f"{settings} points codex at {running}" in capsys.readouterr().out
+    assert f"{settings} points codex at {proxied}" in capsys.readouterr().out
 
 
 KEY = "sk-local-314159"
@@ -350,14 +394,17 @@ def test_a_server_with_a_key_gets_it_from_the_proxy_alone(
     assert _run(tmp_path, command).stdout.split() == ["qwen", "None"]
 
 
-def test_a_server_that_wants_a_key_is_told_of(server: ByPathServer, tmp_path: Path) -> None:
+def test_a_server_that_wants_a_key_is_named(
+    server: ByPathServer, proxied: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.rows["/v1/models"] = Says({"error": {"message": "Unauthorized"}}, 401)
-    said = _launched(server, tmp_path, SHOWS).stderr
+    assert main(["env", "--url", proxied, "claude"]) == 1
+    said = capsys.readouterr().err
     assert f"{server.address} wants an API key: put it into THINK_KEY, or give --key KEY" in said
 
 
 @pytest.mark.parametrize(
-    ("words", "told", "passed_on"),
+    ("words", "model", "passed_on"),
     [
         (["--model", "large", "-p", "hi"], "large", "-p hi"),
         (["-p", "hi", "--model", "large"], "large", "-p hi"),
@@ -367,15 +414,13 @@ def test_a_server_that_wants_a_key_is_told_of(server: ByPathServer, tmp_path: Pa
     ],
 )
 def test_a_model_is_named_in_any_place(
-    words: list[str], told: str, passed_on: str, server: ByPathServer, tmp_path: Path
+    words: list[str], model: str, passed_on: str, server: ByPathServer, start: Start
 ) -> None:
     listed = _models()
     listed["data"].append({**listed["data"][0], "id": "large"})
     server.rows["/v1/models"] = Says(listed)
-    _program(tmp_path, "claude", 'echo "$ANTHROPIC_MODEL"; echo "$@"')
-    before = ["--url", server.address]
-    done = _run(tmp_path, [sys.executable, "-m", "converter.command", "claude", *before, *words])
-    assert done.stdout.splitlines() == [told, passed_on]
+    arguments, environment = start("claude", *words)
+    assert (environment["ANTHROPIC_MODEL"], " ".join(arguments)) == (model, passed_on)
 
 
 @pytest.mark.parametrize("says", [Says({"data": []}), Says({"detail": "Not Found"}, 404)])
@@ -390,15 +435,11 @@ def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(
 
 
 @pytest.mark.parametrize("name", ["x\ntouch ran #", "x\rtouch ran", "x\x1b[2J", "x\x85y"])
+@pytest.mark.usefixtures("proxied")
 def test_a_name_that_acts_on_a_shell_is_in_no_line(
-    name: str,
-    server: ByPathServer,
-    running: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, server: ByPathServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.rows["/v1/models"] = Says({"data": [{"id": name, "object": "model"}]})
-    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
     for client in ("aider", "claude", "codex", "opencode", "llm"):
         assert main(["env", client]) == 1
     said = capsys.readouterr()
