@@ -110,7 +110,6 @@ def test_small_values_count_for_what_they_take(value: bytes) -> None:
 
 def test_text_of_code_counts_for_its_bytes() -> None:
     known = KnownTurns()
-    request_of(
-        known, "for (const each of all) { tell(each[0], each.name); }\n" * 999, size=SHORT * 4
-    )
-    assert known._kept[0].size == SHORT * 4
+    lines = [f"for (const each of all{3**n}) {{ tell(each[0], each.name); }}\n" for n in range(300)]
+    request_of(known, "".join(lines), size=SHORT * 8)  # lines of one length would mislead a sample
+    assert known._kept[0].size == SHORT * 8
