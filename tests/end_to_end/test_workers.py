@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
@@ -19,7 +19,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
 from tests.support.counted import total
 from tests.support.frames import stream
-from tests.support.harness import ADDON, FAULTS, Program, free_ports
+from tests.support.harness import ADDON, FAULTS, SECONDS_TO_STOP, Program, free_ports
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def workers(server: ByPathServer, folder: Path, *options: str) -> Iterator[Worke
     assert not FAULTS.search(started.output), started.output
 
 
-def test_both_workers_answer_and_what_they_keep_does_not_collide(
+def test_both_workers_answer_keep_apart_what_they_keep_and_end_in_good_order(
     server: ByPathServer, tmp_path: Path
 ) -> None:
     kept, events = tmp_path / "kept", tmp_path / "events.jsonl"
@@ -99,6 +99,7 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
         answered = [crew.ask_all(dialect) for dialect in (OPENAI, ANTHROPIC)]
         assert set(answered[0]) == set(answered[1])
         assert crew.pid not in answered[0]
+        ends_in_good_order(crew, signal.SIGTERM, answered[0])
     count = sum(sum(times.values()) for times in answered)
     assert len(Library(kept).names()) == count
     assert len([json.loads(line) for line in events.read_text().splitlines()]) == count
@@ -113,12 +114,26 @@ def requests(metrics: str) -> int:
     return total(metrics, "think_requests_total")
 
 
-def test_each_worker_counts_at_a_port_of_its_own(server: ByPathServer, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_replaced_and_each_counts_at_a_port_of_its_own(
+    server: ByPathServer, tmp_path: Path
+) -> None:
     tens = next(tens for tens in iter(lambda: random.choice(BELOW), 0) if two_are_free(tens))
     with workers(server, tmp_path, "--set", f"think_metrics={tens}{{worker}}") as crew:
         answered = crew.ask_all()
         counted = [urlopen(f"http://127.0.0.1:{tens}{number}/metrics") for number in (1, 2)]
         assert sum(requests(reply.read().decode()) for reply in counted) == sum(answered.values())
+        os.kill(min(answered), signal.SIGKILL)
+        crew.wait_for("has ended .exit code -9.; another takes its place")
+        crew.wait_for("listening at", 3)
+        processes = crew.ask_all()
+        assert len(processes.keys() - answered.keys()) == 1
+        ends_in_good_order(crew, signal.SIGHUP, processes)
+
+
+def ends_in_good_order(crew: Workers, number: signal.Signals, processes: Iterable[int]) -> None:
+    os.kill(crew.pid, number)
+    assert crew.exit_status() == 0
+    assert not [process for process in processes if is_there(process)]
 
 
 def two_are_free(tens: int) -> bool:
@@ -132,33 +147,13 @@ def two_are_free(tens: int) -> bool:
     return True
 
 
-def test_a_worker_that_dies_is_replaced(server: ByPathServer, tmp_path: Path) -> None:
-    with workers(server, tmp_path) as crew:
-        before = set(crew.ask_all())
-        os.kill(min(before), signal.SIGKILL)
-        crew.wait_for("has ended .exit code -9.; another takes its place")
-        crew.wait_for("listening at", 3)
-        assert len(set(crew.ask_all()) - before) == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_all_workers_in_good_order(
-    server: ByPathServer, tmp_path: Path, number: signal.Signals
-) -> None:
-    with workers(server, tmp_path) as crew:
-        processes = crew.ask_all()
-        os.kill(crew.pid, number)
-        assert crew.exit_status() == 0
-        assert not [process for process in processes if is_there(process)]
-
-
 def test_no_worker_outlives_the_process_that_started_it(
     server: ByPathServer, tmp_path: Path
 ) -> None:
     with workers(server, tmp_path) as crew:
         processes = crew.ask_all()
         crew.kill()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + SECONDS_TO_STOP
         while any(map(is_there, processes)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not [process for process in processes if is_there(process)]

@@ -31,7 +31,17 @@ def reply(*frames: bytes) -> Recording:
     return recording(b"".join([ROLE, *frames]), tools=OFFERED)
 
 
-@pytest.mark.parametrize("name", every_so_many(list(WRITTEN)))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *every_so_many(ONE_OF_EACH_KIND),
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in WRITTEN
+            if name not in ONE_OF_EACH_KIND
+        ),
+    ],
+)
 def test_calls_of_any_form_break_no_law(name: str) -> None:
     text_of_calls = f"<think>Hm.</think>\n\n{WRITTEN[name].write(TWO)}\n"
     sample = streamed(*in_pieces(text_of_calls), tools=OFFERED)

@@ -87,7 +87,8 @@ def run(project: Path, site: Path, *arguments: str) -> tuple[int, str]:
 
 @pytest.mark.long
 def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed: Path) -> None:
-    status, output = run(project, installed, "--think-recordings", "captures", "-v")
+    recordings = ("--think-recordings", "captures", "--think-cuts", "1")
+    status, output = run(project, installed, *recordings, "-v")
     assert status == 0, output
     for name in (
         "law 1 bytes cut anywhere",
@@ -109,8 +110,8 @@ def test_a_project_keeps_a_module_that_has_the_name_of_ours(project: Path, insta
     (project / "test_mine.py").write_text(f"{mine}    assert MINE == converter.MINE\n")
     chosen = ("-k", "mine or golden or (sum-whole and law)", "-q")
     for files in (("test_mine.py", "captures"), ("captures", "test_mine.py")):
-        options = ("--think-recordings", "captures", *files, *chosen)
-        status, output = run(project, installed, *options)
+        recordings = ("--think-recordings", "captures", "--think-cuts", "1")
+        status, output = run(project, installed, *recordings, *files, *chosen)
         assert status == 0, output
 
 
