@@ -31,7 +31,7 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Three at a time on two cores, for they often wait for the programs they start; file by file, for the tests of a file share these programs;
-# in the folders' order, or files of few and long tests would come last.
+# in the order of tests/conftest.py, or files of few and long tests would come last.
 TAKEN = -m $(if $(FULL),'not nightly','not long and not nightly') --think-cuts 2
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 

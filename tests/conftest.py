@@ -86,8 +86,9 @@ on two quiet cores.
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have a test of many rows run a share of them, if a share is wanted (`LAW_SHARE`), and no slow
-    test where what it needs is not installed.
+    """Keep a share of the rows of each test, if a share is wanted (`LAW_SHARE`), and no slow test
+    where a package that it needs is not installed. Slow tests come first: files without programs
+    are short, so that all workers end at about the same time.
     """
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
@@ -101,6 +102,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left := [item for item in items if item not in drawn]:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item in drawn]
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 # The scripted server is asked for what a test asks, and not for what it is.
