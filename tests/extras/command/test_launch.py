@@ -104,7 +104,12 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     started: list[tuple[list[str], dict[str, str]]] = []
     server.rows[ADDON_PATH] = Says(addon_words(server.address))
     monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
-    monkeypatch.setattr(launch, "_run", lambda *begun: started.append(begun) or 0)
+
+    def run(command: list[str], environment: dict[str, str]) -> int:
+        started.append((command, environment))
+        return 0
+
+    monkeypatch.setattr(launch, "_run", run)
 
     def start(name: str, *words: str) -> tuple[list[str], dict[str, str]]:
         with monkeypatch.context() as patch:
