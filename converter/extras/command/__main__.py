@@ -18,8 +18,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("converter.extras.command.launch", "show"),
     **dict.fromkeys(CLIENTS, ("converter.extras.command.launch", "main")),
 }
-"""What the first word may ask for, and where that is; without one of them the proxy starts. None is
-imported before it is wanted: mitmproxy alone takes a second.
+"""The module and function of each first argument; without one of these the proxy starts. None is
+imported before it is needed, because mitmproxy alone takes a second.
 """
 
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # whoever read it has seen enough; the flush at exit would complain
+        # the reader of the pipe has ended; without this the flush at exit raises again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 

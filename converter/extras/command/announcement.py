@@ -45,12 +45,12 @@ logger = logging.getLogger(__name__)
 
 
 def running() -> None:
-    """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
-    its last word.
+    """Print the announcement, as mitmproxy's hook for the moment when everything listens. After an
+    error at the start print none, because mitmproxy ends at once.
     """
     for name in undeclared_options():
-        known = get_close_matches(name, ctx.options.keys(), 1, 0.7)
-        meant = f"; did you mean {known[0]}?" if known else ""
+        alike = get_close_matches(name, ctx.options.keys(), 1, 0.7)
+        meant = f"; did you mean {alike[0]}?" if alike else ""
         logger.error("no option %s%s", one_line(name), meant)
     if failed():
         return
@@ -70,7 +70,7 @@ def running() -> None:
 
 
 def failed() -> bool:
-    """Tell whether mitmproxy is about to end because of an error at its start."""
+    """Return True if mitmproxy is about to end because of an error at its start."""
     check: Any = ctx.master.addons.get("errorcheck")
     return bool(check and check.logger.has_errored)
 
@@ -115,9 +115,8 @@ def _one_word() -> list[str]:
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
-    """Return the server's first model, its facts, and why no model can be asked; log that reason
-    as a warning, and one for a server that is another think-addon, whose replies are rewritten
-    already.
+    """Return the server's first model, its facts, and why no model can be asked. Log this reason as
+    a warning; log another where the server is a think-addon, whose replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""

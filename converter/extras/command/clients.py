@@ -15,8 +15,11 @@ MOST_OUTPUT = 32_000
 
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
-    """The facts that a client is told. `window`: tokens of context, `None` where unknown; `sees`:
-    the server says that its model takes pictures.
+    """The facts that go into a client's settings.
+
+    Attributes:
+        window: tokens of context, None where unknown.
+        sees: the server says that its model takes pictures.
     """
 
     proxy: str
@@ -51,10 +54,15 @@ class SavedSettings:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
-    which an object is written to a file, and the variable has the path; `options`: of a proxy that
-    is started for it; `alone`: it works with a proxy of its own only; `saved`: its own file of
-    settings.
+    """A program.
+
+    Attributes:
+        install: the command that installs it.
+        needs: its environment. An object is written to a file, whose path is the variable's value.
+        arguments: its command line.
+        options: options of a proxy that is started for it.
+        alone: it works with a proxy of its own only.
+        saved: its own file of settings.
     """
 
     program: str

@@ -38,7 +38,7 @@ from converter.extras.command.link import (
 from converter.extras.command.start import take_key
 
 KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
-"""Has a person type the key where no one sees it, and no shell remembers it."""
+"""Commands by which a person types the key unseen, and no shell keeps it."""
 QUESTION = "What is 12 * 7?"
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
 TOOL = {
@@ -79,8 +79,12 @@ _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report. `wrong`: a user should do something about it. `needed`: for what the
-    addon is needed because of it.
+    """One line of the report.
+
+    Attributes:
+        options: options of the addon that follow from the finding.
+        wrong: a user should do something about it.
+        needed: the clients for which the addon is needed because of it.
     """
 
     about: str
@@ -176,8 +180,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
 
 
 def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
-    """Return which dialects the server speaks itself. `replies`: to an empty request of each, which
-    it refuses where it knows the path.
+    """Return which dialects the server speaks itself. `replies`: its answers to an empty request of
+    each dialect; a server that knows the path refuses the request with another status than 404.
     """
     missing = {
         path
@@ -241,33 +245,33 @@ def _question(model: str, text: str) -> dict[str, object]:
 
 
 def _answers(streamed: StreamedReply) -> bool:
-    """Tell whether an answer has begun behind a thought: the rest of it says nothing new."""
+    """Return True if an answer has begun behind a thought, so that its rest is not needed."""
     return bool(streamed.fields and streamed.text.strip())
 
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
     """Return the server's facts of a model."""
-    told = {path: link.get(path) for path in WINDOW_FIELDS}
+    replies = {path: link.get(path) for path in WINDOW_FIELDS}
     if server.name == "ollama":
-        told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
-    return read(told, model)
+        replies[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
+    return read(replies, model)
 
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
-    """Return what the server says of a model, asking no further once the window is known: one who
-    waits for a start needs no more. `listed`: its list of models.
+    """Return the server's facts of a model, without further requests once the window is known,
+    because a person waits for the start. `listed`: the server's list of models.
     """
-    told = {"/v1/models": listed}
+    replies = {"/v1/models": listed}
     for path in WINDOW_FIELDS:
-        if path not in told and read(told, model).window is None:
-            told[path] = link.get(path)
-    return read(told, model)
+        if path not in replies and read(replies, model).window is None:
+            replies[path] = link.get(path)
+    return read(replies, model)
 
 
 def thinking(
     streamed: StreamedReply, server: Server, model: str, asks_for_thinking: bool
 ) -> Finding:
-    """Return how the model thinks. `asks_for_thinking`: it was told to, in the server's way."""
+    """Return how the model thinks. `asks_for_thinking`: the request switched thinking on."""
     when = (
         f"; the first words came after {streamed.first:.1f} s" if streamed.first is not None else ""
     )
@@ -296,7 +300,7 @@ def thinking(
 
 
 def history(model: str) -> Finding:
-    """Return the model's wish for its earlier thoughts, which the addon gives it unasked."""
+    """Return which of its earlier thoughts the model wants, as the addon sends them."""
     wish = history_of(model)
     if wish is None:
         return Finding("history", "what its template does with earlier thoughts is not known")
@@ -309,21 +313,21 @@ def history(model: str) -> Finding:
 
 
 def shows_thinking(streamed: StreamedReply) -> bool:
-    """Tell whether thinking came, marked in any way."""
+    """Return True if thinking came, marked in any way."""
     return bool(streamed.fields or _marks(streamed.text) or _unread(streamed.text))
 
 
 def _unread(text: str) -> Pair | None:
-    """Return the marks around the text's head that no family has. Of an answer to so short a
-    question any tag is one, if it is closed.
+    """Return the marks around the text's head that no family has. Any closed tag counts, because
+    the answer to so short a question has no other tags.
     """
     closed = _CLOSED.match(text)
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
 
 
 def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
-    """Return the family whose mark comes first, and whether that is an opener."""
-    found = [
+    """Return the family whose mark comes first, and True if this mark is an opener."""
+    matches = [
         (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
         for opened, marks in ((True, family.opens), (False, family.closes))
@@ -331,7 +335,7 @@ def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
         for mark in marks
         if (written := _search(mark, text, family.ambiguous_in_prose or family in WORD_FAMILIES))
     ]
-    first = min(found, key=lambda each: each[:2], default=None)
+    first = min(matches, key=lambda each: each[:2], default=None)
     return first[2:] if first else None
 
 

@@ -52,7 +52,7 @@ from converter.extras.command.start import (
 
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
-_NOT_FOUND, _NOT_STARTED = 127, 126
+_MISSING, _NOT_STARTED = 127, 126
 """Exit codes of a shell for a program that is not there, and for one that the system refuses."""
 _PATIENCE_FOR_OURS = 1.0
 """Seconds for the answer of a proxy on this machine, which tells its server at once."""
@@ -101,8 +101,13 @@ the program's. Settings go into its environment and command line only."""
 
 @dataclass(slots=True)
 class Chosen:
-    """The user's arguments for us. `url`: the server, or a proxy that runs;
-    `key`: the server's API key; `options`: of the proxy; `save`: `--save` or `--unsave`.
+    """The user's arguments for us.
+
+    Attributes:
+        url: the server, or a proxy that runs.
+        key: the server's API key.
+        options: options of the proxy.
+        save: `--save`, `--unsave`, or empty.
     """
 
     url: str = ""
@@ -127,7 +132,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     if not path:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
-        return _NOT_FOUND
+        return _MISSING
     for number in _PASSED_ON:  # until the client runs: it gets the signals then
         signal.signal(number, _leave)
     with (
@@ -244,8 +249,8 @@ def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dic
 
 
 def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
-    """Return the facts for a client of this proxy: a model, the first where the wanted one is not
-    listed, and its window. Where no models are listed, the wanted one is asked.
+    """Return the facts for a client of this proxy: its model and the model's window. The model is
+    the wanted one if the server lists it or lists none, else the server's first.
     """
     behind = in_front_of(ServerLink(proxy))
     reply = ServerLink(proxy).reply("/v1/models")
@@ -269,8 +274,8 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
 
 
 def running_proxy(server: str) -> str:
-    """Return the address of a proxy that runs here, in front of this server if one is named. All
-    ports are asked at once, because a program that accepts and never answers costs the patience.
+    """Return the address of a proxy of ours on this machine, in front of this server if one is
+    named. All ports are asked at once, because a port that never answers costs a second.
     """
     addresses = [f"http://{LOCAL}:{port}" for port in range(PORT, PORT + PORTS_TRIED)]
     with ThreadPoolExecutor(PORTS_TRIED) as asking:
@@ -366,7 +371,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
         reason = error.strerror or type(error).__name__
         reason = "the interpreter in its first line is missing" if missing else reason
         print(f"think-addon: {command[0]} cannot be started: {reason}", file=sys.stderr)
-        return _NOT_FOUND if missing else _NOT_STARTED
+        return _MISSING if missing else _NOT_STARTED
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

@@ -35,11 +35,13 @@ _PIECE = 65536
 
 @dataclass(slots=True)
 class StreamedReply:
-    """One reply of chat completions, as far as it has come. `first`: seconds from the request to
-    its first words.
+    """A reply of chat completions, as far as it has come.
 
-    `fields`: the thinking that came under names of its own. `refused`: the server's words when
-    it would not answer.
+    Attributes:
+        refused: the server's words where it refused to answer.
+        fields: the thinking that came apart from the text, by the names of its fields.
+        calls: the names of the called tools.
+        first: seconds from the request to the first text or thinking.
     """
 
     refused: str = ""
@@ -74,8 +76,13 @@ class StreamedReply:
 
 @dataclass(frozen=True, slots=True)
 class ServerLink:
-    """A server, and how to talk to it. `key`: its API key; `insecure`: any certificate will do;
-    `authority`: the file with that of the server's own authority.
+    """A server, and how to connect to it.
+
+    Attributes:
+        key: the server's API key.
+        patience: seconds to wait for a reply.
+        insecure: any certificate counts.
+        authority: the file with the certificate of the server's own authority.
     """
 
     address: str
@@ -109,7 +116,7 @@ class ServerLink:
     def stream(
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
-        """Return a streamed reply, which is broken off as soon as it is enough."""
+        """Return a streamed reply, cut short as soon as `enough` returns True."""
         streamed, began = StreamedReply(), time.monotonic()
         try:
             with self._request(COMMON.requests.path, body, self.patience) as reply:
@@ -207,12 +214,12 @@ def find_local_server() -> str:
 
 
 def in_front_of(link: ServerLink) -> str:
-    """Return the server behind a link that leads to the addon itself, nothing for any other."""
+    """Return the server behind a proxy of ours at this link, nothing where no such proxy is."""
     return server_behind(link.get(ADDON_PATH))
 
 
 def itself(server: str) -> str:
-    """Return the words about an address at which the addon is."""
+    """Return the description of a proxy of ours in front of this server."""
     return f"think-addon itself, in front of {server}"
 
 

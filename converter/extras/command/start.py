@@ -182,8 +182,8 @@ def check_folder(arguments: Sequence[str]) -> None:
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the user's choices, and the words that go to mitmproxy as they are: all after `--`.
-    An option of mitmproxy's that has a flag of ours counts as the flag. Raises UsageError.
+    """Return the user's choices, and the arguments behind `--`, which go to mitmproxy unchanged.
+    An option of mitmproxy's that has a flag of ours counts as this flag. Raises UsageError.
     """
     at = arguments.index("--") if "--" in arguments else len(arguments)
     chosen, more = parser().parse_args(arguments[:at]), list(arguments[at + 1 :])

@@ -34,10 +34,10 @@ NUMBER = "{worker}"
 """In an argument: the number of the process, so that each has a file of its own."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 SECONDS_TO_STOP = 10
-_AUTHORITY, _MADE_LAST = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
+_AUTHORITY, _LAST_FILE = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
 """mitmproxy's own certificates; it looks for the first of them, and writes the other one last."""
 _NAMES_A_FILE = ("-w", "--save-stream-file")
-_OWN_PLACE = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
+_OWN_TARGET = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
 """Options that need a file or a port of their own in each process; recordings and thoughts do not.
 """
 
@@ -74,13 +74,13 @@ def _shared(arguments: Sequence[str]) -> str:
     """Return the argument that would have all processes write to one place; none: empty."""
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         target = following if word in _NAMES_A_FILE else word
-        if word.startswith(_OWN_PLACE) and NUMBER not in target and not target.endswith("="):
+        if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
             return target
     return ""
 
 
 def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
-    """Be one of the processes."""
+    """Run one worker: mitmdump in this process, until the parent ends."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     share_port()
     use_uvloop()
@@ -90,7 +90,7 @@ def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
 
 
 def _end_with(parent: Connection) -> None:
-    """End in good order when the parent is gone, however it went."""
+    """Wait until the parent is gone, however it ended, and then end this process in good order."""
     wait([parent])
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -105,7 +105,7 @@ class _Crew:
         self._theirs, self._ours = _spawn.Pipe(duplex=False)
 
     def run(self) -> int:
-        before = {number: signal.signal(number, self._told_to_stop) for number in STOP_SIGNALS}
+        before = {number: signal.signal(number, self._on_stop_signal) for number in STOP_SIGNALS}
         try:
             self._start_all()
             return self._watch()
@@ -122,7 +122,7 @@ class _Crew:
         goes_on = (folder / _AUTHORITY).exists()
         self._start(1)
         [first] = self._workers
-        while not (goes_on or self._stopping or (folder / _MADE_LAST).exists()):
+        while not (goes_on or self._stopping or (folder / _LAST_FILE).exists()):
             # or it has ended: `_watch` says why
             goes_on = bool(wait([first.sentinel], timeout=0.05))
         for number in range(2, self._count + 1):
@@ -153,7 +153,7 @@ class _Crew:
                 self._start(number)
         return 0
 
-    def _told_to_stop(self, _number: int, _frame: FrameType | None) -> Any:
+    def _on_stop_signal(self, _number: int, _frame: FrameType | None) -> Any:
         self._stopping = True
         self._each(SpawnProcess.terminate)
 
@@ -175,8 +175,8 @@ def _say(news: str) -> None:
 
 
 def can_share_port() -> bool:
-    """Tell whether processes that listen on one port share its connections. On macOS they may
-    listen, and one process gets all connections.
+    """Return True if processes that listen on one port share its connections. On macOS one process
+    gets all connections.
     """
     return sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
 
@@ -187,7 +187,7 @@ def share_port() -> None:
 
 
 def use_uvloop() -> bool:
-    """Run on uvloop, if it is installed, because a chunk costs less then. Tell whether it is."""
+    """Run on uvloop if it is installed, because a chunk costs less then; return True if it is."""
     try:
         uvloop = importlib.import_module("uvloop")
     except ImportError:
