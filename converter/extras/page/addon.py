@@ -28,7 +28,7 @@ from converter.core.wire import json_text
 from converter.extras.page import first_lines, remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
-from converter.extras.page.session import Told, ToolCost
+from converter.extras.page.session import SessionExchange, ToolCost
 from converter.extras.page.watcher import NO_RECORDER, Watcher
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Page:
         self.search = Search()
 
     def opened(self) -> Watcher:
-        """A page looks."""
+        """Return the watcher for a page that opens; the first begins to follow mitmweb's list."""
         if not self._watchers:
             self.exchanges.open()
         watcher = Watcher(self.exchanges)
@@ -54,14 +54,14 @@ class Page:
         return watcher
 
     def closed(self, watcher: Watcher) -> None:
-        """A page looks no more."""
+        """Forget the watcher of a page that closes; behind the last follow the list no more."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             if not self._watchers:
                 self.exchanges.close()
                 self.search = Search()
 
-    async def session(self, flow: HTTPFlow) -> list[Told]:
+    async def session(self, flow: HTTPFlow) -> list[SessionExchange]:
         """Take the exchanges that belong together with one."""
         watcher = self.opened()  # nobody may look any more
         try:
@@ -73,7 +73,7 @@ class Page:
     async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
         """Return the parts of the prompt that the server got, by size, and the server's facts of
         the model. `counts`: the server's tokenizer is asked, and the session's other exchanges are
-        read, as is done only for who opens the tab *Context*.
+        read, which is only done for the tab *Context*.
         """
         whole = await self.session(flow) if counts else []
         sent = sent_of(flow) or flow.request  # of a flow that was let go
@@ -91,8 +91,8 @@ class Page:
 
         def parts() -> dict[str, object]:
             called = session.called(whole)
-            told = context_parts.read(body, chosen, tokens, pieces, called)
-            return {"about": facts.line, "window": facts.window, "counted": tokens, **told}
+            read = context_parts.read(body, chosen, tokens, pieces, called)
+            return {"about": facts.line, "window": facts.window, "counted": tokens, **read}
 
         return await aside(len(body), parts, SHOWING)
 
@@ -111,11 +111,11 @@ class Page:
         ctx.master.view.remove([flow])  # type: ignore[attr-defined]
         return "deleted"
 
-    async def keep(self, flow: HTTPFlow, asked: object) -> str:
-        """Keep an exchange as a recording under a name, and what it should read; return where it
-        is, when it is written. Raises ValueError.
+    async def keep(self, flow: HTTPFlow, message: object) -> str:
+        """Keep an exchange as a recording under the name, and with the expectation, that the page's
+        message holds; return the recording's path once it is written. Raises ValueError.
         """
-        fields = asked if isinstance(asked, dict) else {}
+        fields = message if isinstance(message, dict) else {}
         name, thinking, text, why = values = [fields.get(each) for each in _KEPT]
         if name is None or not all(isinstance(value, str | None) for value in values):
             raise ValueError(f"expected strings: {', '.join(_KEPT)}")

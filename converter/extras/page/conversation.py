@@ -84,20 +84,20 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     }
 
 
-def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
+def _end(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
     """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each. A
     failure that the reply tells is told there alone.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
-    parts = (part for turn in said.turns for part in turn.parts)
+    parts = (part for turn in answer.turns for part in turn.parts)
     failures = (part.message for part in parts if isinstance(part, FailurePart))
-    told = [reason for reason in (ended, *failures) if reason]
+    reasons = [reason for reason in (ended, *failures) if reason]
     comment = [
         part
         for part in flow.comment.split(" · ")
         if part
         and not _ABOUT_THINKING.match(part)
-        and not any(part in reason or reason in part for reason in told)
+        and not any(part in reason or reason in part for reason in reasons)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
@@ -111,7 +111,7 @@ def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
-    """Return what is known at the end of a reply that has been told as it came."""
+    """Return the end of a reply whose parts the page has got as they came."""
     beside = [shown.part(field) for field in whole.beside]
     end = _end(flow, whole)
     end["notes"] += _repeated(flow, whole)
@@ -161,28 +161,28 @@ class Search:
     """
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, float], str] = {}
+        self._texts: dict[tuple[str, float], str] = {}
         self._size = 0
 
-    async def find(self, flows: Iterable[HTTPFlow], words: str) -> list[str]:
+    async def find(self, flows: Iterable[HTTPFlow], query: str) -> list[str]:
         """Return the ids of those in which all words stand, in any case."""
-        wanted = words.casefold().split()
+        wanted = query.casefold().split()
         names = []
         for flow in flows:
             key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
-            text = self._said.get(key)
+            text = self._texts.get(key)
             if text is None:
-                text = await asyncio.to_thread(_said_in, flow)
-                kept = flow.live or key in self._said or self._size + len(text) > SEARCH_LIMIT
+                text = await asyncio.to_thread(_text_of, flow)
+                kept = flow.live or key in self._texts or self._size + len(text) > SEARCH_LIMIT
                 if not kept:
-                    self._said[key] = text
+                    self._texts[key] = text
                     self._size += len(text)
             if all(word in text for word in wanted):
                 names.append(flow.id)
         return names
 
 
-def _said_in(flow: HTTPFlow) -> str:
+def _text_of(flow: HTTPFlow) -> str:
     whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
     return "\n".join([*(text for part in parts for text in _texts(part)), *whole.rest]).casefold()
@@ -206,13 +206,13 @@ def curl(flow: HTTPFlow) -> str:
         body = content_of(flow.request).decode()
     except UnicodeDecodeError:
         raise ValueError("the request is no text") from None
-    words = [
+    command = [
         "curl",
         "-sNg",
         *(["-X", flow.request.method] if flow.request.method != "POST" else []),
         _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
     ]
-    lines = [shlex.join(ACTING.sub("", word) for word in words)]
+    lines = [shlex.join(ACTING.sub("", word) for word in command)]
     for name, value in flow.request.headers.items():
         if name.lower() in _KEYS:
             lines.append(f'-H "{_KEYS[name.lower()]}"')

@@ -44,5 +44,5 @@ async def lines(client: UpstreamClient) -> list[Line]:
     model = start_lines.first_model(listed)
     client.meets(before)  # whoever asks this proxy is sent there
     window = (await client.facts(before, headers, None, model)).window if listed else None
-    asked = start_lines.question(proxy, COMMON, model)
-    return [("A question", asked), *start_lines.clients(proxy, model, window)]
+    question = start_lines.question(proxy, COMMON, model)
+    return [("A question", question), *start_lines.clients(proxy, model, window)]

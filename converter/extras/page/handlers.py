@@ -74,7 +74,7 @@ class _PageHandler(mitmweb.RequestHandler):
             raise mitmweb.APIError(403, "only this page may ask for that")
         super().prepare()  # type: ignore[no-untyped-call]
 
-    def found(self, flow_id: str) -> HTTPFlow:
+    def flow_of(self, flow_id: str) -> HTTPFlow:
         """Return the conversation that is meant."""
         flow = self.page.exchanges.find(flow_id)
         if flow is None:
@@ -131,8 +131,8 @@ class SearchField(_PageHandler):
 
     async def get(self) -> None:
         """Return the ids of exchanges in which all words stand."""
-        words = self.get_query_argument("words", "")
-        self.write({"found": await self.page.search.find(self.page.exchanges.flows(), words)})
+        query = self.get_query_argument("words", "")
+        self.write({"found": await self.page.search.find(self.page.exchanges.flows(), query)})
 
 
 class FirstLines(_PageHandler):
@@ -149,7 +149,7 @@ class Button(_PageHandler):
 
     async def post(self, flow_id: str, action: str) -> None:
         """Do what the button says; answer when that is done."""
-        flow, page = self.found(flow_id), self.page
+        flow, page = self.flow_of(flow_id), self.page
         acts: Mapping[str, Callable[[], Awaitable[str]]] = {
             "again": lambda: page.again(flow),
             "apply": lambda: page.apply(flow),
@@ -168,7 +168,7 @@ class Written(_PageHandler):
         """Return the exchange as one command or as plain text; or the parts of what the server got,
         by size; or a misread reply as it should have been read.
         """
-        flow = self.found(flow_id)
+        flow = self.flow_of(flow_id)
         if form in ("context", "read"):
             self.write(await self.page.context(flow, counts=form == "context"))
             return
@@ -187,7 +187,7 @@ class SessionShown(_PageHandler):
 
     async def get(self, flow_id: str) -> None:
         """Return the page, with two requests compared where it asks for that."""
-        exchanges = await self.page.session(self.found(flow_id))
+        exchanges = await self.page.session(self.flow_of(flow_id))
         pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
         size = sum(len(each.body) for each in exchanges)
         text = await aside(size, partial(session.page, exchanges, _LINKED, pair), SHOWING)
@@ -244,7 +244,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
         """Take what the page asks for."""
         with contextlib.suppress(ValueError, RecursionError):
             if self._watcher:
-                self._watcher.hear(json.loads(message))
+                self._watcher.receive(json.loads(message))
 
     async def _tell(self, watcher: Watcher) -> None:
         while True:

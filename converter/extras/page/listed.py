@@ -17,7 +17,7 @@ from converter.core.wire import json_text
 from converter.extras.page import row as rows
 from converter.extras.page import session
 from converter.extras.page.row import Row
-from converter.extras.page.session import Told
+from converter.extras.page.session import SessionExchange
 from converter.extras.page.sessions import Messages, Sessions
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
@@ -42,7 +42,7 @@ class Listed:
             (view.sig_view_remove, self._changed),
             (view.sig_view_refresh, self._all_changed),
         )
-        self._sessions = Sessions(self._asked)
+        self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
         self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
@@ -60,7 +60,7 @@ class Listed:
             signal.disconnect(hear)
         for each in (self.rows, self._stale, self._coming):
             each.clear()
-        self._sessions = Sessions(self._asked)
+        self._sessions = Sessions(self._messages)
 
     def find(self, name: str) -> HTTPFlow | None:
         """Return the conversation of an id."""
@@ -71,11 +71,11 @@ class Listed:
         """Return all conversations, the newest first."""
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
-    def session(self, name: str) -> list[Told]:
+    def session(self, name: str) -> list[SessionExchange]:
         """Take the exchanges of a session and of its branches, in the order in which they began."""
         kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
-            session.told(flow, self.rows[flow.id], content_of(self._request(flow)))
+            session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))
             for each in sorted(kin or [name], key=self._created)
             if (flow := self.find(each)) and flow.id in self.rows
         ]
@@ -115,10 +115,10 @@ class Listed:
         self._coming.pop(listed.id, None)
         if listed.request.timestamp_end is None and listed.error is None:
             self._coming[listed.id] = None
-        found = self._sessions.of(listed.id)
-        return {"session": found.name, "within": found.within} if found else {}
+        of = self._sessions.of(listed.id)
+        return {"session": of.name, "within": of.within} if of else {}
 
-    def _asked(self, name: str) -> Messages:
+    def _messages(self, name: str) -> Messages:
         return messages_of(self._fields(name))
 
     def _fields(self, name: str) -> Mapping[str, object]:

@@ -30,5 +30,5 @@ def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Callable[[
 
 
 def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
-    """Tell whether a page has been sent all that it was to get."""
+    """Return True if all messages for a page have been sent."""
     return bool(socket._send_queue.empty())

@@ -27,9 +27,7 @@ from converter.core.wire.printable import shortened
 type Row = dict[str, object]
 
 _GROWS = (("text", "answering"), ("calls", "calling"), ("thinking", "thinking"))
-"""Counts of a summary, and what a model is at that makes them grow; the later in a reply the
-earlier here.
-"""
+"""Counts of a summary, and the state in which each grows, the last state of a reply first."""
 _SHOWN = (
     "thoughts",
     "thinking",
@@ -58,7 +56,7 @@ _LONGEST = 300
 
 
 def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
-    """Tell whether a flow is a conversation with a model."""
+    """Return True if a flow is a conversation with a model."""
     if not isinstance(flow, HTTPFlow):
         return False
     endpoint = find(flow.request.method, flow.request.path)
@@ -71,16 +69,14 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
-    asked = (
-        running.sides.client_request if running else None
-    )  # the client's, before it was rewritten
+    own = running.sides.client_request if running else None  # before it was rewritten
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
-        "path": _short((asked or flow.request).path.partition("?")[0]),
+        "path": _short((own or flow.request).path.partition("?")[0]),
         # the client's own name for itself, without what follows its version
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
-        "model": _short(str(facts.get("model") or "")) or _asked_model(flow, before),
+        "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
         **_request(flow, before),
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
@@ -102,7 +98,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 
 
 def _runs(flow: HTTPFlow) -> bool:
-    """Tell whether a flow that the addon does not act on is still on its way."""
+    """Return True if a flow that the addon does not act on is still on its way."""
     return (
         flow.live
         and flow.error is None
@@ -111,7 +107,7 @@ def _runs(flow: HTTPFlow) -> bool:
 
 
 def _state(now: Row, before: Row | None) -> str:
-    """Return what the model is at: what has grown since the last look, else as before."""
+    """Return the state of a reply under way, by the count that has grown since the last row."""
     for name, state in _GROWS:
         if number(now, name) > (number(before, name) if before else 0):
             return state
@@ -156,7 +152,7 @@ def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, obje
     return _short(address if name in ("", "generic") else f"{name} {address}")
 
 
-def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
+def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
     """Return the model that was asked for, which is read of a request once."""
     if before is not None:
         return str(before["model"])
@@ -189,8 +185,8 @@ def _title(turns: Sequence[ShownTurn]) -> str:
 
 def _question(turns: Sequence[ShownTurn]) -> str:
     parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
-    asked = [part.text for part in parts if isinstance(part, TextBlock)]
-    return next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+    texts = [part.text for part in parts if isinstance(part, TextBlock)]
+    return next((text for text in reversed(texts) if not text.lstrip().startswith("<")), "")
 
 
 def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:

@@ -40,9 +40,13 @@ _MOST_LINES = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An exchange of a session, taken from its flow. `got`: reads what its client got, once it is
-    over. `facts`: what else is known of the reply.
+class SessionExchange:
+    """An exchange of a session, taken from its flow.
+
+    Attributes:
+        body: the request that the client sent.
+        got: reads the client's reply; None while the reply still comes.
+        facts: the reply's counts and times.
     """
 
     row: Row
@@ -55,14 +59,14 @@ class Told:
         return json_text.object_in(self.body)
 
 
-def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:
-    """Take an exchange from its flow. `asked`: the body of its client's request."""
+def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
+    """Take an exchange from its flow. `body`: of its client's request."""
     got = None if row["running"] else partial(answer_of, flow)
     own = {"session": flow.id, "within": ""}
-    return Told({**own, **row}, asked, got, facts_of(flow))
+    return SessionExchange({**own, **row}, body, got, facts_of(flow))
 
 
-def read(exchanges: Iterable[Told]) -> Iterator[Values]:
+def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
     """Yield each exchange's row, with the turns that its request added, and its reply."""
     before = dict[object, Mapping[str, object]]()
     for each in exchanges:
@@ -78,7 +82,7 @@ def read(exchanges: Iterable[Told]) -> Iterator[Values]:
         }
 
 
-def called(exchanges: Iterable[Told]) -> set[str]:
+def called(exchanges: Iterable[SessionExchange]) -> set[str]:
     """Return the names of the tools that models have called."""
     turns = (turn for each in exchanges if each.got for turn in each.got().turns)
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
@@ -93,7 +97,7 @@ _BYTES = 4
 """Bytes of a token of English text or JSON."""
 
 
-def tools(exchanges: Sequence[Told]) -> list[ToolCost]:
+def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
     """Return what each tool has cost: a call and a result are counted where they are new."""
     counts = dict[str, Counter[str]]()
     names, described = dict[str, str](), dict[str, int]()
@@ -146,8 +150,8 @@ def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) ->
 def differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield where two requests differ: the name of a setting or of a part of the prompt, and its
-    lines, marked as `difflib` does.
+    """Yield each difference of two requests: the name of a setting or of a part of the prompt, and
+    its lines, marked as `difflib` does.
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT and before.get(name) != now.get(name):
@@ -170,7 +174,7 @@ def _compared(before: str, now: str) -> list[str]:
 
 type _Exchange = Mapping[str, Any]
 
-_KNOWN = (
+_ABOUT = (
     ("model", "{}"),
     ("client", "{}"),
     ("waited", "waited {:.1f} s"),
@@ -180,16 +184,16 @@ _KNOWN = (
     ("output_tokens", "{:,} written"),
     ("failure", "{}"),
 )
-"""What a row knows of an exchange, and how it is told."""
+"""Fields of a row that stand below an exchange's title, and their formats."""
 
 
-def page(told: Sequence[Told], head: str, pair: tuple[str, str] = ("", "")) -> str:
+def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = ("", "")) -> str:
     """Return a session for people to read, as one HTML page in which all that a client or a model
     wrote is text. `head`: the element of its style sheet. `pair`: the exchanges whose requests are
     compared.
     """
     exchanges: list[_Exchange] = [
-        {**each, "number": number} for number, each in enumerate(read(told), 1)
+        {**each, "number": number} for number, each in enumerate(read(session), 1)
     ]
     title = _text(next((each["title"] for each in exchanges), "") or "A session")
     return (
@@ -197,13 +201,13 @@ def page(told: Sequence[Told], head: str, pair: tuple[str, str] = ("", "")) -> s
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title>{head}'
         f'</head><body class="session"><main><h1>{title}</h1>'
-        f"{_comparison(exchanges, pair)}{_differences(told, *pair)}"
+        f"{_comparison(exchanges, pair)}{_differences(session, *pair)}"
         f"{_tree(exchanges)}</main></body></html>\n"
     )
 
 
-def _differences(told: Iterable[Told], before: str, now: str) -> str:
-    asked = {str(each.row["id"]): each.fields() for each in told}
+def _differences(session: Iterable[SessionExchange], before: str, now: str) -> str:
+    asked = {str(each.row["id"]): each.fields() for each in session}
     if before not in asked or now not in asked:
         return ""
     found = [
@@ -268,18 +272,18 @@ def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exc
     return "".join(written)
 
 
-def _label(told: _Exchange) -> str:
-    return f"{told['number']} · {told['title']}"
+def _label(exchange: _Exchange) -> str:
+    return f"{exchange['number']} · {exchange['title']}"
 
 
-def _exchange(told: _Exchange) -> str:
-    asked, reply, number = told["request"], told["reply"], told["number"]
-    about = " · ".join(form.format(told[name]) for name, form in _KNOWN if told.get(name))
+def _exchange(exchange: _Exchange) -> str:
+    asked, reply, number = exchange["request"], exchange["reply"], exchange["number"]
+    about = " · ".join(form.format(exchange[name]) for name, form in _ABOUT if exchange.get(name))
     settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in asked["asked"])
     turns = "".join(map(turn_as_html, [*asked["turns"], *reply["turns"]]))
     rest = "".join(map(part_as_html, [*asked["rest"], *reply["rest"]]))
     return (
-        f'<article id="x{number}"><div class="title"><h2>{_text(_label(told))}</h2>'
+        f'<article id="x{number}"><div class="title"><h2>{_text(_label(exchange))}</h2>'
         f'<p class="about">{_text(about)}</p></div>'
         f'<p class="asks">{settings}</p>{turns}{rest}</article>'
     )
@@ -305,12 +309,12 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
 def part_as_html(shown: Mapping[str, Any]) -> str:
     """Return a part."""
     kind, text, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
-    said = f'<div class="md"><p>{trimmed(text)}</p></div>'
+    markdown = f'<div class="md"><p>{trimmed(text)}</p></div>'
     match kind:
         case "thinking":
-            return _folded(kind, "Thinking", shown["note"], said)
+            return _folded(kind, "Thinking", shown["note"], markdown)
         case "text":
-            return f'<div class="part said">{said}</div>'
+            return f'<div class="part said">{markdown}</div>'
         case "call" | "result":
             failed = "failed " if shown.get("failed") else ""
             label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"

@@ -32,7 +32,7 @@ _DEEP = 3
 """Levels of a call's arguments in which a sub-agent's words may stand."""
 _NEWEST = 8
 """Sessions of a client that a title may be for, and titles that came before their session."""
-_LONGEST_WORDS, _LONGEST_TITLE = 500, 20_000
+_LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
 """Characters of a first question, and of a request for a title, in which the question stands."""
 
 
@@ -60,8 +60,8 @@ class Sessions:
         self._of = dict[str, Session]()
         self._openings = dict[int, deque[Session]]()
         self._begun = dict[int, list[Session]]()
-        self._told = dict[int, Session]()
-        self._asked = dict[str, deque[tuple[str, Session]]]()
+        self._callers = dict[int, Session]()
+        self._questions_of = dict[str, deque[tuple[str, Session]]]()
         self._titles = dict[str, deque[tuple[str, Session]]]()
         self._summed_up = dict[str, Session]()
 
@@ -111,7 +111,7 @@ class Sessions:
         session.first = min(session.first, len(messages))
         session.newest = exchange
         self._put(exchange, session)
-        return taken + self._tell(session, client, messages[same:])
+        return taken + self._note_calls(session, client, messages[same:])
 
     def _put(self, exchange: str, session: Session) -> None:
         session.exchanges.append(exchange)
@@ -120,7 +120,7 @@ class Sessions:
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
         """Put the request for a title below the session whose first words stand in it."""
         text = "\n".join(text for message in opening for text in spoken(message))[:_LONGEST_TITLE]
-        asked = [pair for pair in self._asked.get(client, ()) if pair[0] in text]
+        asked = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
         if asked:
             title.within = max(reversed(asked), key=lambda pair: len(pair[0]))[1].name
         else:
@@ -129,10 +129,10 @@ class Sessions:
 
     def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
         """Take the titles in that were asked for before the session's first request came."""
-        words = max(_questions(opening), key=len, default="")[:_LONGEST_WORDS]
+        words = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
         if not words:
             return []
-        self._asked.setdefault(client, deque(maxlen=_NEWEST)).append((words, session))
+        self._questions_of.setdefault(client, deque(maxlen=_NEWEST)).append((words, session))
         titles = self._titles.get(client, deque())
         mine = [pair for pair in titles if words in pair[0]]
         for pair in mine:
@@ -155,17 +155,17 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
-        for key in _words_of(client, opening):
+        for key in _opening_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
-            if told := self._told.get(key):
+            if told := self._callers.get(key):
                 session.within = told.name
 
-    def _tell(self, session: Session, client: str, messages: Messages) -> list[str]:
+    def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
         """Note what a session's new calls say, and take in what they have begun since it did."""
         taken = list[str]()
-        for text in (text for message in messages for text in _said(message)):
+        for text in (text for message in messages for text in _call_strings(message)):
             key = hash((client, _plain(text)))
-            self._told[key] = session
+            self._callers[key] = session
             for begun in self._begun.get(key, ()):
                 if not begun.within and begun.number > session.number:
                     begun.within = session.name
@@ -191,7 +191,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
     return keys
 
 
-def _words_of(client: str, opening: Messages) -> Iterator[int]:
+def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
     """Yield keys of what a user says at first, each part by itself."""
     asked = (message for message in opening if role_of(message) == "user")
     for text in (text for message in asked for text in spoken(message)):
@@ -210,7 +210,7 @@ def _plain(text: str) -> str:
     return fingerprint_of({"content": text}).strip()
 
 
-def _said(message: object) -> Iterator[str]:
+def _call_strings(message: object) -> Iterator[str]:
     """Yield the words in the arguments of a message's calls, in whatever dialect."""
     for call in entries_of(message):
         function = call.get("function", call)

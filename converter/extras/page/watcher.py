@@ -59,16 +59,16 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """The news for one page. `asked`: set when the page wants something now."""
+    """The news for one page. `wanted`: set when the page has asked for something."""
 
     listed: Listed
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    _told: dict[str, Row] = field(default_factory=dict)
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    _sent: dict[str, Row] = field(default_factory=dict)
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
     _wire: _WireView | None = None
 
-    def hear(self, message: object) -> None:
-        """Take what the page asks for; what is none of it is passed over."""
+    def receive(self, message: object) -> None:
+        """Take a request of the page; ignore a message of another form."""
         match message:
             case {"choose": [*names]}:
                 wanted = [name for name in names if isinstance(name, str)][:MOST_CHOSEN]
@@ -81,13 +81,13 @@ class Watcher:
                 self._wire = None
             case _:
                 return
-        self.asked.set()
+        self.wanted.set()
 
     async def rest(self, seconds: float) -> None:
         """Wait so long, or until the page asks for something."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.asked.wait(), seconds)
-        self.asked.clear()  # here: a page that asks and does not read must not keep the loop busy
+            await asyncio.wait_for(self.wanted.wait(), seconds)
+        self.wanted.clear()  # here: a page that asks and does not read must not keep the loop busy
 
     async def news(self) -> Values:
         """Return what is new; nothing when nothing is."""
@@ -95,11 +95,11 @@ class Watcher:
         chosen = [
             exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
         ]
-        listed, told, now = self.listed.rows, self._told, time.time()
-        fresh = [row for name, row in listed.items() if told.get(name) is not row]
+        listed, sent, now = self.listed.rows, self._sent, time.time()
+        fresh = [row for name, row in listed.items() if sent.get(name) is not row]
         rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
-        news = {"rows": rows, "gone": [name for name in told if name not in listed]}
-        self._told = dict(listed)
+        news = {"rows": rows, "gone": [name for name in sent if name not in listed]}
+        self._sent = dict(listed)
         news |= {"chosen": chosen, "wire": await self._of_wire()}
         return {name: value for name, value in news.items() if value}
 
@@ -176,16 +176,15 @@ def _text(sent: bytes) -> str:
 
 
 def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-    """Return all steps of a reply that is complete, and what a reader should know of them. The
-    addon that keeps recordings rewrites the reply again; without it, only what the client got is
-    known.
+    """Return all steps of a complete reply, and a note for their reader. The extra `recordings`
+    rewrites the reply again; without this extra only the client's bytes are known.
     """
     recorder = ctx.master.addons.get("think-recorder")
     if recorder is None:
         got = content_of(flow.response)
         return [(None, got, got)], f"Only what the client got is known: {NO_RECORDER}"
-    told: tuple[Sequence[WireStep], str] = recorder.steps(flow)
-    return told
+    steps: tuple[Sequence[WireStep], str] = recorder.steps(flow)
+    return steps
 
 
 def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:

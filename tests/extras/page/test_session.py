@@ -9,7 +9,13 @@ import pytest
 from converter.addon.transcript.turns import ShownTurn, Transcript
 from converter.core.model.conversation import ToolUse
 from converter.extras.page import session
-from converter.extras.page.session import Told, differences, page, told, tools
+from converter.extras.page.session import (
+    SessionExchange,
+    differences,
+    page,
+    session_exchange,
+    tools,
+)
 from tests.extras.page.test_session_html import HOSTILE, Read
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
@@ -23,11 +29,11 @@ FOUND = {"role": "tool", "tool_call_id": "c1", "content": "line 3"}
 TOOLS = [{"type": "function", "function": {"name": "task"}}]
 
 
-def exchange(name: str, body: object, of: str, within: str = "", **more: object) -> Told:
+def exchange(name: str, body: object, of: str, within: str = "", **more: object) -> SessionExchange:
     raw = json.dumps(body).encode()
     flow = kept(request(CHAT, raw), response(EVENT_STREAM), *stream("<think>hm</think>", "Yes"))
     row = {"id": name, "session": of, "within": within, "running": False, "title": "", **more}
-    return told(flow, row, raw)
+    return session_exchange(flow, row, raw)
 
 
 def roles(value: Any, side: str = "request") -> list[str]:
@@ -53,7 +59,9 @@ def test_each_exchange_tells_what_is_new() -> None:
 
 def test_a_reply_that_still_comes_is_not_told() -> None:
     flow = request(CHAT, asked(ASKED))
-    running = told(flow, {"id": flow.id, "running": True}, json.dumps(asked(ASKED)).encode())
+    running = session_exchange(
+        flow, {"id": flow.id, "running": True}, json.dumps(asked(ASKED)).encode()
+    )
     [value] = session.read([running])
     assert roles(value, "reply") == []
     assert value["session"] == flow.id
@@ -61,7 +69,9 @@ def test_a_reply_that_still_comes_is_not_told() -> None:
 
 def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
     flow = request(CHAT, b'{"messages": [')
-    [value] = session.read([told(flow, {"id": flow.id, "running": True}, b'{"messages": [')])
+    [value] = session.read(
+        [session_exchange(flow, {"id": flow.id, "running": True}, b'{"messages": [')]
+    )
     read: Any = value["request"]
     assert [part["text"] for part in read["rest"]] == ['{"messages": [']
 
@@ -69,8 +79,8 @@ def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
 def test_tools_are_called_anywhere_in_the_session() -> None:
     chunks = [ROLE, delta(tool_calls=[{"index": 0, **CALL}]), finish("tool_calls"), DONE]
     flow = kept(request(CHAT, asked(ASKED, tools=TOOLS)), response(EVENT_STREAM), *chunks)
-    caller = told(flow, {"id": flow.id, "running": False}, b"{}")
-    running = told(flow, {"id": flow.id, "running": True}, b"{}")
+    caller = session_exchange(flow, {"id": flow.id, "running": False}, b"{}")
+    running = session_exchange(flow, {"id": flow.id, "running": True}, b"{}")
     assert session.called([exchange("1", asked(ASKED), "1"), running]) == set()
     assert session.called([running, caller]) == {"task"}
 
@@ -192,7 +202,9 @@ def test_each_tools_calls_and_results_are_counted_once() -> None:
     goes_on = [ASKED, CALLED, {**FOUND, "content": "x" * 400}]
     reply = Transcript((ShownTurn("assistant", (ToolUse("c1", "task", "x" * 40),)),))
     exchanges = [
-        Told({"session": "s"}, json.dumps(asked(*messages, tools=offered)).encode(), got, {})
+        SessionExchange(
+            {"session": "s"}, json.dumps(asked(*messages, tools=offered)).encode(), got, {}
+        )
         for messages, got in ((begun, lambda: reply), (goes_on, None), (goes_on, None))
     ]
     task, idle = tools(exchanges)

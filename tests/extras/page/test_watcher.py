@@ -57,20 +57,20 @@ def test_what_is_chosen_is_told_whole(there: Watched, page: Watcher) -> None:
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
     news(page)
-    page.hear({"choose": [flow.id]})
-    assert page.asked.is_set()
+    page.receive({"choose": [flow.id]})
+    assert page.wanted.is_set()
     [told] = news(page)["chosen"]
     assert (told["id"], told["running"]) == (flow.id, False)
     assert told["reply"]["turns"][0]["parts"][0]["kind"] == "thinking"
     assert news(page) == {}
-    page.hear({"choose": [flow.id]})
+    page.receive({"choose": [flow.id]})
     assert len(news(page)["chosen"]) == 1
 
 
 def test_what_is_chosen_and_changes_is_told_again(there: Watched, page: Watcher) -> None:
     flow = request(CHAT)
     there.view.add([flow])
-    page.hear({"choose": [flow.id]})
+    page.receive({"choose": [flow.id]})
     [told] = news(page)["chosen"]
     assert told["reply"]["turns"] == []
     there.answer(flow, response(), whole("".join(TAGGED)))
@@ -83,7 +83,7 @@ def test_a_running_reply_is_told_as_it_grows(there: Watched, page: Watcher) -> N
     flow = streaming(CHAT)
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
-    page.hear({"choose": [flow.id]})
+    page.receive({"choose": [flow.id]})
     [told] = news(page)["chosen"]
     assert (told["running"], told["said"]) == (True, [])
     for piece in ("<think>Hm.", " Hm."):
@@ -107,14 +107,14 @@ def test_frames_are_told_in_windows(
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
-    page.hear({"choose": [flow.id]})
-    page.hear({"wire": {"id": flow.id, "from": 0}})
+    page.receive({"choose": [flow.id]})
+    page.receive({"wire": {"id": flow.id, "from": 0}})
     told = news(page)["wire"]
     assert (told["from"], len(told["rows"])) == (0, 2)
     assert "wire" not in news(page)
-    page.hear({"wire": {"id": flow.id, "from": 2}})
+    page.receive({"wire": {"id": flow.id, "from": 2}})
     assert (news(page)["wire"]["from"], told["total"]) == (2, len(stream(*TAGGED)))
-    page.hear({"wire": None})
+    page.receive({"wire": None})
     assert "wire" not in news(page)
 
 
@@ -123,7 +123,7 @@ def test_frames_of_a_running_reply_are_told_as_they_come(there: Watched, page: W
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
     pass_on(flow, ROLE)
-    page.hear({"wire": {"id": flow.id, "from": -1}})
+    page.receive({"wire": {"id": flow.id, "from": -1}})
     assert len(news(page)["wire"]["rows"]) == 1
     assert "wire" not in news(page)
     pass_on(flow, *text("a", "b"))
