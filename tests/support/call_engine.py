@@ -5,10 +5,12 @@ from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.tool_calls.head import Expectations
 
 
-def call_engine(asked: Expectations, whole_calls: bool = True) -> Engine:
+def call_engine(expectations: Expectations, whole_calls: bool = True) -> Engine:
     """Return an engine for the calls of a text without thoughts."""
     grammar = mark_table((), reads_calls=True)
-    return Engine(grammar, choice=asked.choice, asked=asked, whole_calls=whole_calls)
+    return Engine(
+        grammar, choice=expectations.choice, expectations=expectations, whole_calls=whole_calls
+    )
 
 
 def held_by(engine: Engine) -> str:

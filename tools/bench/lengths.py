@@ -43,7 +43,7 @@ def _rescued(size: int) -> None:
 def _called(text: str, begun: str = "") -> Callable[[int], None]:
     def work(size: int) -> None:
         expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
-        parser = Engine(calls, asked=expectations, whole_calls=True)
+        parser = Engine(calls, expectations=expectations, whole_calls=True)
         whole = begun + text * (size // len(text))
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])

@@ -119,7 +119,7 @@ class AwaitedReply:
         may_go_on = options.unanswered != "tell" and (self.keeps_stops or not self.request.stops)
         shows = may_go_on and options.unanswered == "show"
         if self.request.body.get("n") not in (None, 1):
-            return ThoughtLimits(loops=options.loops, shows=shows).only_told
+            return ThoughtLimits(loops=options.loops, shows=shows).without_ends
         goes_on = bool(self.server.continues) and not exchange.native
         budget = self.request.ceiling if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
@@ -194,7 +194,7 @@ class AwaitedReply:
         """
         request, exchange = self.request, self.request.exchange
         # ending a thought saves nothing in a reply that is complete
-        limits = self.limits.only_told if server_form is Form.WHOLE else self.limits
+        limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
         expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
         if self.counts_for_us and speaker is server:

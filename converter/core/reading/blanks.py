@@ -20,7 +20,7 @@ from converter.core.model.events import (
 )
 from converter.core.wire.bounds import BLANKS_LIMIT
 
-_BEFORE_WORDS = re.compile(r"\A(?:\s*[\r\n]|\s+)")
+_BEFORE_TEXT = re.compile(r"\A(?:\s*[\r\n]|\s+)")
 """The blanks before the line in which a text's first word stands, or before the word itself."""
 
 
@@ -37,7 +37,7 @@ class BlanksTrimmer:
         """Return the text that goes out now: blanks wait for what follows them."""
         match event:
             case Text() if not event.refusal:
-                return self._hear(event)
+                return self._read_text(event)
             case Thinking():
                 self._held = None
                 self._behind_thought = True
@@ -60,13 +60,13 @@ class BlanksTrimmer:
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None
 
-    def _hear(self, event: Text) -> list[Event]:
+    def _read_text(self, event: Text) -> list[Event]:
         whole = (self._held.text if self._held else "") + event.text
-        words = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
-        blanks = whole[len(words) :]
+        text = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
+        blanks = whole[len(text) :]
         self._held = replace(event, text=blanks) if blanks else None
-        if not words or (self._behind_thought and words.isspace()):
+        if not text or (self._behind_thought and text.isspace()):
             return []
         behind, self._behind_thought = self._behind_thought, False
-        left = _BEFORE_WORDS.sub("", words) if behind else words
+        left = _BEFORE_TEXT.sub("", text) if behind else text
         return [replace(event, text=left)] if left else []

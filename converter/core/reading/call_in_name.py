@@ -41,8 +41,8 @@ def _texts(written: str) -> Iterator[tuple[CallRow, str]]:
             text = text.removeprefix(mark)
         for mark in row.ends:
             text = text.removesuffix(mark)
-        if found := _IN_BRACKETS.fullmatch(text):
-            yield row, found.expand(r"\1\2")
+        if match := _IN_BRACKETS.fullmatch(text):
+            yield row, match.expand(r"\1\2")
         yield row, f"[{text}]" if row.name == "lfm2" else text
         if row.name == "qwen3-coder" and (tags := _IN_TAGS.fullmatch(text)):
             inner = (tags[2] or "").removesuffix("</function>")

@@ -64,15 +64,15 @@ class CodeSpans:
 
     def _shorten(self) -> None:
         """Forget the words of a long line, but not the run at its end, which may go on."""
-        words = self._text.rstrip("\\`~")
-        run = self._text[len(words) :][-LINE_LIMIT // 2 :]
-        if re.fullmatch(_MARGIN, words):
+        before = self._text.rstrip("\\`~")
+        run = self._text[len(before) :][-LINE_LIMIT // 2 :]
+        if re.fullmatch(_MARGIN, before):
             self._text = run
             return
-        fence, span = _open_behind(words, self._fence, self._span)
+        fence, span = _open_behind(before, self._fence, self._span)
         if fence == self._fence:
             self._span = span
-            self._line_span = _open_behind(words, fence, self._line_span)[1]
+            self._line_span = _open_behind(before, fence, self._line_span)[1]
         self._text = ("" if fence == self._fence else fence) + "x" + run
 
 

@@ -8,7 +8,7 @@ import re
 from functools import partial
 
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
-from converter.core.reading.thought_row import WORDS, Lone, ThoughtRow, Words
+from converter.core.reading.thought_row import PLAIN, Lone, ThoughtBody, ThoughtRow
 
 # a row's first word says where its openers count (`Counts`)
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
@@ -24,35 +24,38 @@ _ANSWERS = (
 FAMILIES = (
     _in_text(
         "think",
-        WORDS,
+        PLAIN,
         *tag("think"),
         models="DeepSeek, Qwen3, QwQ, GLM, MiniMax-M1/M2, Kimi-K2, Nemotron, SmolLM3, MiMo, "
         "Olmo 3 ...",
         ignored=("<|begin_of_box|>", "<|end_of_box|>"),
     ),
     _in_text(
-        "thinking", Words(attributes=True), *tag("thinking"), models="Amazon Q, prompted agents"
+        "thinking",
+        ThoughtBody(attributes=True),
+        *tag("thinking"),
+        models="Amazon Q, prompted agents",
     ),
     _in_text(
         "think-suffix",
-        WORDS,
+        PLAIN,
         (f"<think:{SUFFIX}>",),
         (f"</think:{SUFFIX}>",),
         models="Hunyuan v3/v4",  # checkpoints name the suffix
     ),
-    _in_text("minimax", WORDS, *tag("mm:think"), models="MiniMax-M3", ignored=("[e~[",)),
-    _in_text("seed", WORDS, *tag("seed:think"), models="Seed-OSS"),
+    _in_text("minimax", PLAIN, *tag("mm:think"), models="MiniMax-M3", ignored=("[e~[",)),
+    _in_text("seed", PLAIN, *tag("seed:think"), models="Seed-OSS"),
     _in_text(
         "mistral",
-        WORDS,
+        PLAIN,
         ("[THINK]",),
         ("[/THINK]",),
         models="Magistral, Ministral-3, Mistral Small 4",
     ),
-    _in_text("kimi", WORDS, ("◁think▷",), ("◁/think▷",), models="older Kimi thinking models"),
+    _in_text("kimi", PLAIN, ("◁think▷",), ("◁/think▷",), models="older Kimi thinking models"),
     _in_text(
         "kimi-k3",
-        WORDS,
+        PLAIN,
         ("<|open|>think<|sep|>",),
         (
             "<|close|>think<|sep|>",
@@ -71,7 +74,7 @@ FAMILIES = (
     ),
     _in_text(
         "cohere",
-        WORDS,
+        PLAIN,
         ("<|START_THINKING|>",),
         ("<|END_THINKING|>", "<|START_TEXT|>", "<|START_RESPONSE|>"),
         models="Command-A reasoning",  # the answer's marks may come without the thought's closer
@@ -85,7 +88,7 @@ FAMILIES = (
     ),
     _in_text(
         "harmony",
-        WORDS,
+        PLAIN,
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
         ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
         models="gpt-oss",  # also with `<|end|>` left out, or a tool's name in the next header
@@ -105,16 +108,16 @@ FAMILIES = (
     ),
     _in_text(
         "solar",
-        WORDS,
+        PLAIN,
         ("<|think|>",),
         ("<|end|>",),
         models="Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
-    _in_text("solar2", WORDS, ("<|think:start|>",), ("<|think:end|>",), models="Solar Open 2"),
+    _in_text("solar2", PLAIN, ("<|think:start|>",), ("<|think:end|>",), models="Solar Open 2"),
     _in_text(
         "gemma",
-        Words(again=("<|channel>thought\n",), labels=("thought\n",)),
+        ThoughtBody(again=("<|channel>thought\n",), labels=("thought\n",)),
         ("<|channel>",),
         ("<channel|>", "<|channel>response\n"),
         models="Gemma 4",  # the channel's name `thought` and a line break may follow
@@ -123,22 +126,22 @@ FAMILIES = (
     ),
     _in_text(
         "medgemma",
-        Words(labels=("thought\n",)),
+        ThoughtBody(labels=("thought\n",)),
         ("<unused94>",),
         ("<unused95>",),
         models="MedGemma",  # the word `thought` and a line break may follow
     ),
-    _in_text("apertus", WORDS, ("<|inner_prefix|>",), ("<|inner_suffix|>",), models="Apertus"),
+    _in_text("apertus", PLAIN, ("<|inner_prefix|>",), ("<|inner_suffix|>",), models="Apertus"),
     _in_text(
         "plamo",
-        WORDS,
+        PLAIN,
         ("<|plamo:begin_think:plamo|>",),
         ("<|plamo:end_think:plamo|>",),
         models="PLaMo 3",
     ),
     _in_text(
         "inkling",
-        WORDS,
+        PLAIN,
         ("<|content_thinking|>",),
         ("<|end_message|>", "<|content_text|>"),
         models="Inkling",
@@ -152,36 +155,36 @@ FAMILIES = (
     ),
     _in_text(
         "openthoughts",
-        WORDS,
+        PLAIN,
         ("<|begin_of_thought|>",),
         ("<|end_of_thought|>",),
         models="OpenThoughts, Sky-T1",
         ignored=("<|begin_of_solution|>", "<|end_of_solution|>"),
     ),
-    _in_text("ifm", WORDS, ("<ifm|think>",), ("</ifm|think>",), models="K2-Horizon"),
+    _in_text("ifm", PLAIN, ("<ifm|think>",), ("</ifm|think>",), models="K2-Horizon"),
     _in_text(
         "ifm-fast",
-        WORDS,
+        PLAIN,
         ("<ifm|think_fast>",),
         ("</ifm|think_fast>",),
         models="K2-Horizon, low effort",
     ),
     _in_text(
         "ifm-faster",
-        WORDS,
+        PLAIN,
         ("<ifm|think_faster>",),
         ("</ifm|think_faster>",),
         models="K2-Horizon, lowest effort",
     ),
-    _in_text("longcat", WORDS, *tag("longcat_think"), models="LongCat"),
-    _in_text("pangu", WORDS, ("[unused16]",), ("[unused17]",), models="openPangu Embedded"),
-    _in_text("budget", WORDS, *tag("budget:thinking"), models="gateways"),
+    _in_text("longcat", PLAIN, *tag("longcat_think"), models="LongCat"),
+    _in_text("pangu", PLAIN, ("[unused16]",), ("[unused17]",), models="openPangu Embedded"),
+    _in_text("budget", PLAIN, *tag("budget:thinking"), models="gateways"),
     _in_text(
-        "reasoning_content", WORDS, *tag("reasoning_content"), models="models prompted to write it"
+        "reasoning_content", PLAIN, *tag("reasoning_content"), models="models prompted to write it"
     ),
     _in_text(
         "think-answer",
-        WORDS,
+        PLAIN,
         *tag("think"),
         models="Hunyuan-A13B",
         answer_tags=("<answer>", "</answer>"),
@@ -189,7 +192,7 @@ FAMILIES = (
     ),
     _in_text(
         "think-response",
-        WORDS,
+        PLAIN,
         *tag("think"),
         models="Granite 3.3, Ernie 4.5",
         answer_tags=("<response>", "</response>"),
@@ -197,7 +200,7 @@ FAMILIES = (
     ),
     _in_text(
         "apriel",
-        Words(attributes=True),
+        ThoughtBody(attributes=True),
         ("<thinking>",),
         ("</thinking>", "[BEGIN FINAL RESPONSE]"),
         models="Apriel 1.5",
@@ -208,7 +211,7 @@ FAMILIES = (
     # answer
     _in_text(
         "muse",
-        Words(shown=(" to=user<|message|>", "to=user<|message|>")),
+        ThoughtBody(shown=(" to=user<|message|>", "to=user<|message|>")),
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
         models="Muse Glimmer, Muse Spark",  # its prompt ends behind `<|start|>assistant`
@@ -224,14 +227,14 @@ FAMILIES = (
     ),
     _in_text(
         "reasoning",
-        WORDS,
+        PLAIN,
         *tag("reasoning"),
         models="Kimi-K2 and gpt-oss behind Bedrock, fine-tunes",
         model_pattern=r"\bopenai\.gpt-oss|\bmoonshot(?:ai)?\.kimi",
     ),
     _in_text(
         "thought",
-        WORDS,
+        PLAIN,
         *tag("thought"),
         models="EXAONE Deep, Gemini and MiniMax behind gateways, old fine-tunes",
         model_pattern="gemini|minimax|exaone-?deep",
@@ -240,7 +243,7 @@ FAMILIES = (
 WORD_FAMILIES = (
     _at_start(
         "granite",
-        WORDS,
+        PLAIN,
         ("Here is my thought process:", "Here's my thought process:"),
         ("Here is my response:", "Here's my response:"),
         models="Granite 3.2",
@@ -249,7 +252,7 @@ WORD_FAMILIES = (
     ),
     _at_start(
         "apriel-phrase",
-        WORDS,
+        PLAIN,
         ("Here are my reasoning steps:",),
         ("[BEGIN FINAL RESPONSE]",),
         models="Apriel 1.5 and 1.6",  # the template of 1.6 has said the opener
@@ -258,7 +261,7 @@ WORD_FAMILIES = (
     ),
     _at_start(
         "gemma-words",
-        WORDS,
+        PLAIN,
         ("thought\n",),
         ("<channel|>",),
         models="Gemma 4 whose `<|channel>` was left out",
@@ -267,7 +270,7 @@ WORD_FAMILIES = (
     ),
     _at_start(
         "hyperclova",
-        WORDS,
+        PLAIN,
         ("/think\n",),
         ("<|im_end|>\n<|im_start|>assistant\n",),
         models="HyperCLOVA X SEED Think 14B",
@@ -276,7 +279,7 @@ WORD_FAMILIES = (
     ),
     _at_start(
         "harmony-words",
-        WORDS,
+        PLAIN,
         ("analysis",),
         ("assistantfinal", "assistantcommentary"),
         models="gpt-oss whose special tokens were left out",
@@ -293,7 +296,7 @@ _CLOSINGS = ("now i'll", "now i will", "let me proceed")
 _STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
 HEURISTIC = _at_paragraph(
     "heuristic",
-    WORDS,
+    PLAIN,
     (
         f"{PARAGRAPH}let me think",
         f"{PARAGRAPH}i need to think",
@@ -322,5 +325,5 @@ def behind_closers(text: str, offset: int) -> int:
     """Return the offset behind blanks and closers, which models that call in a thought put anywhere
     in a call.
     """
-    found = _BLANKS_AND_CLOSERS.match(text, offset)
-    return found.end() if found else offset
+    match = _BLANKS_AND_CLOSERS.match(text, offset)
+    return match.end() if match else offset

@@ -106,75 +106,75 @@ class FieldAnswer:
 
     def _decided(self) -> Sequence[Event]:
         """Return the words of the field that are a thought."""
-        self._blank = self._blank and not _said(self._held).strip()
+        self._blank = self._blank and not _text(self._held).strip()
         if self._size > LONGEST:
             self._sign, self._blank = _Sign.DECIDED, False
         if self._blank:
             return []
-        if self._sign is _Sign.GRAMMAR and not self._may_be_made():
+        if self._sign is _Sign.GRAMMAR and not self._may_fit():
             self._sign = _Sign.NONE
         if self._sign is _Sign.NONE:
             return self._up_to_closer()
         return [] if self._waits else self.close()
 
-    def _may_be_made(self) -> bool:
+    def _may_fit(self) -> bool:
         """Return whether the grammar may make an answer that begins as the field does."""
         if choices := self._expected.choices:
             short = self._size <= 2 * max(map(len, choices))
-            said = _said(self._held).strip() if short else ""
-            return short and any(choice.startswith(said) for choice in choices)
-        first = next(words for each in self._held if (words := _words(each).lstrip()))
+            text = _text(self._held).strip() if short else ""
+            return short and any(choice.startswith(text) for choice in choices)
+        first = next(text for each in self._held if (text := _text_of(each).lstrip()))
         return first.startswith(JSON_BEGINS)
 
-    def _is_made(self, said: str) -> bool:
+    def _fits(self, text: str) -> bool:
         """Return whether the grammar has made the field's words."""
         if choices := self._expected.choices:
-            return said.strip() in choices
-        return json_text.readable(said.encode(errors="surrogatepass"), json_text.read_strictly)
+            return text.strip() in choices
+        return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
     def _up_to_closer(self) -> Sequence[Event]:
         """Return the words before a closer, or before what may become one."""
-        said = _said(self._held)
-        closer = self._marks.search(said)
-        at = closer.start() if closer else len(said) - self._marks.undecided(said, 0)
+        text = _text(self._held)
+        closer = self._marks.search(text)
+        at = closer.start() if closer else len(text) - self._marks.undecided(text, 0)
         self._sign = _Sign.CLOSER if closer else self._sign
         before, self._held = _split(self._held, at)
-        self._size = len(said) - at
+        self._size = len(text) - at
         return _as_one(before)
 
     def _answer(self, choice: int) -> Sequence[Event]:
         """Return the answer that the field proves to hold, behind words of the thought, if any."""
         thought: Sequence[Event] = []
-        if self._sign is _Sign.GRAMMAR and not self._is_made(_said(self._held)):
+        if self._sign is _Sign.GRAMMAR and not self._fits(_text(self._held)):
             self._sign = _Sign.NONE
             thought = self._up_to_closer()
-        said = _said(self._held)
-        if self._sign is _Sign.CLOSER and (closer := self._marks.search(said)):
-            said = said[closer.end() :]
-        if not (self._waits and said.strip()):
+        text = _text(self._held)
+        if self._sign is _Sign.CLOSER and (closer := self._marks.search(text)):
+            text = text[closer.end() :]
+        if not (self._waits and text.strip()):
             return thought
         self._findings.answers_as_thinking = True
         self._held = []
-        return [*thought, Text(said, choice)]
+        return [*thought, Text(text, choice)]
 
 
 def _is_silent(event: Event) -> bool:
     return not isinstance(event, Text) or not event.text.strip()
 
 
-def _words(event: Event) -> str:
+def _text_of(event: Event) -> str:
     return event.text if isinstance(event, Text | Thinking) else ""
 
 
-def _said(events: Sequence[Event]) -> str:
-    return "".join(map(_words, events))
+def _text(events: Sequence[Event]) -> str:
+    return "".join(map(_text_of, events))
 
 
 def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
     """Return the events before the character `at` of their words, and those behind it."""
     before, behind = list[Event](), list[Event]()
     for event in events:
-        size = len(_words(event))
+        size = len(_text_of(event))
         if 0 < at < size and isinstance(event, Thinking):
             before.append(_part(event, event.text[:at]))
             behind.append(_part(event, event.text[at:], rest=True))
@@ -192,7 +192,7 @@ def _as_one(events: list[Event]) -> list[Event]:
         return events
     if not all(isinstance(value, str) for each in fields for value in each.values()):
         return events
-    return [_part(thoughts[0], _said(events))]
+    return [_part(thoughts[0], _text(events))]
 
 
 def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:

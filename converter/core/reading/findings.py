@@ -68,9 +68,9 @@ class Findings:
     @property
     def hints(self) -> list[str]:
         """Lines that a person may want to know."""
-        place = f"behind {self.ends.at} characters of thinking"
-        budget = [f"a thought was ended {place}, because its budget was spent"]
+        position = f"behind {self.ends.at} characters of thinking"
+        budget = [f"a thought was ended {position}, because its budget was spent"]
         spent = budget if "budget" in self.ends.reasons else []
         answered = [_ANSWERED] if self.answers_as_thinking else []
-        asked = [_UNANSWERED] if "unanswered" in self.ends.reasons else []
-        return [*spent, *asked, *answered, *self.calls.hints]
+        unanswered = [_UNANSWERED] if "unanswered" in self.ends.reasons else []
+        return [*spent, *unanswered, *answered, *self.calls.hints]

@@ -29,17 +29,17 @@ class HalfCharacters:
         """Return the events with whole characters."""
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]
-        words = event.arguments if isinstance(event, ToolCall) else event.text
-        if not self._held and (words.isascii() or not _HALF.search(words)):
+        text = event.arguments if isinstance(event, ToolCall) else event.text
+        if not self._held and (text.isascii() or not _HALF.search(text)):
             return [event]
         out: Sequence[Event] = []
         if self._held and not _goes_on(self._begun, event):
             out = self.close()
-        words, self._held = self._held + words, ""
-        if half := _FIRST_HALF.search(words):
+        text, self._held = self._held + text, ""
+        if half := _FIRST_HALF.search(text):
             self._held, self._begun = half[0], event
-            words = words[:-1]
-        return [*out, *_with(event, whole_characters(words))]
+            text = text[:-1]
+        return [*out, *_with(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return words as they are: plain ones have no half."""
@@ -62,17 +62,17 @@ def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
     return type(begun) is type(event)
 
 
-def _with(event: TextEvent, words: str) -> Sequence[Event]:
+def _with(event: TextEvent, text: str) -> Sequence[Event]:
     """Return the event with these words; nothing where it says nothing then."""
     if isinstance(event, ToolCall):
-        says = words or event.name or event.id or event.ends
-        return [replace(event, arguments=words)] if says else []
-    if not words:
+        says = text or event.name or event.id or event.ends
+        return [replace(event, arguments=text)] if says else []
+    if not text:
         return []
     own = event.own
     if own and event.text in own.fields.values():
         fields = {
-            name: words if value == event.text else value for name, value in own.fields.items()
+            name: text if value == event.text else value for name, value in own.fields.items()
         }
         own = Own(own.dialect, fields)
-    return [replace(event, text=words, own=own)]
+    return [replace(event, text=text, own=own)]

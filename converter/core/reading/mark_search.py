@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from converter.core.reading.rows import GAP, PLACES, SUFFIX
+from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
@@ -13,15 +13,15 @@ GAP_LIMIT = 48
 """Characters of a gap: gpt-oss writes blanks there, and a type of content."""
 _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
-_WORDS = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
+_GAP_TEXT = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
 _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
-    GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+    GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
 """The expressions of the words that stand for others in a mark; the group is the suffix."""
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
-    GAP: rf"(?!\w){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+    GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 """Characters that may stand for a word of one."""
@@ -50,7 +50,7 @@ class Mark(enum.Enum):
     TOOL_END = enum.auto()
     PHRASE = enum.auto()
     PHRASE_END = enum.auto()
-    WORDS = enum.auto()
+    TEXT = enum.auto()
 
 
 class MarkSearch:
@@ -110,9 +110,9 @@ class MarkSearch:
 
     def _undecided(self, end: str) -> int:
         for match in self._first.finditer(end):
-            place = match.start()
-            if end[place:] in self._beginnings or self._begun.match(end, place):
-                return len(end) - place
+            offset = match.start()
+            if end[offset:] in self._beginnings or self._begun.match(end, offset):
+                return len(end) - offset
         return 0
 
 
@@ -139,17 +139,17 @@ class PhraseSearch(MarkSearch):
     """
 
     def __init__(self, kinds: Mapping[str, Mark]) -> None:
-        phrases = {mark: kind for mark, kind in kinds.items() if mark[0] in PLACES}
+        phrases = {mark: kind for mark, kind in kinds.items() if mark[0] in POSITIONS}
         super().__init__({mark: kind for mark, kind in kinds.items() if mark not in phrases})
         self._phrases = {mark[1:]: (kind, mark) for mark, kind in phrases.items()}
-        words = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in self._phrases)
-        whole = rf"(?<!\S)(?ai:{words})(?:(?<!\w)|(?!\w))"
+        phrasing = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in self._phrases)
+        whole = rf"(?<!\S)(?ai:{phrasing})(?:(?<!\w)|(?!\w))"
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
         """Return the same of a phrase; the first letter of its spelling is its place."""
-        found = self._phrases.get(_folded(literal))
-        return (*found, "") if found else super().read(literal)
+        phrase = self._phrases.get(_folded(literal))
+        return (*phrase, "") if phrase else super().read(literal)
 
     def may_begin(self, text: str) -> bool:
         """Tell whether any character of the text begins a word or a mark."""
@@ -157,21 +157,21 @@ class PhraseSearch(MarkSearch):
 
     def undecided(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` may begin a phrase or a mark."""
-        words = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
-        begun = (word.start() for word in words if self._places_of(text[word.start() :]))
+        phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
+        begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
         return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
 
-    def places(self, text: str) -> set[str]:
+    def positions(self, text: str) -> set[str]:
         """Return the places where a text that may become a phrase would have to stand; none if it
         may become another mark.
         """
-        return set() if super().undecided(text, 0) else self._places_of(text)
+        return set() if super().undecided(text, 0) else self._positions_of(text)
 
-    def _places_of(self, text: str) -> set[str]:
+    def _positions_of(self, text: str) -> set[str]:
         """Return the places of the phrases that a text begins, or that a letter would unmake."""
-        said = _folded(text)
-        begun = (phrase for phrase in self._phrases if phrase.startswith(said))
-        undone = (phrase for phrase in begun if phrase != said or phrase[-1].isalnum())
+        folded = _folded(text)
+        begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
+        undone = (phrase for phrase in begun if phrase != folded or phrase[-1].isalnum())
         return {self._phrases[phrase][1][0] for phrase in undone}
 
 

@@ -40,7 +40,7 @@ class ThoughtLimits:
         return self.cuts or self.answers
 
     @property
-    def only_told(self) -> "ThoughtLimits":
+    def without_ends(self) -> "ThoughtLimits":
         """The limits of a reply of which nothing can be ended."""
         loops = "off" if self.loops == "off" else "tell"
         return ThoughtLimits(loops=loops, shows=self.shows)
@@ -147,5 +147,5 @@ class Reading:
             return _MODES[state]
         if self.expected.off:
             return Mode.CLOSED
-        unsaid = self.chosen_start is InitialState.AUTO
-        return Mode.UNDECIDED if self.whole and unsaid else Mode.ANSWERING
+        silent_closers = self.chosen_start is InitialState.AUTO
+        return Mode.UNDECIDED if self.whole and silent_closers else Mode.ANSWERING

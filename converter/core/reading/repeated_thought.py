@@ -24,20 +24,20 @@ class RepeatedThought:
     def __init__(self, families: Iterable[ThoughtRow], closers: tuple[str, ...] = ()) -> None:
         pairs = [(mark, row.closes) for row in families for mark in row.opens]
         self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
-        self._told = ""
+        self._expected = ""
         self._held = ""
         self._ends: MarkSearch | None = None  # of the thought that is dropped
         self.over = not self._pairs
 
-    def hear(self, text: str) -> None:
-        """Take words that the field tells."""
+    def expect(self, text: str) -> None:
+        """Take text of the field."""
         if self.listens:
-            self._told = (self._told + text[:_HELD_LIMIT]).lstrip()[:HEAD]
+            self._expected = (self._expected + text[:_HELD_LIMIT]).lstrip()[:HEAD]
 
     @property
     def listens(self) -> bool:
         """Tell whether words of the field still matter."""
-        return not self.over and len(self._told) < HEAD
+        return not self.over and len(self._expected) < HEAD
 
     def feed(self, text: str) -> str:
         """Return the content without repeated thoughts, as far as that is decided."""
@@ -59,14 +59,14 @@ class RepeatedThought:
             return self._wait(any(mark.startswith(body) for mark, _ in self._pairs))
         ends, thought = marks_of(*pair[1]), body[len(pair[0]) :].lstrip()
         end = ends.search(thought)
-        words = thought[: end.start()] if end else thought
-        same = words[:HEAD].rstrip() == self._told.rstrip() != ""
-        if same and (end or len(self._told) == HEAD <= len(words)):
+        begun = thought[: end.start()] if end else thought
+        same = begun[:HEAD].rstrip() == self._expected.rstrip() != ""
+        if same and (end or len(self._expected) == HEAD <= len(begun)):
             self._ends = ends
             return self._drop(ends)
         # half a closer may stand at its end
-        words = words[: len(words) - ends.undecided(words, 0)].rstrip()
-        agree = self._told.startswith(words) or words.startswith(self._told)
+        begun = begun[: len(begun) - ends.undecided(begun, 0)].rstrip()
+        agree = self._expected.startswith(begun) or begun.startswith(self._expected)
         return self._wait(end is None and agree)
 
     def _wait(self, undecided: bool) -> str:
@@ -74,11 +74,11 @@ class RepeatedThought:
 
     def _drop(self, ends: MarkSearch) -> str:
         """Drop the thought up to its closer."""
-        found = ends.search(self._held)
-        if not found:
+        match = ends.search(self._held)
+        if not match:
             self._held = self._held[len(self._held) - ends.undecided(self._held, 0) :]
             return ""
-        behind, self._held = self._held[found.end() :], ""
+        behind, self._held = self._held[match.end() :], ""
         self._ends, self.over = None, True
         return behind
 

@@ -19,7 +19,7 @@ characters, `<|constrain|>`, 48 more. It names no recipient, because that is a c
 """
 
 
-PARAGRAPH, SENTENCE, LINE = PLACES = "¶", "§", "⏎"
+PARAGRAPH, SENTENCE, LINE = POSITIONS = "¶", "§", "⏎"
 """At the head of a row's mark: it is a phrase, in any case, which counts only where a paragraph, a
 sentence or line, or a line begins, blanks aside. It stays in the text.
 """

@@ -58,13 +58,13 @@ class StopStrings:
         self._spoke = self._spoke or bool(text.strip())
         sizes = range(min(self._longest, len(text)), 0, -1)
         waits = next((size for size in sizes if text[-size:] in self._begun), 0)
-        said, held = text[: len(text) - waits], text[len(text) - waits :]
+        before, held = text[: len(text) - waits], text[len(text) - waits :]
         self._held = replace(event, text=held) if held else None
-        return [replace(event, text=said)] if said else []
+        return [replace(event, text=before)] if before else []
 
     def _cut(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
         """Return the answer's end, and its finish. The rest of the reply is dropped."""
         self._is_over = self._findings.stopped = True
-        said = text[: match.end() if self._included else match.start()]
-        words = [replace(event, text=said)] if said else []
-        return [*words, Finish("stop", match[0], event.choice)]
+        before = text[: match.end() if self._included else match.start()]
+        events = [replace(event, text=before)] if before else []
+        return [*events, Finish("stop", match[0], event.choice)]

@@ -7,7 +7,7 @@ from converter.core.model.events import Text, Thinking, ThinkingEnd
 from converter.core.reading.mark_search import Mark
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMIT
 
-type Said = Text | Thinking | ThinkingEnd
+type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
 NAME = r"[A-Za-z_][\w.:-]*+"
@@ -120,8 +120,8 @@ class Guess:
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
             return ""
-        place = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
-        passed, self.rest = self.rest[:place], self.rest[place:]
+        offset = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
+        passed, self.rest = self.rest[:offset], self.rest[offset:]
         return passed
 
 

@@ -133,9 +133,9 @@ class ThoughtEnder:
             case Finish(at_limit=True) if self._in_thought:
                 return [replace(event, reason="length")]
             case Finish(reason="stop", stop_sequence=None) if self._alone:
-                thoughts = [said for said in self._turn if isinstance(said, Thinking)]
-                told = self._shown if self._limits.shows else self._go_on
-                return told(event, thoughts) if thoughts else [event]
+                thoughts = [thinking for thinking in self._turn if isinstance(thinking, Thinking)]
+                follow = self._shown if self._limits.shows else self._go_on
+                return follow(event, thoughts) if thoughts else [event]
             case Text():
                 if event.text.strip():
                     self._alone = self._in_thought = False
@@ -184,7 +184,9 @@ class ThoughtEnder:
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
-        thought = sum(len(said.text) for said in self._turn if isinstance(said, Thinking))
+        thought = sum(
+            len(thinking.text) for thinking in self._turn if isinstance(thinking, Thinking)
+        )
         self._ends.at = thought + len(text)
         events = [text] if text else []
         if self._limits.sentence:
@@ -201,7 +203,7 @@ class ThoughtEnder:
 
     def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """Return a thought that has no answer as the answer, too."""
-        answer = "".join(said.text for said in thoughts)
+        answer = "".join(thinking.text for thinking in thoughts)
         return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
@@ -210,7 +212,7 @@ class ThoughtEnder:
         """
         self._is_over = True
         self._ends.added = 0 if self._findings.marks else 2 * MARK
-        self._ends.at = sum(len(said.text) for said in thoughts)
+        self._ends.at = sum(len(thinking.text) for thinking in thoughts)
         self._ends.turn = tuple(joined(thoughts))
         self._ends.reasons.append("unanswered")
         return [ThinkingEnd(finish.choice)] if self._thinks else []

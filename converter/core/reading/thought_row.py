@@ -17,7 +17,7 @@ class Lone(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ThoughtBody:
     """The body of a thought. `again`: openers that say nothing when they come once more in it.
     `labels`: lines that may stand first in it and name its kind. `attributes`: the opener has forms
     with attributes. `shown`: headers behind which calls are shown to the user.
@@ -29,11 +29,11 @@ class Words:
     shown: tuple[str, ...] = ()
 
 
-WORDS = Words()
+PLAIN = ThoughtBody()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThoughtRow(Row[Words]):
+class ThoughtRow(Row[ThoughtBody]):
     """One family of marks around thinking.
 
     `torn`: special tokens that begin marks of several tokens; a reply cut off within such a mark

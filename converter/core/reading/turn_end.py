@@ -62,8 +62,8 @@ class TurnEnd:
             return [event]
         text = (held.text if held else "") + event.text
         head = max(0, len(text) - _MOST)
-        found = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
-        begin = len(text) if found is None or found[0].isspace() else found.start()
+        match = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
+        begin = len(text) if match is None or match[0].isspace() else match.start()
         rest = text[begin:]
         self._held = replace(event, text=rest) if rest else None
         return [replace(event, text=text[:begin])] if begin else []

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.engine.behind_mark import begins_words
-from converter.core.reading.engine.context import Context, MarkPlace
+from converter.core.reading.engine.behind_mark import begins_prose
+from converter.core.reading.engine.context import Context, MarkPosition
 from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
 from converter.core.reading.engine.source import Source
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
@@ -24,8 +24,10 @@ NOW: tuple[str, dict[str, object]] = ("now", {})
 OSLO = ("get_weather", {"city": "Oslo"})
 
 
-def read(*pieces: str, asked: Expectations | None = None, whole_forms: bool = True) -> list[Event]:
-    parser = call_engine(asked or Expectations(TOOLS), whole_forms)
+def read(
+    *pieces: str, expectations: Expectations | None = None, whole_forms: bool = True
+) -> list[Event]:
+    parser = call_engine(expectations or Expectations(TOOLS), whole_forms)
     out = [event for piece in pieces for event in parser.feed(piece)]
     return joined([*out, *parser.flush()])
 
@@ -103,7 +105,7 @@ def test_a_call_whose_arguments_have_no_meaning_is_broken() -> None:
 
 
 def test_ids_are_counted_and_choices_kept() -> None:
-    events = read(f"a\n{ONE_LINE}\n{CALL}", asked=Expectations(TOOLS, "call_x_", 2))
+    events = read(f"a\n{ONE_LINE}\n{CALL}", expectations=Expectations(TOOLS, "call_x_", 2))
     assert [
         (event.id, event.index, event.choice) for event in events if isinstance(event, ToolCall)
     ]
@@ -121,7 +123,7 @@ def test_a_refused_call_takes_no_number() -> None:
 
 
 def test_calls_beyond_the_number_asked_for_are_text() -> None:
-    first, rest = read(f"{ONE_LINE}\n{CALL}", asked=Expectations(TOOLS, most=1))
+    first, rest = read(f"{ONE_LINE}\n{CALL}", expectations=Expectations(TOOLS, most=1))
     assert isinstance(first, ToolCall)
     assert rest == Text(CALL)
 
@@ -245,14 +247,14 @@ _SECTION = re.compile("|".join(map(re.escape, SECTIONS)))
 
 def _is_itself(said: str, text: str) -> bool:
     """Whether it is the text, but for marks of sections if words stand behind one."""
-    begins = any(begins_words(text[found.end() :], True) for found in _SECTION.finditer(text))
+    begins = any(begins_prose(text[found.end() :], True) for found in _SECTION.finditer(text))
     return said == text or (begins and _SECTION.sub("", said) == _SECTION.sub("", text))
 
 
 @law(300)
 @given(_TEXTS)
 def test_without_a_tool_every_text_is_itself(text: str) -> None:
-    events = read(text, asked=Expectations({}))
+    events = read(text, expectations=Expectations({}))
     assert _is_itself("".join(e.text for e in events if isinstance(e, Text)), text)
     assert not [event for event in events if isinstance(event, ToolCall)]
 
@@ -422,7 +424,7 @@ def test_a_mark_may_be_quoted_or_in_a_sentence(
     text: str, quoted: bool, in_sentence: bool, size: int
 ) -> None:
     found = around(text, size)
-    describe_thinking = found.place is MarkPlace.IN_SENTENCE
+    describe_thinking = found.position is MarkPosition.IN_SENTENCE
     assert (found.shows_calls, describe_thinking) == (quoted, in_sentence)
 
 

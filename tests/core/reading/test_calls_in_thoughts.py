@@ -57,7 +57,7 @@ def begins_call(before: str, behind: str, last: bool) -> bool | None:
     context = Context()
     context.feed(before)
     try:
-        return may_begin_call(context.place, behind, last)
+        return may_begin_call(context.position, behind, last)
     except NeedMore:
         return None
 

@@ -142,7 +142,7 @@ def test_the_beginning_of_a_phrase_waits_and_tells_its_places(
     text: str, held: str, places: set[str]
 ) -> None:
     assert phrases().undecided(text, 0) == len(held)
-    assert phrases().places(held or "x") == places
+    assert phrases().positions(held or "x") == places
 
 
 def test_any_word_may_begin_a_phrase() -> None:

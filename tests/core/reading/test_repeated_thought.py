@@ -19,7 +19,7 @@ def told_once(
     families: Sequence[ThoughtRow] = AUTO,
 ) -> str:
     again = RepeatedThought(families, closers)
-    again.hear(told)
+    again.expect(told)
     return "".join([*map(again.feed, content), again.close()])
 
 
@@ -64,7 +64,7 @@ def test_field_and_content_may_take_turns() -> None:
     again = RepeatedThought(AUTO, ("</think>",))
     out = []
     for piece in ("Hm", ", well", "."):
-        again.hear(piece)
+        again.expect(piece)
         out.append(again.feed(piece))
     assert "".join([*out, again.feed("</think>So.")]) == "So."
     assert again.over
@@ -72,7 +72,7 @@ def test_field_and_content_may_take_turns() -> None:
 
 def test_an_answer_does_not_wait_for_its_end() -> None:
     again = RepeatedThought(AUTO)
-    again.hear("Hm.")
+    again.expect("Hm.")
     assert again.listens
     assert again.feed("So") == "So"
     assert not again.listens
@@ -80,7 +80,7 @@ def test_an_answer_does_not_wait_for_its_end() -> None:
 
 def test_where_no_thought_was_told_all_passes_and_nothing_is_kept() -> None:
     before = dict(vars(NOTHING_REPEATED))
-    NOTHING_REPEATED.hear("a thought")
+    NOTHING_REPEATED.expect("a thought")
     assert NOTHING_REPEATED.feed("<think>a thought</think>b") == "<think>a thought</think>b"
     assert NOTHING_REPEATED.close() == ""
     assert NOTHING_REPEATED.over

@@ -7,7 +7,7 @@ import pytest
 
 from converter.core.reading.families import HEURISTIC, TABLE
 from converter.core.reading.rows import Counts, Row, tag
-from converter.core.reading.thought_row import WORDS, ThoughtRow
+from converter.core.reading.thought_row import PLAIN, ThoughtRow
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 
@@ -15,18 +15,18 @@ OF_THOUGHTS = {Counts.IN_TEXT, Counts.AT_START, Counts.AT_PARAGRAPH}
 
 
 def test_a_rows_usual_mark_is_its_first() -> None:
-    row = Row("a", WORDS, ("<a>", "<b>"), ("</a>", "</b>"), counts=Counts.IN_TEXT)
+    row = Row("a", PLAIN, ("<a>", "<b>"), ("</a>", "</b>"), counts=Counts.IN_TEXT)
     assert (row.open, row.close) == ("<a>", "</a>")
 
 
 def test_a_row_without_marks_is_one_whose_body_begins_and_ends_it() -> None:
-    row = Row("a", WORDS, counts=Counts.IN_TEXT)
+    row = Row("a", PLAIN, counts=Counts.IN_TEXT)
     assert (row.opens, row.open, row.closes, row.close) == ((), "", (), "")
 
 
 @pytest.mark.parametrize("kind", [Row, ThoughtRow, CallRow])
 def test_a_row_is_like_no_other(kind: Callable[..., object]) -> None:
-    first, second = (kind("a", WORDS, counts=Counts.IN_TEXT) for _ in range(2))
+    first, second = (kind("a", PLAIN, counts=Counts.IN_TEXT) for _ in range(2))
     assert first != second
     assert {first: 1, second: 2} == {second: 2, first: 1}
 

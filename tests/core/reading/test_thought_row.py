@@ -1,11 +1,11 @@
 """What a row of the families' table says of itself."""
 
 from converter.core.reading.rows import Counts, tag
-from converter.core.reading.thought_row import Lone, ThoughtRow, Words
+from converter.core.reading.thought_row import Lone, ThoughtBody, ThoughtRow
 
 
 def test_a_row_of_two_marks_promises_nothing_else() -> None:
-    row = ThoughtRow("a", Words(), *tag("a"), counts=Counts.IN_TEXT)
+    row = ThoughtRow("a", ThoughtBody(), *tag("a"), counts=Counts.IN_TEXT)
     assert (row.ignored, row.body.labels, row.torn, row.answer_tags) == ((), (), (), None)
     assert not row.ambiguous_in_prose
     assert row.lone is Lone.THOUGHT
@@ -13,7 +13,7 @@ def test_a_row_of_two_marks_promises_nothing_else() -> None:
 
 def test_a_row_that_a_model_switches_on_may_stand_in_prose() -> None:
     rows = [
-        ThoughtRow("a", Words(), *tag("a"), counts=Counts.IN_TEXT, model_pattern="granite")
+        ThoughtRow("a", ThoughtBody(), *tag("a"), counts=Counts.IN_TEXT, model_pattern="granite")
         for _ in range(2)
     ]
     assert all(row.ambiguous_in_prose for row in rows)

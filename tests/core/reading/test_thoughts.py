@@ -232,7 +232,7 @@ def parse(
 ) -> list[Block]:
     families = choose(["auto"]) if tags is None else tuple(tags)
     marks = mark_table(families, attributes, tools_offered)
-    parser = Engine(marks, start, json_answer=grammar is JSON, made_by=grammar)
+    parser = Engine(marks, start, json_answer=grammar is JSON, grammar=grammar)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush(finish))
 
@@ -367,7 +367,7 @@ def test_after_a_flush_what_follows_is_a_new_block() -> None:
 def test_a_closer_behind_the_call_that_ended_its_thought_is_told_where_it_is_wanted() -> None:
     text = '<think>why\n<tool_call>{"name": "f"}</tool_call></think>so</think>'
     for wanted, told in ((True, [LateCloser()]), (False, [])):
-        asked = Expectations({"f": {}})
-        parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted), asked=asked)
+        expectations = Expectations({"f": {}})
+        parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted), expectations=expectations)
         events = [*parser.feed(text), *parser.flush()]
         assert [event for event in events if isinstance(event, LateCloser)] == told

@@ -2,7 +2,7 @@
 
 import re
 
-from converter.core.reading.engine.context import MarkPlace
+from converter.core.reading.engine.context import MarkPosition
 from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.families import CLOSERS
 
@@ -23,21 +23,21 @@ _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
 _BEGUN = {mark[:length] for mark in CLOSERS for length in range(1, len(mark))}
 _BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
-_WORDS = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
+_PROSE = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
 """A word that goes on as words do, and as no call of a section does."""
-_WORDS_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
+_PROSE_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
 
 
-def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool:
+def may_begin_call(position: MarkPosition, behind: str, last: bool) -> bool:
     """Return True if a mark that prose may hold begins a call. Raises `NeedMore`.
 
     `behind`: the text behind it, as far as it has come. `last`: no more will.
     """
-    if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):
+    if position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE):
         return False
     if not last and _BEHIND_CLOSER.match(behind):
         raise NeedMore  # a closer may begin as an inner tag or a list does
-    at_break = place is MarkPlace.AT_BREAK
+    at_break = position is MarkPosition.AT_BREAK
     if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
     if not _UNDECIDED.match(behind):
@@ -47,9 +47,9 @@ def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool:
     return at_break
 
 
-def begins_words(behind: str, last: bool) -> bool:
+def begins_prose(behind: str, last: bool) -> bool:
     """Return True if words stand behind the mark of a section. Raises `NeedMore`."""
-    words = _WORDS.match(behind)
-    if not words and not last and _WORDS_BEGUN.match(behind):
+    prose = _PROSE.match(behind)
+    if not prose and not last and _PROSE_BEGUN.match(behind):
         raise NeedMore
-    return words is not None
+    return prose is not None

@@ -62,9 +62,9 @@ def find_start(
     does. `rows`: those to try where the mark is none of its own. Raises `NeedMore`.
     """
     starts = [
-        Start(row, place, opened, head_of(row, text[place:], tools, last))
-        for row, place, opened in _bodies(mark.begins, text, rows)
-        if not (_is_bare(row) and text[len(mark.begins) : place].strip("\n") == " ")
+        Start(row, offset, opened, head_of(row, text[offset:], tools, last))
+        for row, offset, opened in _bodies(mark.begins, text, rows)
+        if not (_is_bare(row) and text[len(mark.begins) : offset].strip("\n") == " ")
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     for start in starts:  # its own mark, or a thought's closer, may have begun
@@ -90,11 +90,11 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
     it.
     """
     if mark in SECTIONS:
-        place = behind_closers(text, len(mark))
+        offset = behind_closers(text, len(mark))
         # a row that has no mark of its own for a call comes first
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
-            opener = max(filter(text[place:].startswith, row.opens), key=len, default="")
-            yield row, behind_closers(text, place + len(opener)), True
+            opener = max(filter(text[offset:].startswith, row.opens), key=len, default="")
+            yield row, behind_closers(text, offset + len(opener)), True
         return
     own = [row for row in rows if mark in row.in_section]
     for row in dict.fromkeys((*own, *OPENERS.get(mark, ()))):
@@ -143,7 +143,7 @@ class Candidate:
     extent: Extent
     pieces: list[str] = field(default_factory=list)
     length: int = 0
-    said: int = 0
+    emitted: int = 0
     tries: list[Point] = field(default_factory=list)
     latest: Point | None = None
     counted: tuple[int, int] = (0, 0)
@@ -261,16 +261,16 @@ class Candidate:
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
-    def take_said(self, end: int) -> str:
+    def take_rest(self, end: int) -> str:
         """Return the text up to `end` that was not returned before."""
-        said, self.said = self.text[self.said : end], end
-        return said
+        emitted, self.emitted = self.text[self.emitted : end], end
+        return emitted
 
     def name(self, tools: Tools) -> str:
         """Return the offered tool that is named first, for people."""
         text = self.text
-        places = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
-        return places[min((place for place in places if place >= 0), default=max(places))]
+        offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
+        return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
     def verdict(self, point: Point, tools: Tools) -> Verdict | None:
         """Return the verdict at a point; None where it goes on."""
@@ -316,7 +316,7 @@ class Candidate:
         whole = self.stands is Stands.AS_REPLY
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
         if len(source.rest) - len(rest) > BLANKS_LIMIT:
-            return Follows.WORDS
+            return Follows.TEXT
         if whole:
             return _follows_reply(rest, source, marks)
         if not rest:
@@ -324,16 +324,16 @@ class Candidate:
             return Follows.END
         if rest[0] in BLANKS:
             return Follows.LINE_END
-        return Follows.CALL if source.look(_OPENING, _LINE_BLANKS) else Follows.WORDS
+        return Follows.CALL if source.look(_OPENING, _LINE_BLANKS) else Follows.TEXT
 
 
 def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
     while rest and (source.last or marks.undecided(rest, 0) < len(rest)):
-        found = marks.search(rest)
-        mark = marks.read(found[0])[0] if found and not found.start() else None
-        if not found or mark not in _NO_TEXT:
-            return Follows.THOUGHT if mark in _THOUGHT else Follows.WORDS
-        rest = rest[found.end() :].lstrip(BLANKS)
+        match = marks.search(rest)
+        mark = marks.read(match[0])[0] if match and not match.start() else None
+        if not match or mark not in _NO_TEXT:
+            return Follows.THOUGHT if mark in _THOUGHT else Follows.TEXT
+        rest = rest[match.end() :].lstrip(BLANKS)
     source.need_more()
     return Follows.END
 

@@ -31,7 +31,7 @@ _BEGINNINGS = {
 """The end of the text before each place of a phrase."""
 
 
-class MarkPlace(enum.Enum):
+class MarkPosition(enum.Enum):
     """The place of a mark that prose may say."""
 
     AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
@@ -67,11 +67,11 @@ class Context:
         self._read()
         return self._tail
 
-    def begins(self, place: str, blanks: str = "") -> bool:
+    def begins(self, position: str, blanks: str = "") -> bool:
         """Tell whether it is the place where a phrase counts, behind so many more blanks."""
         before = self.before
         start = "\n\n" if len(before) < REMEMBERED else ""
-        return _BEGINNINGS[place].search(start + before + blanks) is not None
+        return _BEGINNINGS[position].search(start + before + blanks) is not None
 
     @property
     def at_line_head(self) -> bool:
@@ -91,16 +91,16 @@ class Context:
         return self._code.fenced()
 
     @property
-    def place(self) -> MarkPlace:
+    def position(self) -> MarkPosition:
         """The place on its line."""
         self._read()
         line = self._tail.rpartition("\n")[2]
-        words = line.rstrip()
-        last = words[-1:]
-        if not words or words == line:
-            return MarkPlace.QUOTED if words and last in QUOTES else MarkPlace.AT_BREAK
+        text_before = line.rstrip()
+        last = text_before[-1:]
+        if not text_before or text_before == line:
+            return MarkPosition.QUOTED if text_before and last in QUOTES else MarkPosition.AT_BREAK
         in_clause = last.isalnum() or last in CLAUSE_ENDS
-        return MarkPlace.IN_SENTENCE if in_clause else MarkPlace.BEHIND_SENTENCE
+        return MarkPosition.IN_SENTENCE if in_clause else MarkPosition.BEHIND_SENTENCE
 
     @property
     def shows_calls(self) -> bool:
@@ -110,7 +110,7 @@ class Context:
         is code already.
         """
         self._read()
-        quoted = self.place is MarkPlace.QUOTED and not self._tail.endswith("`")
+        quoted = self.position is MarkPosition.QUOTED and not self._tail.endswith("`")
         in_line = self._in_call or (self._line_head != "" and self._line_head in QUOTED_LINES)
         return quoted or in_line or self._code.inside_line()
 

@@ -18,11 +18,11 @@ and LF around a thought, for thoughts of nothing but blanks, and for the blanks 
 The decisions at a mark, each in one place, with the numbers of `docs/reading.md`:
 
 1. a text that may become a mark is held: `_scan`;
-2. a mark in code is text, a phrase away from its place as well: `_is_words`; in JSON:
+2. a mark in code is text, a phrase away from its place as well: `_is_text`; in JSON:
    `_begins_value`;
 3. to 5. the effect of a mark: `states`;
 6. a special token is no text: the rows (`ignored`, `again`), `_is_empty_section`;
-7. a call is shown, doubted or read: `_meet_call`, and the table `OUTCOMES`;
+7. a call is shown, doubted or read: `_take_call`, and the table `OUTCOMES`;
 8. behind a thought in a field another table counts: `follow_field`;
 9. a call ends a thought, or was a draft: `_settle_draft`.
 """
@@ -41,9 +41,9 @@ from converter.core.model.events import (
     joined,
 )
 from converter.core.reading.beginning import Grammar, Mode
-from converter.core.reading.engine.behind_mark import begins_words, may_begin_call
+from converter.core.reading.engine.behind_mark import begins_prose, may_begin_call
 from converter.core.reading.engine.candidate import Candidate, find_start, heads_in_section
-from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
+from converter.core.reading.engine.context import BLANKS, Context, MarkPosition
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
@@ -56,13 +56,13 @@ from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenTh
 from converter.core.reading.engine.source import NeedMore, Source
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
+    EMITTED_AS_THINKING,
     FIRST_STATE,
     IN_TEXT,
     IN_THOUGHT,
     MAY_BE_DRAFT,
     NEXT_STATE,
     OUTCOMES,
-    SAID_AS_THINKING,
     SILENT_SO_FAR,
     UNDECIDED,
     Becomes,
@@ -73,7 +73,7 @@ from converter.core.reading.engine.states import (
 from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.rows import Counts
-from converter.core.reading.thought import ENDS, Said, Thought, attribute_tag
+from converter.core.reading.thought import ENDS, Thought, ThoughtEvent, attribute_tag
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF
 from converter.core.reading.tool_calls.extent import Point
@@ -117,8 +117,9 @@ class Engine:
     """Pieces of one choice's text in; `Text`, `Thinking`, `ThinkingEnd`, `ToolCall` out. Cut
     anywhere, the same message.
 
-    `json_answer`: the answer is to be JSON; `asked`: the calls that are to be read; `whole_calls`:
-    the reply may be a bare object that is a call; `made_by`: how the server makes the answer.
+    `json_answer`: the answer is to be JSON; `expectations`: of the calls that are to be read;
+    `whole_calls`: the reply may be a bare object that is a call; `grammar`: how the server makes
+    the answer.
     """
 
     def __init__(
@@ -128,12 +129,16 @@ class Engine:
         choice: int = 0,
         json_answer: bool = False,
         *,
-        asked: Expectations | None = None,
+        expectations: Expectations | None = None,
         whole_calls: bool = False,
-        made_by: Grammar = Grammar.NONE,
+        grammar: Grammar = Grammar.NONE,
     ) -> None:
-        self._table, self._asked, self._wants_json = table, asked or _NO_CALLS, json_answer
-        self._start = GrammarStart(made_by, start)
+        self._table, self._expectations, self._wants_json = (
+            table,
+            expectations or _NO_CALLS,
+            json_answer,
+        )
+        self._start = GrammarStart(grammar, start)
         self._state = FIRST_STATE[self._start.mode]
         self._source = Source()
         self._context = Context()  # the place behind what was emitted
@@ -159,7 +164,7 @@ class Engine:
 
     def stop_calls(self, table: MarkTable) -> None:
         """Go on by a table that reads no calls, while nothing is held."""
-        self._table, self._asked, self._at_head = table, _NO_CALLS, False
+        self._table, self._expectations, self._at_head = table, _NO_CALLS, False
         self._look()
 
     # What goes in and comes out.
@@ -167,10 +172,10 @@ class Engine:
     def feed(self, text: str) -> list[Event]:
         """Return the events that are decided once `text` has arrived."""
         if self._passes(text):
-            self._say(text)
+            self._emit(text)
         else:
-            for place in range(0, len(text), PIECE):
-                self._take_in(text[place : place + PIECE])
+            for offset in range(0, len(text), PIECE):
+                self._take_in(text[offset : offset + PIECE])
         return self._drain()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
@@ -180,7 +185,7 @@ class Engine:
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
         if self._is_torn():
             self._source.rest = ""
-            self._tell(self.thought.settle())
+            self._emit_thought(self.thought.settle())
         self._run()
         behind = self._settle_draft()
         if self._state is State.PHRASED:
@@ -190,11 +195,11 @@ class Engine:
         self._settle_before(Mark.OPEN)
         answer = self.thought.take_guess() or behind
         if finish != STOP:
-            self._tell(self.thought.feed(answer))
-        self._tell(self.thought.end())
+            self._emit_thought(self.thought.feed(answer))
+        self._emit_thought(self.thought.end())
         if finish == STOP and answer:  # the guess was wrong: it is read as any text is
             self._begin_anew(answer)
-            self._tell(self.thought.end())
+            self._emit_thought(self.thought.end())
         self._out += self.answer.release()
         self._source, self._context, self._section = Source(), Context(), None
         return self._drain()
@@ -221,7 +226,7 @@ class Engine:
         return self._state is State.HEAD and not self.holds
 
     @property
-    def unsaid(self) -> tuple[str, ...]:
+    def silent_closers(self) -> tuple[str, ...]:
         """The closers of a thought that is open and has said nothing."""
         if self._state is State.BEGINNING:
             return self._table.bare_closers
@@ -276,9 +281,9 @@ class Engine:
         self._context = Context()
         self._look()
         end, self._source.end = self._source.end, None
-        for place in range(0, len(answer), PIECE):
-            self._source.end = end if place + PIECE >= len(answer) else None
-            self._source.feed(answer[place : place + PIECE])
+        for offset in range(0, len(answer), PIECE):
+            self._source.end = end if offset + PIECE >= len(answer) else None
+            self._source.feed(answer[offset : offset + PIECE])
             self._run()
 
     # The loop: text up to the next mark, and the mark.
@@ -300,22 +305,22 @@ class Engine:
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
         until = len(text) - (0 if last else marks.undecided(text, 0))
-        found = marks.search(text)
-        if found and not last and found.start() >= until:
-            found = None  # it may become a longer mark
-        stop = found.start() if found else until
+        match = marks.search(text)
+        if match and not last and match.start() >= until:
+            match = None  # it may become a longer mark
+        stop = match.start() if match else until
         if self._at_head and self._is_call_of_reply(stop):
             return
-        lead = self._lead_before(text, stop, found)
+        lead = self._lead_before(text, stop, match)
         if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
             return
-        self._say(source.take(stop - lead))
-        if found and lead and marks is self._marks:
+        self._emit(source.take(stop - lead))
+        if match and lead and marks is self._marks:
             self._take_lead(lead)
         if marks is not self._marks:
             return  # the words changed the marks that count: look again
-        if found:
-            self._meet(found)
+        if match:
+            self._take_mark(match[0])
         else:
             self._let_go(lead)
 
@@ -333,7 +338,7 @@ class Engine:
                 late=self._late if state in (State.ANSWERING, State.CALLED) else (),
                 again=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
                 thought=thought.begun,
-                told=thought.told,
+                emitted=thought.emitted,
             )
 
     def _let_go(self, lead: int) -> None:
@@ -341,10 +346,10 @@ class Engine:
         number of blanks that wait before it. Raises `NeedMore` for any other text.
         """
         text, marks = self._source.rest, self._marks
-        places = marks.places(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
-        if not places or any(self._context.begins(place, text[:lead]) for place in places):
+        positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
+        if not positions or any(self._context.begins(it, text[:lead]) for it in positions):
             raise NeedMore
-        self._say(self._source.take(lead + 1))
+        self._emit(self._source.take(lead + 1))
 
     def _skip_behind_call(self) -> None:
         """Drop the blanks and closing marks behind a call."""
@@ -363,12 +368,12 @@ class Engine:
         if not source.rest:
             raise NeedMore
 
-    def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
+    def _lead_before(self, text: str, stop: int, match: re.Match[str] | None) -> int:
         """Return how many characters before `stop` wait: line ends go with a call behind them."""
-        if not self._table.reads_calls or self._state in SAID_AS_THINKING:
+        if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
-        is_call = found is not None and found[0] in CALL_MARKS
-        if not is_call and (self._state in UNDECIDED if found else self._source.last):
+        is_call = match is not None and match[0] in CALL_MARKS
+        if not is_call and (self._state in UNDECIDED if match else self._source.last):
             return 0
         run = _LINE_END.search(text, max(0, stop - BLANKS_LIMIT), stop)
         return stop - run.start() if run else 0
@@ -395,15 +400,15 @@ class Engine:
     def _begins_value(self, text: str, stop: int) -> bool:
         """Go to the JSON that begins before `stop`; return False if none does."""
         pattern = self._value_begins
-        found = pattern.search(text, 0, stop) if pattern else None
-        if not found or self._context.in_code:
+        match = pattern.search(text, 0, stop) if pattern else None
+        if not match or self._context.in_code:
             return False
-        self._begin_value(found.end() - 1)
+        self._begin_value(match.end() - 1)
         return True
 
     def _begin_value(self, length: int) -> None:
         """Begin JSON behind so many characters."""
-        self._say(self._source.take(length))
+        self._emit(self._source.take(length))
         self._value = JsonExtent()
         self._look()
 
@@ -412,12 +417,12 @@ class Engine:
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
             return False
-        self._say(self._source.take(end))
+        self._emit(self._source.take(end))
         self._value = None
         self._look()
         return True
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         """Emit ordinary text, as the state reads it."""
         if not text:
             return
@@ -427,17 +432,17 @@ class Engine:
             self._begins_by(text)
             if self._state is State.CALLED_INSIDE:
                 blanks = len(text) - len(text.lstrip())
-                self._say(text[:blanks])
+                self._emit(text[:blanks])
                 text = text[blanks:]
-            self._go(Mark.WORDS)
+            self._go(Mark.TEXT)
         # a backtick in JSON begins no code
         self._context.feed("{" if self._value else text)
         if self._draft:
-            self._draft.hear(text, self._state is State.RESUMED, self.answer.choice)
+            self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
             if self._draft.goes_on:
                 self._settle_draft(Becomes.DRAFT)
-        elif self._state in SAID_AS_THINKING:
-            self._tell(self.thought.hear(text))
+        elif self._state in EMITTED_AS_THINKING:
+            self._emit_thought(self.thought.read(text))
         else:
             self._at_head = False
             waits = self._state in UNDECIDED
@@ -461,63 +466,62 @@ class Engine:
             self.thought.begin_guess()
         for event in before:
             if state in IN_THOUGHT:
-                self._tell(self.thought.hear(event.text))
+                self._emit_thought(self.thought.read(event.text))
             else:
                 self._out.append(event)
         self._look()
 
-    def _tell(self, said: Sequence[Said]) -> None:
+    def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
         """Emit words of a thought, or its end; the blanks before it were no call's."""
-        if said:
+        if events:
             self._out += self.answer.release()
-            self._out += said
-            if not self.thought.told and self._state is not State.PHRASED:
-                self.thought.told = True
+            self._out += events
+            if not self.thought.emitted and self._state is not State.PHRASED:
+                self.thought.emitted = True
                 self._look()
 
-    def _ordinary(self) -> None:
-        self._say(self._source.take(1))
+    def _emit_character(self) -> None:
+        self._emit(self._source.take(1))
 
     # Marks of thoughts and answers.
 
-    def _meet(self, found: re.Match[str]) -> None:
+    def _take_mark(self, literal: str) -> None:
         """Take the mark that comes next, or emit it as text."""
-        literal = found[0]
         if self._begins_by(literal):
             return
         mark, spelled, suffix = self._marks.read(literal)
-        if (self._state, mark) not in NEXT_STATE or self._is_words(mark, spelled):
+        if (self._state, mark) not in NEXT_STATE or self._is_text(mark, spelled):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
                 self.answer.note_unmatched(self._context.before[-1:], literal)
-            self._ordinary()
+            self._emit_character()
             return
         match mark:
             case Mark.TOOL:
-                self._meet_call(literal)
+                self._take_call(literal)
             case Mark.FRAME_END:
-                self._meet_frame_end(literal)
+                self._take_frame_end(literal)
             case Mark.WITH_ATTRIBUTES:
-                self._meet_attributes(literal)
+                self._take_attributes(literal)
             case Mark.PHRASE | Mark.PHRASE_END:
-                self._meet_phrase(literal)
+                self._take_phrase(literal)
             case _:
-                self._meet_tag(literal, mark, spelled, suffix)
+                self._take_tag(literal, mark, spelled, suffix)
 
-    def _meet_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
+    def _take_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
         """Take a mark that is decided by itself."""
         self._source.take(len(literal))
         self._shown = literal in self._table.shows_calls
         self._late = () if literal in self._late else self._late
-        if mark is Mark.UNMATCHED and not self.thought.told:
+        if mark is Mark.UNMATCHED and not self.thought.emitted:
             self.answer.dropped_closer = True
         if mark is Mark.CLOSE and self._state is State.PHRASED:
-            self.thought.told, self.thought.unclosed = True, False
+            self.thought.emitted, self.thought.unclosed = True, False
             self.answer.note_unmatched(self._context.before[-1:], "")
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self.thought.open(self._table.opened_by[spelled], suffix)
         self._step(mark, spelled)
 
-    def _is_words(self, mark: Mark, literal: str) -> bool:
+    def _is_text(self, mark: Mark, literal: str) -> bool:
         """Tell whether a mark is text, by its place."""
         if self._value and self._value.quoted:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
@@ -530,23 +534,23 @@ class Engine:
             return True
         return self._context.in_code
 
-    def _meet_attributes(self, literal: str) -> None:
+    def _take_attributes(self, literal: str) -> None:
         text = self._source.rest
-        found = attribute_tag(text, 0, len(literal))
-        if found and not found["end"] and len(text) < ATTRIBUTE_LIMIT:
+        match = attribute_tag(text, 0, len(literal))
+        if match and not match["end"] and len(text) < ATTRIBUTE_LIMIT:
             self._source.need_more()
-        mark = found and ENDS.get(found["end"])
-        if not found or not mark or (self._state, mark) not in NEXT_STATE:
-            return self._ordinary()
-        self._source.take(found.end())
+        mark = match and ENDS.get(match["end"])
+        if not match or not mark or (self._state, mark) not in NEXT_STATE:
+            return self._emit_character()
+        self._source.take(match.end())
         self.thought.open(self._table.attributes_of[literal], "")
         self._step(mark)
-        self._tell(self.thought.read_attributes(found[0]))
+        self._emit_thought(self.thought.read_attributes(match[0]))
         if mark is Mark.WHOLE:
-            self._tell(self.thought.end())
+            self._emit_thought(self.thought.end())
         return None
 
-    def _meet_phrase(self, literal: str) -> None:
+    def _take_phrase(self, literal: str) -> None:
         """Begin or end a thought before a phrase, which is a part of what follows."""
         begins = self._state is not State.PHRASED
         self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
@@ -554,15 +558,15 @@ class Engine:
             self.thought.forget()
         self.thought.unclosed = begins
         self.answer.spoke = True
-        self._say(self._source.take(len(literal)))
+        self._emit(self._source.take(len(literal)))
 
-    def _meet_frame_end(self, literal: str) -> None:
+    def _take_frame_end(self, literal: str) -> None:
         """The answer's closer goes at the reply's very end, blanks behind it or not; anywhere else
         it is text.
         """
         behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
         if len(behind) > BLANKS_LIMIT or behind.strip():
-            return self._ordinary()
+            return self._emit_character()
         self._source.need_more()
         self._source.take(len(literal))
         return self._step(Mark.FRAME_END)
@@ -571,15 +575,15 @@ class Engine:
         """Take the table's step, and begin anew behind the mark."""
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
-            closed = Follows.CLOSER if directly else Follows.WORDS_AND_CLOSER
+            closed = Follows.CLOSER if directly else Follows.TEXT_AND_CLOSER
             follows = closed if mark is Mark.CLOSE else Follows.END
             self._settle_draft(OUTCOMES[self._draft.stands, follows], len(literal))
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
-            self._tell(self.thought.settle())
+            self._emit_thought(self.thought.settle())
         guess_ends = self._state is State.PHRASED and mark is not Mark.SILENT
         if guess_ends or (mark in (Mark.CLOSE, Mark.TOOL) and not self._draft):
-            self._tell(self.thought.end())
+            self._emit_thought(self.thought.end())
         if mark is Mark.CLOSE and self._state in BEHIND_CALL and self._table.reads_calls:
             self._out.append(LateCloser(self.answer.choice))
         if mark in (Mark.FRAME, Mark.FRAME_END):
@@ -600,7 +604,7 @@ class Engine:
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
             for event in before:
-                self._tell(self.thought.feed(event.text))
+                self._emit_thought(self.thought.feed(event.text))
         else:
             self._out += before
 
@@ -616,20 +620,20 @@ class Engine:
 
     @property
     def _most(self) -> int:
-        return MOST_CALLS if self._asked.most is None else self._asked.most
+        return MOST_CALLS if self._expectations.most is None else self._expectations.most
 
     @property
     def _tools(self) -> Tools | None:
         """The tools whose calls count now; None where none are read."""
         if not self._table.reads_calls:
             return None
-        return self._asked.tools if len(self.calls.read) < self._most else {}
+        return self._expectations.tools if len(self.calls.read) < self._most else {}
 
     @property
     def _inside(self) -> bool:
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
-    def _meet_call(self, literal: str) -> None:
+    def _take_call(self, literal: str) -> None:
         """Begin a candidate at a mark of calls, or emit the mark as text: a call that is only
         shown is text. Special tokens are never prose: they count everywhere, in code as well.
         """
@@ -653,13 +657,13 @@ class Engine:
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
-        in_words = context.place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE)
+        in_words = context.position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE)
         return not mark.special and (context.in_fence or in_words)
 
     def _stands(self, mark: CallMark) -> Stands:
         if self._inside:
             return Stands.IN_THOUGHT
-        in_sentence = self._context.place is MarkPlace.IN_SENTENCE
+        in_sentence = self._context.position is MarkPosition.IN_SENTENCE
         doubted = in_sentence and not (mark.special or self.calls.read)
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
@@ -668,30 +672,30 @@ class Engine:
         in_code = self._context.in_code and not self._inside
         if self._table.reads_calls or not mark.guards or in_code:
             return False
-        at = MarkPlace.AT_BREAK if mark.special else self._context.place
+        at = MarkPosition.AT_BREAK if mark.special else self._context.position
         return may_begin_call(at, behind, self._source.last)
 
     def _show(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text. JSON that is shown behind it holds no tags."""
         self._at_head = False
         if self._state not in IN_TEXT or self._value or self._context.in_code:
-            return self._ordinary()
+            return self._emit_character()
         may_follow = mark.guards and self._table.reads_calls and self._context.at_line_head
         if may_follow and self._call_follows(behind):
             return self._leave_out(len(mark.mark))
         if silent := self._table.silent_at(self._source.rest):
             return self._leave_out(len(silent))
-        in_sentence = self._context.place is MarkPlace.IN_SENTENCE
+        in_sentence = self._context.position is MarkPosition.IN_SENTENCE
         if in_sentence and mark.guards and behind.lstrip()[:1] in ("[", "{"):
             return self._begin_value(len(mark.mark))
-        return self._ordinary()
+        return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
         """Tell whether a call of an offered tool follows words behind a mark at a line's head."""
         line = behind[:_WORDS_LIMIT].partition("\n")[0]
-        for found in self._table.calls.finditer(line):
-            text = behind[found.start() :]
-            start = find_start(CALL_MARKS[found[0]], text, self._tools, self._source.last)
+        for match in self._table.calls.finditer(line):
+            text = behind[match.start() :]
+            start = find_start(CALL_MARKS[match[0]], text, self._tools, self._source.last)
             if start and start.head is Head.NAMED:
                 return True
         if len(line) == len(behind):
@@ -706,7 +710,7 @@ class Engine:
             return False
         if self._state in IN_THOUGHT or (self._state, Mark.SILENT) not in NEXT_STATE:
             return False
-        return begins_words(behind, self._source.last)
+        return begins_prose(behind, self._source.last)
 
     def _leave_out(self, length: int) -> None:
         self._source.take(length)
@@ -757,15 +761,15 @@ class Engine:
         if source.end:
             return self._end(candidate, *candidate.last_verdict(source.end, tools))
         if candidate.is_text:
-            self._say_sure(candidate)
+            self._emit_sure(candidate)
         elif candidate.length > self._limit(candidate):
             return self._give_up(candidate)
         raise NeedMore
 
-    def _say_sure(self, candidate: Candidate) -> None:
+    def _emit_sure(self, candidate: Candidate) -> None:
         """Emit what belongs to a text that only looks like a call, unless it may be a draft."""
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
-            self._say(candidate.take_said(candidate.sure))
+            self._emit(candidate.take_rest(candidate.sure))
 
     def _limit(self, candidate: Candidate) -> int:
         if candidate.is_python:
@@ -791,7 +795,7 @@ class Engine:
         elif candidate.is_text:
             self._end_text(candidate, point)
         elif verdict.calls:
-            if candidate.waits(point, self._asked.in_sentences):
+            if candidate.waits(point, self._expectations.in_sentences):
                 candidate.ended, candidate.pieces = (verdict, point), [written]
                 self._candidate = candidate
             else:
@@ -815,12 +819,12 @@ class Engine:
     def _end_text(self, candidate: Candidate, point: Point) -> None:
         """End a text that only looks like a call. The marks of a call that is forbidden go."""
         text = candidate.text
-        said = text[candidate.said : point.behind]
+        text_left = text[candidate.emitted : point.behind]
         if self._table.forbids_calls:
-            said = candidate.blanks + text[candidate.body : point.at]
+            text_left = candidate.blanks + text[candidate.body : point.at]
         if candidate.stands is Stands.IN_THOUGHT:
-            return self._hold([Text(said, self._asked.choice)], closes=False)
-        self._say(said)
+            return self._hold([Text(text_left, self._expectations.choice)], closes=False)
+        self._emit(text_left)
         if point.end in (End.MARK, End.BODY):
             self._step(Mark.TOOL)
             self._context = Context()
@@ -828,7 +832,7 @@ class Engine:
 
     def _breaks(self, candidate: Candidate) -> bool:
         """Tell whether the candidate ends the reply if it is broken. A draft never does."""
-        return candidate.stands is Stands.ALONE and self._asked.in_sentences
+        return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break(self, name: str) -> None:
         """End the reading at a call that must not run: nothing behind it counts."""
@@ -861,11 +865,11 @@ class Engine:
 
     def _events(self, call: JudgedCall, form: str) -> list[Event]:
         """Return a call, and the text before it; nothing for one too many."""
-        number, choice = len(self.calls.read), self._asked.choice
+        number, choice = len(self.calls.read), self._expectations.choice
         if number >= self._most:
             return []
         self.calls.read.append(ReadCall(number, call.name, form, not call.is_open))
-        name = call.id or f"{self._asked.ids}{number}"
+        name = call.id or f"{self._expectations.ids}{number}"
         event = ToolCall(number, name, call.name, call.arguments, choice)
         before: list[Event] = [Text(call.lead, choice)] if call.lead else []
         return [*before, replace(event, read_from=f"text ({form})", ends=not call.is_open)]
@@ -878,17 +882,17 @@ class Engine:
         is_span = candidate.named or len(text) > RESCAN_LIMIT
         if candidate.stands is Stands.IN_THOUGHT:
             if is_span:
-                return self._hold([Text(text, self._asked.choice)], closes=False)
+                return self._hold([Text(text, self._expectations.choice)], closes=False)
             source.rest = text + source.rest
             if self._draft and not self._draft.events:
                 self._draft = None
-            return self._say(source.take(len(mark.mark)))
+            return self._emit(source.take(len(mark.mark)))
         if candidate.stands is Stands.AS_REPLY and not is_span:
             source.rest = self.answer.take_lead() + text + source.rest
             self._context = Context()
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
-            self._say(self._table.without_silent(text))
+            self._emit(self._table.without_silent(text))
             return self._context.begin_code_anew()  # a fence within it is its own
         source.rest = text + source.rest
         return self._show(mark, text[len(mark.mark) :])
@@ -901,10 +905,10 @@ class Engine:
         """
         draft = self._draft
         assert draft
-        if draft.words:
-            thought = Thought(self._asked.choice)
-            draft.events += [*thought.feed(draft.words), *thought.end()]
-            draft.words = ""
+        if draft.behind:
+            thought = Thought(self._expectations.choice)
+            draft.events += [*thought.feed(draft.behind), *thought.end()]
+            draft.behind = ""
         draft.events += events
         draft.stands = draft.stands if closes else Stands.IN_THOUGHT
         self._state, self._context = State.CALLED_INSIDE, Context()
@@ -920,17 +924,17 @@ class Engine:
         if becomes is Becomes.DRAFT:
             del self.calls.read[draft.before :]
             self._state, self._section = State.THINKING, None
-            self._tell(self.thought.hear(draft.said_until(len(self._source.rest) + behind)))
+            self._emit_thought(self.thought.read(draft.text_until(len(self._source.rest) + behind)))
             self._look()
             return ""
-        self._tell(self.thought.settle())
-        self._tell(self.thought.end())
+        self._emit_thought(self.thought.settle())
+        self._emit_thought(self.thought.end())
         self._out += draft.events
-        return draft.words
+        return draft.behind
 
     def _end_draft(self) -> None:
         """Emit calls in a thought that have waited for too much text."""
-        words = self._settle_draft()
-        self._out += self.thought.feed(words)
+        behind = self._settle_draft()
+        self._out += self.thought.feed(behind)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED
         self._look()

@@ -45,7 +45,7 @@ class Evidence:
         pair = pair_at_head(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
-    def hear(self, event: Event) -> None:
+    def note(self, event: Event) -> None:
         """Take an event that goes out."""
         if isinstance(event, Thinking):
             self._thought = True
@@ -79,8 +79,8 @@ class Evidence:
         server such as llama.cpp may write again what the template has opened.
         """
         inside = self._reading.inside and (self._thought or self.answered)
-        made = self._reading.expected.grammar is not Grammar.NONE  # the grammar decided
-        if not inside or made or self._head.lstrip().startswith(openers):
+        constrained = self._reading.expected.grammar is not Grammar.NONE  # the grammar decided
+        if not inside or constrained or self._head.lstrip().startswith(openers):
             return
         if closed and self._reading.mode is Mode.GUESSED:
             self._shown.confirmed = InitialState.THINKING

@@ -62,14 +62,14 @@ def _of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            yield CallMark(mark, _known(mark), form.counts, close, form.before)
+            yield CallMark(mark, _known_start(mark), form.counts, close, form.before)
         body = form.body
         if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
             for head in body.heads:
                 yield CallMark(head, head, form.counts, body.end[0], alone=True)
 
 
-def _known(mark: str) -> str:
+def _known_start(mark: str) -> str:
     return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
@@ -146,7 +146,7 @@ class MarkTable:
         if forbids_calls:
             self._base[State.CALLED] |= dict.fromkeys(CALL_CLOSERS, Mark.SILENT)
         self.calls = re.compile("|".join(map(re.escape, sorted(CALL_MARKS, key=len, reverse=True))))
-        self._made: dict[object, MarkSearch] = {}
+        self._searches: dict[object, MarkSearch] = {}
 
     @property
     def openers(self) -> tuple[str, ...]:
@@ -176,24 +176,24 @@ class MarkTable:
         late: tuple[str, ...] = (),
         again: tuple[str, ...] = (),
         thought: bool = False,
-        told: bool = False,
+        emitted: bool = False,
     ) -> MarkSearch:
         """Return the marks that count in `state`, and an answer's tags, if given. `thought`: the
-        reply has held one, so that a closer in its words tells nothing; `told`: it has said words,
-        so that phrases tell nothing; `late`: closing marks of a call before these words, which say
-        nothing; `again`: marks of another call of its section.
+        reply has held one, so that a closer in its text shows nothing; `emitted`: text of it was
+        emitted, so that phrases show nothing; `late`: closing marks of a call before this text,
+        which are no text; `again`: marks of another call of its section.
         """
-        key = (state, frame, frame_end, late, again, thought, told)
-        if key not in self._made:
+        key = (state, frame, frame_end, late, again, thought, emitted)
+        if key not in self._searches:
             frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
             frames.pop("", None)
-            mute = {Mark.PHRASE} if told else set()
+            mute = {Mark.PHRASE} if emitted else set()
             if thought and (state, Mark.CLOSE) not in NEXT_STATE:
                 mute.add(Mark.CLOSE)
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
-            made = MarkSearch if _PHRASES.isdisjoint(kinds.values()) else PhraseSearch
-            self._made[key] = made(_marked(late, again) | kinds | frames)
-        return self._made[key]
+            search_type = MarkSearch if _PHRASES.isdisjoint(kinds.values()) else PhraseSearch
+            self._searches[key] = search_type(_marked(late, again) | kinds | frames)
+        return self._searches[key]
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from converter.core.model.events import Event, Text
 from converter.core.reading.engine.states import Stands
 from converter.core.reading.rows import SUFFIX
-from converter.core.reading.thought import Guess, Said, Thought
+from converter.core.reading.thought import Guess, Thought, ThoughtEvent
 from converter.core.reading.thought_row import ThoughtRow
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
@@ -20,8 +20,8 @@ SENTENCE_ENDS = ".!?…。！？"
 class OpenThought(Thought):
     """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
     `marks`: this opener, and its closer; `guess`: the end of one that may prove to be the answer;
-    `begun`: there was an opener; `told`: one with marks has said words; `unclosed`: no closer has
-    ended the last one that a phrase began.
+    `begun`: there was an opener; `emitted`: text of one with marks was emitted; `unclosed`:
+    no closer has ended the last one that a phrase began.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -30,7 +30,7 @@ class OpenThought(Thought):
         self.row: ThoughtRow | None = None
         self.suffix = ""
         self.marks: tuple[str, str] | None = None
-        self.begun = self.told = self.unclosed = False
+        self.begun = self.emitted = self.unclosed = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
         """Begin a thought of this row."""
@@ -46,7 +46,7 @@ class OpenThought(Thought):
         """The closers of the last thought that had an opener."""
         return self.row.closes if self.row else ()
 
-    def hear(self, text: str) -> Sequence[Said]:
+    def read(self, text: str) -> Sequence[ThoughtEvent]:
         """Return the words that are decided; those of a guess wait."""
         return self.feed(self.guess.feed(text) if self.guess else text)
 
@@ -59,7 +59,7 @@ class OpenThought(Thought):
         guess, self.guess = self.guess, None
         return guess.rest if guess else ""
 
-    def settle(self) -> Sequence[Said]:
+    def settle(self) -> Sequence[ThoughtEvent]:
         """Return the words that waited, as thinking."""
         return self.feed(self.take_guess()) if self.guess else ()
 
@@ -91,14 +91,14 @@ class Answer:
 
     def say(self, text: str, *, waits: bool = False) -> list[Text]:
         """Return the text with the blanks that waited; `waits`: all of it does."""
-        words = self.take_lead() + text
+        text_and_lead = self.take_lead() + text
         if self._closer_left >= 0:
             self._look_behind_closer(text)
-        self.spoke = self.spoke or not words.isspace()
+        self.spoke = self.spoke or not text_and_lead.isspace()
         if waits:
-            self.waiting.append(Text(words, self.choice))
+            self.waiting.append(Text(text_and_lead, self.choice))
             return []
-        return [Text(words, self.choice)]
+        return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
         """Take note of a closer that stays text; at the very head it closes nothing. `before`: the
@@ -171,16 +171,22 @@ class Draft:
 
     They are calls when the reply ends behind them, or nothing but blanks, closers and more calls
     follows in the thought; a draft when the thought goes on behind them and is closed, or goes on
-    for long. `events`: what they become as calls; `words`: those behind the last call; `written`:
-    all text since the first mark; `before`: the number of calls before; `stands`: whether all of
-    them are whole, of models that are known to call in a thought that they close.
+    for long.
+
+    Attributes:
+        before: the number of calls before.
+        written: all text since the first mark, `length` characters.
+        events: the calls, if they are calls.
+        behind: the text behind the last call.
+        stands: `ENDS_THOUGHT` while all of them are whole, of models that are known to call in a
+            thought and to close it then.
     """
 
     before: int
     written: list[str]
     length: int
     events: list[Event] = field(default_factory=list)
-    words: str = ""
+    behind: str = ""
     stands: Stands = Stands.ENDS_THOUGHT
 
     def feed(self, text: str) -> None:
@@ -188,10 +194,10 @@ class Draft:
         self.written.append(text)
         self.length += len(text)
 
-    def hear(self, text: str, resumed: bool, choice: int) -> None:
+    def add(self, text: str, resumed: bool, choice: int) -> None:
         """Take words behind a call, or blanks, which stay behind a call of no tool."""
         if resumed:
-            self.words += text
+            self.behind += text
         elif self.events and isinstance(self.events[-1], Text):
             self.events.append(Text(text, choice))
 
@@ -203,8 +209,8 @@ class Draft:
     @property
     def goes_on(self) -> bool:
         """Tell whether the thought goes on for so long that the call was a draft."""
-        return len(self.words) > GUESS_LIMIT
+        return len(self.behind) > GUESS_LIMIT
 
-    def said_until(self, left: int) -> str:
+    def text_until(self, left: int) -> str:
         """Return the text up to its last `left` characters."""
         return "".join(self.written)[: self.length - left]

@@ -24,8 +24,8 @@ class Repeats:
 
     def __init__(self) -> None:
         self.dropped: list[int] = []
-        self._told: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
-        self._known: list[object] = []
+        self._emitted: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
+        self._meanings: list[object] = []
         self._held: dict[int, list[ToolCall]] = {}
         self._length = 0
 
@@ -36,8 +36,8 @@ class Repeats:
 
     def expect(self) -> None:
         """From here on hold calls that may repeat those that went out."""
-        meanings = map(_meaning, self._told.values())
-        self._known = [meaning for meaning in meanings if meaning is not None]
+        meanings = map(_meaning, self._emitted.values())
+        self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
         """Return the events that go out."""
@@ -47,7 +47,7 @@ class Repeats:
                 out += [*self.release(), event]
                 continue
             self._length += _PIECE_COST + len(event.arguments)
-            if self._known and self._length <= HELD_LIMIT:
+            if self._meanings and self._length <= HELD_LIMIT:
                 self._held.setdefault(event.index, []).append(event)
             else:
                 out += [*self.release(), self._numbered(event)]
@@ -58,8 +58,8 @@ class Repeats:
         held, self._held = self._held, {}
         out: list[Event] = []
         for index, pieces in held.items():
-            if (meaning := _meaning(pieces)) in self._known:
-                self._known.remove(meaning)
+            if (meaning := _meaning(pieces)) in self._meanings:
+                self._meanings.remove(meaning)
                 self.dropped.append(index)
             else:
                 out += map(self._numbered, pieces)
@@ -68,7 +68,7 @@ class Repeats:
     def _numbered(self, piece: ToolCall) -> ToolCall:
         """Return a piece that goes out, under its number without those that were dropped."""
         if self._length <= HELD_LIMIT:
-            self._told.setdefault(piece.index, []).append(piece)
+            self._emitted.setdefault(piece.index, []).append(piece)
         return replace(piece, index=piece.index - len(self.dropped)) if self.dropped else piece
 
 

@@ -52,23 +52,23 @@ class ReadingStage:
         expected, tools = reading.expected, reading.expected.calls.read
         most = None if tools is None or tools.parallel else 1
         schemas = tools.schemas if tools else {}
-        asked = Expectations(schemas, ids, choice, most)
+        expectations = Expectations(schemas, ids, choice, most)
         self._reads_tags, self._reads_calls = True, tools is not None
         self._engine = Engine(
             self._table,
             reading.mode,
             choice,
             expected.wants_json,
-            asked=asked,
+            expectations=expectations,
             whole_calls=tools is not None and not tools.wants_json,
-            made_by=expected.grammar,
+            grammar=expected.grammar,
         )
         self._again = NOTHING_REPEATED
-        self._thought_calls = ThoughtCalls(asked) if tools else None
+        self._thought_calls = ThoughtCalls(expectations) if tools else None
         self._repeats = Repeats()
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
-        self._said = False  # words of the answer that are no blanks
+        self._answered = False  # words of the answer that are no blanks
         self._own: Own | None = None  # the names of the server's thinking
         self._in_call = False  # nothing was said since the server's last piece of a call
         self._waiting: list[Event] = []  # the server's own, behind a candidate
@@ -108,7 +108,7 @@ class ReadingStage:
         out: list[Event] = []
         while self._waiting and not self._engine.in_call:
             waiting, self._waiting = self._waiting, []
-            out += [made for event in waiting for made in self._fed(event)]
+            out += [result for event in waiting for result in self._fed(event)]
         return out
 
     def _fed(self, event: Event) -> Sequence[Event]:
@@ -118,14 +118,14 @@ class ReadingStage:
                 return self._read(event)
             case Thinking():
                 self._in_call = False
-                return self._hear(event)
+                return self._follow_field(event)
             case Finish():
                 return self._finish(event)
             case ToolCall():
                 return self._server_call(event)
             case Text():
                 held = self._close("", cut=False)
-                self._said = True
+                self._answered = True
                 return [*held, event]
             case ThinkingEnd() if self._thought_calls:
                 self._thought_calls.end()
@@ -160,7 +160,7 @@ class ReadingStage:
         text = self._again.feed(event.text)
         return [*drafted, *(self._out(self._engine.feed(text)) if text else [])]
 
-    def _hear(self, event: Thinking) -> Sequence[Event]:
+    def _follow_field(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
@@ -168,10 +168,12 @@ class ReadingStage:
             held = self._held("", cut=False) if self._reads_tags else self._flush("")
             held = self._settled(held)
             if self._reads_tags:
-                self._again = RepeatedThought(families_of(self._reading), self._engine.unsaid)
+                self._again = RepeatedThought(
+                    families_of(self._reading), self._engine.silent_closers
+                )
                 self._reads_tags = False
             self._engine.follow_field(self._table)
-        self._again.hear(event.text)
+        self._again.expect(event.text)
         self._findings.native = self._findings.thought = True
         if self._thought_calls is None:
             return [*held, event]
@@ -210,7 +212,7 @@ class ReadingStage:
         out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
-            ends_it, taken = calls.ends_thought, calls.take(self._said)
+            ends_it, taken = calls.ends_thought, calls.take(self._answered)
             out += [*([] if taken and ends_it else self._drafted()), *taken]
             calls.release()
             self._findings.calls.thought.update(calls.forms)
@@ -248,9 +250,9 @@ class ReadingStage:
             self._evidence.conclude(finish, closed, self._table.openers)
         return out
 
-    def _flush(self, words: str, finish: str = "", cut: bool = False) -> list[Event]:
+    def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:
         """Return words that waited before the engine, and all that it holds."""
-        events: list[Event] = self._engine.feed(words) if words else []
+        events: list[Event] = self._engine.feed(text) if text else []
         return self._out([*events, *self._engine.flush(finish, cut)])
 
     def _out(self, events: Sequence[Event]) -> list[Event]:
@@ -274,7 +276,7 @@ class ReadingStage:
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 
     def _note(self, event: Event) -> None:
-        self._evidence.hear(event)
+        self._evidence.note(event)
         calls = self._thought_calls
         if isinstance(event, Thinking):
             self._findings.thought = True
@@ -284,7 +286,7 @@ class ReadingStage:
                 calls.release()
             return
         if isinstance(event, Text):
-            self._said = self._said or not event.text.isspace()
+            self._answered = self._answered or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end()
 

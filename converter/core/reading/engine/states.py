@@ -107,7 +107,7 @@ UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BE
 _UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
 IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
-SAID_AS_THINKING = IN_THOUGHT | {State.PHRASED}
+EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
 """States behind a call that a thought holds, until that thought has an end."""
@@ -150,14 +150,14 @@ NEXT_STATE = {
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
     (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
-    **{(state, Mark.WORDS): State.ANSWERING for state in _SILENT_IN_ANSWER},
-    (State.CALLED_INSIDE, Mark.WORDS): State.RESUMED,
-    (State.UNDECIDED_HEAD, Mark.WORDS): State.UNDECIDED,
-    (State.UNDECIDED_BEHIND, Mark.WORDS): State.UNDECIDED,
-    (State.BEGINNING, Mark.WORDS): State.THINKING,
-    (State.OPENED, Mark.WORDS): State.THINKING,
+    **{(state, Mark.TEXT): State.ANSWERING for state in _SILENT_IN_ANSWER},
+    (State.CALLED_INSIDE, Mark.TEXT): State.RESUMED,
+    (State.UNDECIDED_HEAD, Mark.TEXT): State.UNDECIDED,
+    (State.UNDECIDED_BEHIND, Mark.TEXT): State.UNDECIDED,
+    (State.BEGINNING, Mark.TEXT): State.THINKING,
+    (State.OPENED, Mark.TEXT): State.THINKING,
 }
-SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.WORDS)
+SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TEXT)
 
 
 class Stands(enum.Enum):
@@ -177,9 +177,9 @@ class Follows(enum.Enum):
     LINE_END = enum.auto()
     CALL = enum.auto()
     THOUGHT = enum.auto()
-    WORDS = enum.auto()
+    TEXT = enum.auto()
     CLOSER = enum.auto()  # of the thought around it
-    WORDS_AND_CLOSER = enum.auto()
+    TEXT_AND_CLOSER = enum.auto()
 
 
 class Becomes(enum.Enum):
@@ -194,15 +194,15 @@ OUTCOMES: Mapping[tuple[Stands, Follows], Becomes] = {
     (Stands.IN_SENTENCE, Follows.END): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.LINE_END): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.CALL): Becomes.CALL,
-    (Stands.IN_SENTENCE, Follows.WORDS): Becomes.TEXT,
+    (Stands.IN_SENTENCE, Follows.TEXT): Becomes.TEXT,
     # marks that are no text may stand before the end
     (Stands.AS_REPLY, Follows.END): Becomes.CALL,
     (Stands.AS_REPLY, Follows.THOUGHT): Becomes.CALL,
-    (Stands.AS_REPLY, Follows.WORDS): Becomes.TEXT,
+    (Stands.AS_REPLY, Follows.TEXT): Becomes.TEXT,
     (Stands.IN_THOUGHT, Follows.END): Becomes.CALL,
     (Stands.IN_THOUGHT, Follows.CLOSER): Becomes.DRAFT,
-    (Stands.IN_THOUGHT, Follows.WORDS_AND_CLOSER): Becomes.DRAFT,
+    (Stands.IN_THOUGHT, Follows.TEXT_AND_CLOSER): Becomes.DRAFT,
     (Stands.ENDS_THOUGHT, Follows.END): Becomes.CALL,
     (Stands.ENDS_THOUGHT, Follows.CLOSER): Becomes.CALL,
-    (Stands.ENDS_THOUGHT, Follows.WORDS_AND_CLOSER): Becomes.DRAFT,
+    (Stands.ENDS_THOUGHT, Follows.TEXT_AND_CLOSER): Becomes.DRAFT,
 }

@@ -27,10 +27,12 @@ class ThoughtCalls:
     `forms`: how those that were taken were written, one each.
     """
 
-    def __init__(self, asked: Expectations) -> None:
-        self._asked = asked
+    def __init__(self, expectations: Expectations) -> None:
+        self._expectations = expectations
         only_calls = mark_table((), reads_calls=True)
-        self._engine = Engine(only_calls, asked=replace(asked, most=None, in_sentences=False))
+        self._engine = Engine(
+            only_calls, expectations=replace(expectations, most=None, in_sentences=False)
+        )
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
         self._written = ""  # words that wait
@@ -106,8 +108,8 @@ class ThoughtCalls:
                 event = self._calls[index]
                 meaning = meaning_of(event.arguments) or event.arguments
                 taken.setdefault((call.name, meaning), (call, event))
-        counted = [*taken.values()][: self._asked.most]
-        self.forms, ids = [call.form for call, _ in counted], self._asked.ids
+        counted = [*taken.values()][: self._expectations.most]
+        self.forms, ids = [call.form for call, _ in counted], self._expectations.ids
         return [
             replace(
                 event,

@@ -69,7 +69,7 @@ class CallsRead:
         return [*cut, *text, *again, *mended]
 
 
-def _counted(forms: Counter[str], place: str) -> list[str]:
+def _counted(forms: Counter[str], source: str) -> list[str]:
     number = forms.total()
     calls = "call" if number == 1 else "calls"
-    return [f"{number} {calls} read from {place}: {', '.join(forms)}"] if number else []
+    return [f"{number} {calls} read from {source}: {', '.join(forms)}"] if number else []

@@ -90,14 +90,14 @@ class Extent:
         self._rest += text
         while self._rest:
             until = len(self._rest) - (0 if last else self._search.undecided(self._rest, 0))
-            found = self._search.search(self._rest)
-            if found and found.start() >= until:
-                found = None
-            if point := self._pass(found.start() if found else until):
+            match = self._search.search(self._rest)
+            if match and match.start() >= until:
+                match = None
+            if point := self._pass(match.start() if match else until):
                 return point
-            if not found:
+            if not match:
                 break
-            mark = found[0]
+            mark = match[0]
             decides = mark in self._marks.ends or (mark in self._marks.drafts and not self.quoted)
             decides = decides or (self._marks.pairs and mark in self._marks.closers)
             follows = self._follows(mark, last) if decides else False
@@ -179,10 +179,10 @@ class Extent:
     def _pass(self, length: int) -> Point | None:
         """Read so many characters; return the point that shows in them."""
         if self._in_header:
-            place = self._rest.find("{", 0, length)
-            self._in_header = place < 0
-            self._advance(length if place < 0 else place)
-            length -= length if place < 0 else place
+            offset = self._rest.find("{", 0, length)
+            self._in_header = offset < 0
+            self._advance(length if offset < 0 else offset)
+            length -= length if offset < 0 else offset
         if self._reader is None or self._in_quote:
             self._advance(length)
             return None

@@ -496,5 +496,5 @@ def without_opener(text: str) -> str:
     reader of DeepSeek-V3.2's calls on Bedrock leaves it before a call.
     """
     bare = text.rstrip()
-    found = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")
-    return bare[: len(bare) - len(found)] if found else text
+    mark = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")
+    return bare[: len(bare) - len(mark)] if mark else text

@@ -78,17 +78,17 @@ class GemmaCalls:
             raise NoCall
         if head[2] == "(":
             arguments, end = python_arguments(span, name, head.end(), self._body.quote)
-            told = False
+            has_values = False
         else:
             values = _Values(span, name, self._body.quote)
             end = values.inside(head.end(), span.schema(name), "}")
-            arguments, told = "".join(values.out), len(values.out) > len("{}")
+            arguments, has_values = "".join(values.out), len(values.out) > len("{}")
         behind = span.gap(end)
         comma = text[behind : behind + 1] == ","
         behind = span.gap(behind + 1) if comma else behind
         ends = behind >= len(text) or text[behind] == "<" or text.startswith("call", behind)
         if text[behind : behind + 1] == "{" or (comma and not ends):
-            raise Broken(name) if told else NoCall  # the bracket may have stood too early
+            raise Broken(name) if has_values else NoCall  # the bracket may have stood too early
         return JudgedCall(name, arguments, end=end)
 
 
@@ -119,7 +119,7 @@ class _Values:
     def inside(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
         """Read members up to a brace, or items up to a bracket; write them and the end."""
         text, gap, out, is_object = self._text, self._span.gap, self.out, end == "}"
-        given: dict[str, str] = {}
+        members: dict[str, str] = {}
         separator = ""
         while text[(at := gap(at)) : at + 1] != end:
             if separator and self._is_over(at):
@@ -137,7 +137,7 @@ class _Values:
                 ", ",
             )
             written = "".join(out[begin + 1 :])
-            if is_object and (before := given.setdefault(name, written)) is not written:
+            if is_object and (before := members.setdefault(name, written)) is not written:
                 if meaning_of(before) != meaning_of(written):
                     raise Broken(self._name)
                 del out[begin:]
@@ -153,12 +153,12 @@ class _Values:
             if end >= 0 and self._text[colon : colon + 1] == ":":
                 return self._text[begin:end], self._span.gap(colon + 1)
             self._fail()
-        found = _KEY.match(self._text, at)
-        if not found:
+        match = _KEY.match(self._text, at)
+        if not match:
             if _KEY_BEGUN.match(self._text, at):
                 raise Unclosed(self._name, "".join(self.out))
             self._fail()
-        return found[1].strip(), self._span.gap(found.end())
+        return match[1].strip(), self._span.gap(match.end())
 
     def _value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
         """Read a value; return the offset behind it. `within`, `end`: the schema of what the value
@@ -180,9 +180,9 @@ class _Values:
             return self._string(at + 1, _QUOTES[mark], around)
         unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
-            words = unopened[0]
-            if not words.rstrip().endswith(","):  # Gemma 4 leaves a string's first mark out
-                self.out.append(literal(words))
+            text = unopened[0]
+            if not text.rstrip().endswith(","):  # Gemma 4 leaves a string's first mark out
+                self.out.append(literal(text))
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
@@ -196,46 +196,46 @@ class _Values:
             return self._is_key(behind, properties_of({} if sure else around))
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
-    def _is_key(self, at: int, known: Collection[str]) -> bool:
-        """Tell whether a key comes next: one of `known` where there are any."""
+    def _is_key(self, at: int, keys: Collection[str]) -> bool:
+        """Tell whether a key comes next: one of `keys` where there are any."""
         if self._text.startswith(self._quote, at):
             return True
-        found = _KEY.match(self._text, at)
-        name = found[1].strip() if found else ""
-        return name in known if known else bool(_WORD.match(name))
+        match = _KEY.match(self._text, at)
+        name = match[1].strip() if match else ""
+        return name in keys if keys else bool(_WORD.match(name))
 
     def _string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
         """Read a string up to the quote behind which the form goes on: any key at the first quote,
         a known one behind further quotes.
         """
-        for found in quote.finditer(self._text, at):
-            sure = found.start() <= self._text.find(found[0], at)
-            if found[0][0] != "\\" and self._goes_on(found.end(), around, sure):
-                words = self._text[at : found.start()]
-                if not sure and self._quote not in found[0] and _MARK.search(words):
+        for match in quote.finditer(self._text, at):
+            sure = match.start() <= self._text.find(match[0], at)
+            if match[0][0] != "\\" and self._goes_on(match.end(), around, sure):
+                text = self._text[at : match.start()]
+                if not sure and self._quote not in match[0] and _MARK.search(text):
                     self._fail()
-                self.out.append(self._written(words, found[0]))
-                return found.end()
+                self.out.append(self._written(text, match[0]))
+                return match.end()
         begun = self._written(self._text[at : self._span.length], self._text[at - 1])
         raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
-    def _written(self, words: str, quote: str) -> str:
+    def _written(self, text: str, quote: str) -> str:
         """Return the words of a string as JSON. The token of Gemma 4's mark stands for quotation
         marks within it as well.
         """
         if quote in _QUOTES:
-            return _escaped(words)
-        return literal(words.replace(self._quote, '"') if '"' in self._quote else words)
+            return _escaped(text)
+        return literal(text.replace(self._quote, '"') if '"' in self._quote else text)
 
     def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Read a value without quotes and brackets."""
         end, types = self._bare_end(at, around), type_names(schema, self._root)
-        words = self._text[at:end].strip()
-        is_marked = _MARK.search(words) or self._quote in words or self._text[end] in "{["
-        if is_marked or ("," in words and types and "string" not in types):
+        text = self._text[at:end].strip()
+        is_marked = _MARK.search(text) or self._quote in text or self._text[end] in "{["
+        if is_marked or ("," in text and types and "string" not in types):
             self._fail()
-        is_string = "string" in types and words != "null"
-        self.out.append(literal(words) if is_string else typed(words, (types or _TYPES) | {"null"}))
+        is_string = "string" in types and text != "null"
+        self.out.append(literal(text) if is_string else typed(text, (types or _TYPES) | {"null"}))
         return end
 
     def _bare_end(self, at: int, around: Schema | None) -> int:
@@ -243,18 +243,18 @@ class _Values:
         part of the phrase.
         """
         quoted, most = False, at + _BARE_LIMIT
-        for found in _BARE_STOP.finditer(self._text, at, most):
-            mark, place = found[0], found.start()
+        for match in _BARE_STOP.finditer(self._text, at, most):
+            mark, offset = match[0], match.start()
             if mark == '"':
-                quoted = not quoted and self._text.find('"', place + 1, most) >= 0
-            elif mark != "," or around is None or (not quoted and self._goes_on(place, around)):
-                return place
+                quoted = not quoted and self._text.find('"', offset + 1, most) >= 0
+            elif mark != "," or around is None or (not quoted and self._goes_on(offset, around)):
+                return offset
         if len(self._text) >= most:
             self._fail()
         raise Unclosed(self._name, "".join(self.out))
 
 
-def _escaped(words: str) -> str:
+def _escaped(text: str) -> str:
     """Return the words of a string in ordinary quotes as JSON."""
-    inner = _UNESCAPED.sub(lambda found: found[0] if len(found[0]) > 1 else '\\"', words)
+    inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
     return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]

@@ -102,25 +102,25 @@ def _of_json(row: CallRow, text: str, tools: Tools | None) -> Head:
 
 
 def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
-    found = _OBJECT.match(text)
-    if not found:
+    match = _OBJECT.match(text)
+    if not match:
         return Head.WAITING if _OBJECT_BEGUN.match(text) else Head.NONE
-    place, other = found.end(), Head.NONE if strict else Head.UNNAMED
-    while key := _KEY.match(text, place):
-        name, place = key[1] or key[2] or key[3] or "", key.end()
+    offset, other = match.end(), Head.NONE if strict else Head.UNNAMED
+    while key := _KEY.match(text, offset):
+        name, offset = key[1] or key[2] or key[3] or "", key.end()
         if name_is_key:
             return _named(name, tools)
-        if name in NAME_KEYS and text[place : place + 1] == "{":
-            place += 1  # the object that chat completions have it in
-        elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, place)):
+        if name in NAME_KEYS and text[offset : offset + 1] == "{":
+            offset += 1  # the object that chat completions have it in
+        elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, offset)):
             if name in NAME_KEYS:
                 return _named(value[1] or value[2] or "", tools)
-            place = value.end()
+            offset = value.end()
         else:
-            return _of_member(name, text[place:], other)
-    if _KEY_BEGUN.match(text, place):
+            return _of_member(name, text[offset:], other)
+    if _KEY_BEGUN.match(text, offset):
         return Head.WAITING
-    return other if _MEMBER.match(text, place) else Head.NONE
+    return other if _MEMBER.match(text, offset) else Head.NONE
 
 
 def _of_member(key: str, value: str, other: Head) -> Head:
@@ -139,25 +139,25 @@ def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
         if name not in tools or not bracket:
             begun = not bracket and any(tool.startswith(name) for tool in tools)
             return Head.WAITING if begun else Head.NONE
-    ends = [place for end in ("{", *row.ends) if (place := text.find(end)) >= 0]
+    ends = [offset for end in ("{", *row.ends) if (offset := text.find(end)) >= 0]
     header = text[: min(ends, default=len(text))]
     if ends:
         alone = text[len(header) :][:1] != "{"
         header = header.rstrip().removesuffix(body.tail) if alone else header
-        found = re.fullmatch(body.pattern, header, re.DOTALL)
-        if not found and alone:
-            found = re.fullmatch(r"\s*+(?P<name>[\w.:-]+)\s*+", header)
-        return _named(found["name"], tools) if found else Head.NONE
+        match = re.fullmatch(body.pattern, header, re.DOTALL)
+        if not match and alone:
+            match = re.fullmatch(r"\s*+(?P<name>[\w.:-]+)\s*+", header)
+        return _named(match["name"], tools) if match else Head.NONE
     unfit = _NO_HEADER.search(header) or len(header) > HEADER_LIMIT
     return Head.NONE if unfit else Head.WAITING
 
 
-def _begins(marks: Sequence[str], text: str, place: int) -> Head:
+def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
     """Return NAMED where one of the marks comes next, behind blanks and a thought's closers."""
-    place = behind_closers(text, place)
-    if text.startswith(tuple(marks), place):
+    offset = behind_closers(text, offset)
+    if text.startswith(tuple(marks), offset):
         return Head.NAMED
-    return Head.WAITING if text[place:] in beginnings(*marks, *CLOSERS) else Head.NONE
+    return Head.WAITING if text[offset:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
 def _of_keyed(row: CallRow, text: str, tools: Tools | None) -> Head:
@@ -172,23 +172,23 @@ def _of_keyed(row: CallRow, text: str, tools: Tools | None) -> Head:
     if not text.startswith(body.key_end, end):
         begun = body.key_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
         return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
-    found = HEADER.fullmatch(tag)
+    match = HEADER.fullmatch(tag)
     goes_on = _begins(nexts, text, end + len(body.key_end))
-    if not found or goes_on is not Head.NAMED:
-        return goes_on if found else Head.NONE
-    return _named(found[1], tools)
+    if not match or goes_on is not Head.NAMED:
+        return goes_on if match else Head.NONE
+    return _named(match[1], tools)
 
 
 def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
-    found = _WORD.match(text)
-    if not found or found.end() == len(text):
+    match = _WORD.match(text)
+    if not match or match.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
         return Head.WAITING if waits else Head.NONE
-    goes_on = _begins([*filter(None, nexts)], text, found.end())
+    goes_on = _begins([*filter(None, nexts)], text, match.end())
     if goes_on is Head.NAMED:
-        return _named(found[1], tools)
+        return _named(match[1], tools)
     if goes_on is Head.NONE and tools is not None:
-        return _unopened(body.key_end, text, found[1], tools)
+        return _unopened(body.key_end, text, match[1], tools)
     return goes_on
 
 
@@ -217,18 +217,18 @@ def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
         inner = inner[1:].lstrip()
     if inner.startswith("{"):
         return _of_object(inner, tools, body.objects.strict)
-    if found := _CALL.match(inner):
-        return _named(found[1], tools)
+    if match := _CALL.match(inner):
+        return _named(match[1], tools)
     waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT
     return Head.WAITING if waits else Head.NONE
 
 
 def _of_gemma(_: CallRow, text: str, tools: Tools | None) -> Head:
-    found = _GEMMA.match(text)
-    assert found
-    if found[2]:
-        return _named(found[1], tools)
-    return Head.WAITING if found.end() == len(text) else Head.NONE
+    match = _GEMMA.match(text)
+    assert match
+    if match[2]:
+        return _named(match[1], tools)
+    return Head.WAITING if match.end() == len(text) else Head.NONE
 
 
 _HEADS: Mapping[type, Callable[[CallRow, str, Tools | None], Head]] = {

@@ -82,13 +82,13 @@ class HeaderCalls:
         at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
         brace = text.find("{", at)
         header = text[at:brace] if brace >= 0 else text[at:].rstrip().removesuffix(body.tail)
-        found = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
-        found = found or (_WORD.fullmatch(header) if brace < 0 else None)
-        said = found["name"].strip() if found else ""
-        name = span.named(said)
+        match = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        match = match or (_WORD.fullmatch(header) if brace < 0 else None)
+        written = match["name"].strip() if match else ""
+        name = span.named(written)
         if not name:
             raise NoCall
-        call_id = said if is_counted(said) else ""
+        call_id = written if is_counted(written) else ""
         if brace < 0:
             if not span.closed or span.schema(name).get("required"):
                 raise NoCall
@@ -164,17 +164,17 @@ class _Call:
         """
         span, text = self.span, self.span.text
         while True:
-            place = span.gap(at)
-            while text[place : place + 1] in tuple(",;}"):
-                place = span.gap(place + 1)
-            mark, given = text[place : place + 1], bool(_FIELD.match(self.arguments))
+            offset = span.gap(at)
+            while text[offset : offset + 1] in tuple(",;}"):
+                offset = span.gap(offset + 1)
+            mark, has_arguments = text[offset : offset + 1], bool(_FIELD.match(self.arguments))
             if mark not in ("{", '"'):
                 return at
-            read = json_object(text, place, inside=mark == '"')
-            if mark == "{" and not self.headed and self._is_call(read, given):
+            read = json_object(text, offset, inside=mark == '"')
+            if mark == "{" and not self.headed and self._is_call(read, has_arguments):
                 return at
-            again = mark == "{" and (given or self.wholly)
-            belongs = span.row.ends or "," in text[at:place] or not given
+            again = mark == "{" and (has_arguments or self.wholly)
+            belongs = span.row.ends or "," in text[at:offset] or not has_arguments
             if not (belongs or (again and self.wholly)):
                 return at
             self._close(read)
@@ -190,17 +190,17 @@ class _Call:
         the arguments not contradict.
         """
         members = json_object(self.arguments, 0).members
-        made, length = once(members), len(members)
+        arguments, length = once(members), len(members)
         for key, written, may_be_all in self.beside:
             around = key in OTHER_KEYS and not self.wholly
-            if made is None or (around and (self.argued or not self._knows(key))):
+            if arguments is None or (around and (self.argued or not self._knows(key))):
                 continue
             more = self._meant(key, written, may_be_all)
             length = -1
-            made = once([*made.items(), *more])
-        if made is None:
+            arguments = once([*arguments.items(), *more])
+        if arguments is None:
             self._fail()
-        return self.arguments if len(made) == length else JsonObject([*made.items()]).text
+        return self.arguments if len(arguments) == length else JsonObject([*arguments.items()]).text
 
     def _knows(self, key: str) -> bool:
         return self.span.knows(self.name, key)
@@ -267,15 +267,15 @@ class _Call:
             self.arguments = written
         elif written[:1] == '"':
             inner = PartialJson()
-            said = inner.feed(_string(written))
+            content = inner.feed(_string(written))
             if inner.has_text and not (inner.complete and not inner.unfit.strip()):
-                self.arguments = said
+                self.arguments = content
                 self._fail()
-            self.arguments = said.strip() or "{}"
+            self.arguments = content.strip() or "{}"
         elif written != "null":
             self._fail()
 
-    def _is_call(self, read: JsonObject, given: bool) -> bool:
+    def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
         """Tell whether an object behind the call is a call of its own, because it has a name. Any
         word may stand under a key such as `tool`: behind a call without arguments, whose argument
         it may be, it must be an offered tool's, or stand beside arguments.
@@ -283,9 +283,9 @@ class _Call:
         members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
         if self.by_key and members:
             key, value = members[0]
-            sure = (given or _AS_ARGUMENTS.match(value)) and not self._knows(key)
+            sure = (has_arguments or _AS_ARGUMENTS.match(value)) and not self._knows(key)
             return bool(sure or self.span.named(key))
-        sure = given or any(key in ARGUMENT_KEYS for key, _ in members)
+        sure = has_arguments or any(key in ARGUMENT_KEYS for key, _ in members)
         for key, value in members:
             if key not in NAME_KEYS:
                 continue
@@ -296,7 +296,7 @@ class _Call:
             named = value[:1] == '"' and (sure or key == "name")
             if (within or named) and not self._knows(key):
                 return True
-        return given and not read.closed
+        return has_arguments and not read.closed
 
     def _again(self, read: JsonObject) -> None:
         """Take an object behind the arguments: the same, or those of a call that had none."""
@@ -307,14 +307,14 @@ class _Call:
 
     def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that a member is."""
-        known = self._knows(key)
-        if not known and written[:1] == '"' and (inner := mended(_string(written))):
+        is_known = self._knows(key)
+        if not is_known and written[:1] == '"' and (inner := mended(_string(written))):
             written = inner
         members = json_object(written, 0).members if written[:1] == "{" else []
-        all_known = written[:1] == "{" and all(self._knows(name) for name, _ in members)
-        if known and not (all_known and may_be_all):
+        are_known = written[:1] == "{" and all(self._knows(name) for name, _ in members)
+        if is_known and not (are_known and may_be_all):
             return [(key, written)]
-        if not all_known and json.loads(written) not in _NOTHING:
+        if not are_known and json.loads(written) not in _NOTHING:
             self._fail()
         return members
 

@@ -101,32 +101,32 @@ class _Reading:
         self._reader = JsonReader(Want.OBJECT)
         if inside:
             self._reader.want, self._reader.nested = Want.KEY, ["}"]
-        self._made = JsonObject(mended=True)
+        self._object = JsonObject(mended=True)
         self._key: list[str] = []
         self._value: list[str] | None = None  # of a member, from the colon on
         self._begin = self._behind = 0  # of the value; behind one that C has read
         self._tries, self._depth = 0, depth
 
     def read(self) -> JsonObject:
-        made, reader = self._made, self._reader
+        result, reader = self._object, self._reader
         try:
-            for part, said, end in self._parts():
-                made.end = end
+            for part, text, end in self._parts():
+                result.end = end
                 if part is JsonPart.UNFIT:
-                    made.end = end - len(said)
-                    if not self._passes(made.end):
-                        made.unfit = True
+                    result.end = end - len(text)
+                    if not self._passes(result.end):
+                        result.unfit = True
                         break
                 elif not reader.nested:
                     self._member()
-                    made.closed = True
-                    return made
+                    result.closed = True
+                    return result
                 else:
-                    self._take(part, said, end)
+                    self._take(part, text, end)
         except TooMuchError:
-            made.unfit = True
+            result.unfit = True
         self._leave_open()
-        return made
+        return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
         """Yield the parts with the offsets behind them."""
@@ -134,13 +134,13 @@ class _Reading:
             begin = self._at - len(self._reader.held)
             piece = self._text[self._at : self._at + _PIECE]
             self._at += len(piece)
-            for part, said, end in self._reader.feed(piece):
-                yield part, said, begin + end
+            for part, text, end in self._reader.feed(piece):
+                yield part, text, begin + end
                 if self._behind:
                     self._at, self._behind = self._behind, 0
                     break
 
-    def _take(self, part: JsonPart, said: str, end: int) -> None:
+    def _take(self, part: JsonPart, text: str, end: int) -> None:
         at_top = len(self._reader.nested) == 1
         if part is JsonPart.COMMA and at_top:
             self._member()
@@ -149,13 +149,13 @@ class _Reading:
                 self._value, self._begin = [], end
                 self._strict_value()
             elif part not in (JsonPart.OPEN, JsonPart.BLANK, JsonPart.COMMA):
-                self._key.append(said)
+                self._key.append(text)
         elif part is not JsonPart.BLANK or not at_top:
-            self._value.append(said)
+            self._value.append(text)
             if part is JsonPart.CLOSE:
                 del self._value[-1]
                 self._drop_comma(self._value)
-                self._value.append(said)
+                self._value.append(text)
 
     def _strict_value(self) -> None:
         """Read a value by C if it is JSON, and go on behind it."""
@@ -187,7 +187,7 @@ class _Reading:
     def _member(self) -> None:
         """Take the member that has ended."""
         if self._value:
-            self._made.members.append((json.loads("".join(self._key)), "".join(self._value)))
+            self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None
 
     def _passes(self, at: int) -> bool:
@@ -207,18 +207,18 @@ class _Reading:
 
     def _leave_open(self) -> None:
         """Tell what is open at the text's end."""
-        made, reader, value = self._made, self._reader, self._value
-        word = None if made.unfit or value is None else reader.end_word()
+        result, reader, value = self._object, self._reader, self._value
+        word = None if result.unfit or value is None else reader.end_word()
         if value is not None and word is not None:
             value.append(word)
-        made.end = made.end if made.unfit else len(self._text)
+        result.end = result.end if result.unfit else len(self._text)
         inside = reader.quote or reader.comment or reader.held
         if value is None:
-            made.missing = None if inside or not made.members or self._key else ""
+            result.missing = None if inside or not result.members or self._key else ""
             return
-        made.key = json.loads("".join(self._key))
+        result.key = json.loads("".join(self._key))
         length = len(value)
         self._drop_comma(value)
-        made.begun = "".join(value)
+        result.begun = "".join(value)
         if not inside and (reader.want is Want.NEXT or len(value) < length):
-            made.missing = "".join(reversed(reader.nested[1:]))
+            result.missing = "".join(reversed(reader.nested[1:]))

@@ -95,15 +95,15 @@ def _behind(span: Span, at: int, has_brackets: bool) -> int:
     return min(at, span.length)
 
 
-def _unclosed(span: Span, calls: Sequence[JudgedCall], found: Unclosed) -> Verdict:
+def _unclosed(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
     """Return the verdict on calls of which the last is open at the end."""
     if not span.last:
         return Verdict(failed=Failed.UNCLOSED)
-    if span.end in _ENDS and _FIELD.match(found.arguments):
-        return Verdict(tuple(calls), Failed.BROKEN, found.name)
-    if span.end in _ENDS or not found.name:
+    if span.end in _ENDS and _FIELD.match(error.arguments):
+        return Verdict(tuple(calls), Failed.BROKEN, error.name)
+    if span.end in _ENDS or not error.name:
         return Verdict(tuple(calls), Failed.TEXT)
-    call = JudgedCall(found.name, found.arguments, is_open=True, end=span.length)
+    call = JudgedCall(error.name, error.arguments, is_open=True, end=span.length)
     return Verdict((*calls, call))
 
 

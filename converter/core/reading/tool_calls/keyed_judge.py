@@ -96,14 +96,14 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
     lacks its opening mark, as GLM-4.7 leaves it out: it stands behind the name, or goes on with it.
     """
     text = span.text
-    found = _WORD.match(text)
-    if not found:
+    match = _WORD.match(text)
+    if not match:
         return "", 0, None
-    at = span.gap(found.end())
+    at = span.gap(match.end())
     if body.separator and text.startswith(body.separator, at):
         at = span.gap(at + len(body.separator))
     if not (key := unopened_key(body).match(text)):
-        return span.named(found[1]), at, None
+        return span.named(match[1]), at, None
     fitting = [
         (tool, left)
         for tool in span.tools
@@ -186,16 +186,16 @@ class _Call:
 
     def _head(self, mark: Mark) -> int:
         """Take the name, and the arguments that stand in the call's tag."""
-        found = HEADER.fullmatch(mark.tag)
-        self._name = self._span.named(found[1]) if found else ""
+        match = HEADER.fullmatch(mark.tag)
+        self._name = self._span.named(match[1]) if match else ""
         self._schema = self._span.schema(self._name)
-        if not found or not self._name or _ATTRIBUTE.sub("", found[2]).strip("\"'/ "):
+        if not match or not self._name or _ATTRIBUTE.sub("", match[2]).strip("\"'/ "):
             raise NoCall
-        for key, *given in _ATTRIBUTE.findall(found[2]):
+        for key, *value in _ATTRIBUTE.findall(match[2]):
             if key not in _OF_THE_CALL:
                 if not self._knows(key):
                     raise NoCall
-                self._add(key, _typed("".join(given), types_of(self._schema, key)))
+                self._add(key, _typed("".join(value), types_of(self._schema, key)))
         return mark.end
 
     def _json(self, at: int) -> JudgedCall:
@@ -218,15 +218,15 @@ class _Call:
             return self._marks.all[index - 1].end, index
         name, types = mark.tag.strip(), frozenset[str]()
         if not body.bare:
-            found = HEADER.fullmatch(mark.tag)
-            name, types = (found[1], _types(found[2])) if found else ("", types)
+            match = HEADER.fullmatch(mark.tag)
+            name, types = (match[1], _types(match[2])) if match else ("", types)
         in_tag = "=" in name and not self._knows(name)  # the call has no meaning without it
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
         if body.reads_unknown and not self._knows(name):
             types = NO_STRING
-        begin, index, known = self._begin(mark.end, index + 1)
+        begin, index, quoted = self._begin(mark.end, index + 1)
         end = self._end_of(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
@@ -234,7 +234,7 @@ class _Call:
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
         padded = not is_own or body.padded
-        text = known if known is not None else _LINE_END_LAST.sub("", text) if padded else text
+        text = quoted if quoted is not None else _LINE_END_LAST.sub("", text) if padded else text
         self._add(name, _typed(text, types))
         if ended is None:
             return self._span.length, end
@@ -318,7 +318,7 @@ class _Call:
                 break
             next_at += 1
         kind = marks.following[next_at - 1]
-        if kind is Kind.WORDS and self._body.open_ended:
+        if kind is Kind.TEXT and self._body.open_ended:
             mark = marks.all[next_at] if next_at < len(marks) else None
             return mark is None or mark.kind is Kind.HEAD
         if kind is Kind.KEY and depth:
@@ -326,7 +326,7 @@ class _Call:
             return self._lacks(name) and name != of
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
-        if kind in (Kind.WORDS, Kind.BEGUN):
+        if kind in (Kind.TEXT, Kind.BEGUN):
             return marks.half(marks.all[next_at - 1].end, next_at) is not Half.NONE
         return kind is not Kind.CLOSE
 

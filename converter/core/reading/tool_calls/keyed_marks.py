@@ -30,7 +30,7 @@ class Kind(enum.Enum):
     OPENED = "opened"  # begins what a value's closing mark ends, in a value
     BEGUN = "begun"  # begins like a key
     NONE = ""
-    WORDS = "words"
+    TEXT = "words"
 
 
 _STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
@@ -63,8 +63,8 @@ class Marks:
 
     def __init__(self, span: Span, at: int = 0, first: Mark | None = None) -> None:
         self.span = span
-        found = _pattern(span.row).finditer(span.text, at)
-        self.all = [*([first] if first else []), *map(_mark, found)]
+        match = _pattern(span.row).finditer(span.text, at)
+        self.all = [*([first] if first else []), *map(_mark, match)]
         self._begins = [mark.begin for mark in self.all]
         # sums over the marks before each
         self.balance = [0, *accumulate(_STEPS.get(mark.kind, 0) for mark in self.all)]
@@ -91,12 +91,12 @@ class Marks:
     @cached_property
     def closed_keys(self) -> dict[str, list[int]]:
         """The indexes of keys that stand directly behind a closing mark, by their words."""
-        made: dict[str, list[int]] = {}
+        indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
             directly = before.kind is Kind.CLOSE and self.span.gap(before.end) == mark.begin
             if directly and mark.kind is Kind.KEY:
-                made.setdefault(name_in(mark.tag), []).append(at)
-        return made
+                indexes.setdefault(name_in(mark.tag), []).append(at)
+        return indexes
 
     def index(self, at: int) -> int:
         """Return the index of the first mark from an offset on."""
@@ -106,7 +106,7 @@ class Marks:
         """Return the kind of the mark of that index where nothing but blanks stands before it."""
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.gap(at) < end:
-            return Kind.WORDS
+            return Kind.TEXT
         return self.all[index].kind if index < len(self.all) else Kind.NONE
 
     @cached_property
@@ -138,8 +138,8 @@ class Marks:
 
 def name_in(tag: str) -> str:
     """Return the name in a tag."""
-    found = HEADER.fullmatch(tag)
-    return found[1] if found else ""
+    match = HEADER.fullmatch(tag)
+    return match[1] if match else ""
 
 
 def unopened_key(body: Keyed) -> re.Pattern[str]:
@@ -147,11 +147,11 @@ def unopened_key(body: Keyed) -> re.Pattern[str]:
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
 
-def _mark(found: re.Match[str]) -> Mark:
-    kind, groups = Kind(found.lastgroup), found.re.groupindex
-    tag = found[f"{kind.value}_tag"] if f"{kind.value}_tag" in groups else ""
-    opened = "value_opened" not in groups or found["value_opened"] is not None
-    return Mark(kind, *found.span(), tag, opened)
+def _mark(match: re.Match[str]) -> Mark:
+    kind, groups = Kind(match.lastgroup), match.re.groupindex
+    tag = match[f"{kind.value}_tag"] if f"{kind.value}_tag" in groups else ""
+    opened = "value_opened" not in groups or match["value_opened"] is not None
+    return Mark(kind, *match.span(), tag, opened)
 
 
 @lru_cache(maxsize=128)
@@ -159,14 +159,14 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     body = row.body
     assert isinstance(body, Keyed)
     openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
-    words = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested else _TAG
+    tag = r"[^<]{0,256}+" if body.bare else r"[^<>/]{1,256}+" if body.nested else _TAG
     kinds = {
         Kind.OUTER: _any(row.ends),
         Kind.OPENER: _any(mark for mark in openers if mark not in body.heads),
         Kind.HEAD: "" if body.bare else _any(body.heads),
         Kind.END: _any(body.end),
         Kind.CLOSE: _any(body.ends) + (r"(?P<close_tag>[^<>]{1,256}+)>" if body.nested else ""),
-        Kind.KEY: f"(?:{_any(body.keys)})(?P<key_tag>{words}){_behind_key(body)}",
+        Kind.KEY: f"(?:{_any(body.keys)})(?P<key_tag>{tag}){_behind_key(body)}",
         Kind.OPENED: "" if body.bare or body.nested else f"{stem}>",
         Kind.BEGUN: stem if body.nested else rf"{stem}(?=[\s=>])",
     }

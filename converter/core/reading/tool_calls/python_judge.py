@@ -96,10 +96,10 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
     pairs = [pair for each in written for pair in _pairs(span, name, each)]
     if end < 0:
         raise Unclosed(name, JsonObject(pairs).text[:-1])
-    made = once([*pairs, *(_pairs(span, name, last) if last.strip() else ())])
-    if made is None:
+    merged = once([*pairs, *(_pairs(span, name, last) if last.strip() else ())])
+    if merged is None:
         raise Broken(name)
-    return JsonObject([*made.items()]).text, end
+    return JsonObject([*merged.items()]).text, end
 
 
 def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
@@ -136,17 +136,17 @@ def _tokens(
             end = text.find(quote, at + len(quote))
             if end < 0:
                 return
-            words, at = text[at + len(quote) : end], end + len(quote)
-            yield repr(words), True, at
+            quoted, at = text[at + len(quote) : end], end + len(quote)
+            yield repr(quoted), True, at
             continue
-        found = (_DEEP_TOKEN if len(missing) > 1 else _TOKEN).match(text, at)
-        if not found:
+        match = (_DEEP_TOKEN if len(missing) > 1 else _TOKEN).match(text, at)
+        if not match:
             return
-        token, at = found[0], found.end()
-        if found["string"] and not found["long"]:  # models leave line ends and quotes in
+        token, at = match[0], match.end()
+        if match["string"] and not match["long"]:  # models leave line ends and quotes in
             inner = _UNESCAPED.sub(lambda it: _ESCAPES.get(it[0], it[0]), token[1:-1])
             token = token[0] + inner + token[0]
-        yield token, found["string"] is not None, at
+        yield token, match["string"] is not None, at
 
 
 def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
@@ -156,9 +156,9 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
             types = types_of(span.schema(name), keyword[1])
             return [(keyword[1], literal(_value_in(keyword[2].strip(), types)))]
         if written.lstrip().startswith("**"):
-            given = _value_in(written.strip().removeprefix("**").strip(), frozenset())
-            if isinstance(given, dict):
-                return [(str(key), literal(value)) for key, value in given.items()]
+            mapping = _value_in(written.strip().removeprefix("**").strip(), frozenset())
+            if isinstance(mapping, dict):
+                return [(str(key), literal(value)) for key, value in mapping.items()]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise NoCall from None
     raise NoCall
@@ -171,7 +171,7 @@ def _value_in(written: str, types: frozenset[str]) -> object:
     try:
         return _value(parsed(f"({written}\n)"))
     except SyntaxError:
-        bare = _LEADING_ZEROS.sub(lambda found: found[1] or "", written)
+        bare = _LEADING_ZEROS.sub(lambda match: match[1] or "", written)
         if bare == written:
             raise
         return _value(parsed(f"({bare}\n)"))

@@ -92,9 +92,9 @@ class Span:
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
     """Return arguments by name, each JSON; None where two have one name, unless they are equal."""
-    made: dict[str, str] = {}
+    merged: dict[str, str] = {}
     for name, written in pairs:
-        before = made.setdefault(name, written)
+        before = merged.setdefault(name, written)
         if before is not written and meaning_of(before) != meaning_of(written):
             return None
-    return made
+    return merged

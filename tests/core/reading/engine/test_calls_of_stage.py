@@ -343,9 +343,9 @@ OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
 
 
 def read(
-    *thoughts: str, answered: bool = False, asked: Expectations | None = None
+    *thoughts: str, answered: bool = False, expectations: Expectations | None = None
 ) -> list[tuple[str, object]]:
-    calls = ThoughtCalls(asked or Expectations(TOOLS))
+    calls = ThoughtCalls(expectations or Expectations(TOOLS))
     for thought in thoughts:
         calls.feed(thought)
         calls.end()
@@ -402,7 +402,7 @@ def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
 
 
 def test_with_one_call_asked_for_only_the_first_counts() -> None:
-    assert read(f"{NOW}\n{OTHER}", asked=Expectations(TOOLS, most=1)) == [("now", {})]
+    assert read(f"{NOW}\n{OTHER}", expectations=Expectations(TOOLS, most=1)) == [("now", {})]
 
 
 def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.engine.context import Context, MarkPlace
+from converter.core.reading.engine.context import Context, MarkPosition
 from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 from tests.support.strategies import law
 
@@ -17,25 +17,25 @@ def _behind(*pieces: str) -> Context:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "position"),
     [
-        ("", MarkPlace.AT_BREAK),
-        ("word\n  ", MarkPlace.AT_BREAK),
-        ("word.", MarkPlace.AT_BREAK),
-        ("word. ", MarkPlace.BEHIND_SENTENCE),
-        ("word: ", MarkPlace.BEHIND_SENTENCE),
-        ("I use ", MarkPlace.IN_SENTENCE),
-        ("so, ", MarkPlace.IN_SENTENCE),
-        ('the mark "', MarkPlace.QUOTED),
-        ("the mark (", MarkPlace.QUOTED),
+        ("", MarkPosition.AT_BREAK),
+        ("word\n  ", MarkPosition.AT_BREAK),
+        ("word.", MarkPosition.AT_BREAK),
+        ("word. ", MarkPosition.BEHIND_SENTENCE),
+        ("word: ", MarkPosition.BEHIND_SENTENCE),
+        ("I use ", MarkPosition.IN_SENTENCE),
+        ("so, ", MarkPosition.IN_SENTENCE),
+        ('the mark "', MarkPosition.QUOTED),
+        ("the mark (", MarkPosition.QUOTED),
     ],
 )
-def test_a_mark_stands_somewhere_on_its_line(text: str, place: MarkPlace) -> None:
-    assert _behind(text).place is _behind(*text).place is place
+def test_a_mark_stands_somewhere_on_its_line(text: str, position: MarkPosition) -> None:
+    assert _behind(text).position is _behind(*text).position is position
 
 
 @pytest.mark.parametrize(
-    ("text", "places"),
+    ("text", "positions"),
     [
         ("", {PARAGRAPH, SENTENCE, LINE}),
         (" \n\t", {PARAGRAPH, SENTENCE, LINE}),
@@ -49,14 +49,16 @@ def test_a_mark_stands_somewhere_on_its_line(text: str, place: MarkPlace) -> Non
     ],
 )
 def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
-    text: str, places: set[str]
+    text: str, positions: set[str]
 ) -> None:
     for context in (_behind(text), _behind(*text)):
-        assert {place for place in (PARAGRAPH, SENTENCE, LINE) if context.begins(place)} == places
+        assert {
+            position for position in (PARAGRAPH, SENTENCE, LINE) if context.begins(position)
+        } == positions
 
 
 @pytest.mark.parametrize(
-    ("words", "blanks", "places"),
+    ("words", "blanks", "positions"),
     [
         ("", "", {PARAGRAPH, SENTENCE, LINE}),
         ("", " \n\t", {PARAGRAPH, SENTENCE, LINE}),
@@ -70,10 +72,10 @@ def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
     ],
 )
 def test_blanks_that_wait_count_as_blanks_that_have_come(
-    words: str, blanks: str, places: set[str]
+    words: str, blanks: str, positions: set[str]
 ) -> None:
     context = _behind(words)
-    assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.begins(it, blanks)} == places
+    assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.begins(it, blanks)} == positions
 
 
 @pytest.mark.parametrize(
@@ -108,13 +110,19 @@ def test_a_mark_that_is_no_text_closes_code_and_keeps_the_line() -> None:
 @law(50)
 @given(st.lists(st.sampled_from(["a", " ", "\n", "`", "```", "> ", "~~~\n", '"'])))
 def test_asked_or_not_on_the_way_the_answers_are_the_same(pieces: list[str]) -> None:
-    asked = Context()
+    read_between = Context()
     for piece in pieces:
-        asked.feed(piece)
-        assert isinstance(asked.in_code, bool)
+        read_between.feed(piece)
+        assert isinstance(read_between.in_code, bool)
     once = _behind("".join(pieces))
-    assert (asked.place, asked.before, asked.in_fence, asked.shows_calls, asked.in_code) == (
-        once.place,
+    assert (
+        read_between.position,
+        read_between.before,
+        read_between.in_fence,
+        read_between.shows_calls,
+        read_between.in_code,
+    ) == (
+        once.position,
         once.before,
         once.in_fence,
         once.shows_calls,

@@ -25,7 +25,7 @@ OSLO = ("get_weather", {"city": "Oslo"})
 
 def _read(pieces: Sequence[str]) -> list[Event]:
     grammar = mark_table(AUTO, offered=True, reads_calls=True)
-    engine = Engine(grammar, asked=Expectations(TOOLS), whole_calls=True)
+    engine = Engine(grammar, expectations=Expectations(TOOLS), whole_calls=True)
     out = [event for piece in pieces for event in engine.feed(piece)]
     return joined([*out, *engine.flush("stop")])
 
@@ -103,9 +103,9 @@ def test_plain_words_pass_where_nothing_waits() -> None:
 def test_the_closers_of_a_thought_that_says_nothing_are_known() -> None:
     engine = Engine(mark_table(AUTO))
     engine.feed("<think>")
-    assert engine.unsaid == ("</think>",)
+    assert engine.silent_closers == ("</think>",)
     engine.feed("a")
-    assert not engine.unsaid
+    assert not engine.silent_closers
 
 
 def test_marks_that_are_no_text_go_from_what_was_nearly_a_whole_reply() -> None:
@@ -115,7 +115,7 @@ def test_marks_that_are_no_text_go_from_what_was_nearly_a_whole_reply() -> None:
 
 def test_line_ends_wait_for_a_call_only_where_calls_are_read() -> None:
     engine = Engine(
-        mark_table(AUTO, offered=True, reads_calls=True), asked=Expectations({"now": {}})
+        mark_table(AUTO, offered=True, reads_calls=True), expectations=Expectations({"now": {}})
     )
     assert engine.feed("a\n") == [Text("a")]
     assert engine.holds

@@ -25,7 +25,7 @@ def _concluded(
     evidence = Evidence(reading, shown)
     evidence.read(text)
     for event in events:
-        evidence.hear(event)
+        evidence.note(event)
     evidence.conclude(finish, closed, ("<think>",))
     return shown
 

@@ -18,7 +18,7 @@ LONG = "word " * (GUESS_LIMIT // 5 + 1)
 
 def _engine() -> Engine:
     grammar = mark_table(choose(["auto"]), offered=True, reads_calls=True)
-    return Engine(grammar, asked=Expectations({"now": {}}))
+    return Engine(grammar, expectations=Expectations({"now": {}}))
 
 
 def _said(events: Sequence[Event]) -> list[str]:
@@ -71,11 +71,11 @@ def test_an_unmatched_closer_behind_words_is_noted() -> None:
 
 def test_a_guess_waits_and_is_a_thought_in_the_end() -> None:
     thought = OpenThought(0, guessed=True)
-    assert thought.hear("so") == []
+    assert thought.read("so") == []
     assert thought.settle() == [Thinking("so")]
     assert [type(event) for event in thought.end()] == [ThinkingEnd]
     thought.begin_guess()
-    assert thought.hear("b") == []
+    assert thought.read("b") == []
     assert thought.take_guess() == "b"
     assert thought.end() == []
 
@@ -132,4 +132,4 @@ def test_what_waits_is_bounded() -> None:
     assert not draft.is_long
     draft.feed("b" * HELD_LIMIT)
     assert draft.is_long
-    assert draft.said_until(left=HELD_LIMIT) == "a"
+    assert draft.text_until(left=HELD_LIMIT) == "a"

@@ -40,15 +40,15 @@ def test_a_call_may_begin_in_every_state() -> None:
 
 
 def test_a_place_that_leaves_the_outcome_open_has_one_for_all_that_follows() -> None:
-    closers = {Follows.CLOSER, Follows.WORDS_AND_CLOSER}
+    closers = {Follows.CLOSER, Follows.TEXT_AND_CLOSER}
     for stands in set(Stands) - {Stands.ALONE}:
         follows = {after for place, after in OUTCOMES if place is stands}
         inside = stands in (Stands.IN_THOUGHT, Stands.ENDS_THOUGHT)
-        assert follows >= {Follows.END, *(closers if inside else {Follows.WORDS})}
+        assert follows >= {Follows.END, *(closers if inside else {Follows.TEXT})}
 
 
 def test_words_end_what_is_silent() -> None:
-    assert not set(SILENT_SO_FAR) & {NEXT_STATE[state, Mark.WORDS] for state in SILENT_SO_FAR}
+    assert not set(SILENT_SO_FAR) & {NEXT_STATE[state, Mark.TEXT] for state in SILENT_SO_FAR}
 
 
 def test_every_mark_that_a_state_looks_for_has_a_row_or_stays_text() -> None:

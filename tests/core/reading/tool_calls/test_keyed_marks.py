@@ -50,7 +50,7 @@ def test_what_stands_behind_an_offset() -> None:
     text = "<function=f> \n</think><parameter=a> x </parameter>"
     made = marks("qwen3-coder", text)
     assert made.behind(12, 1) is Kind.KEY
-    assert made.behind(made.all[1].end, 2) is Kind.WORDS
+    assert made.behind(made.all[1].end, 2) is Kind.TEXT
     assert made.behind(len(text), 3) is Kind.NONE
     assert made.index(made.all[2].begin) == 2
 
