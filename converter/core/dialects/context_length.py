@@ -116,11 +116,6 @@ class ContextOverflow:
     bound: bool = False  # the prompt may be longer, because the server stopped counting
     text: str = ""  # the error, if it has no number
 
-    @property
-    def is_of_reply(self) -> bool:
-        """Return True if the requested reply is too long by itself: no shorter prompt helps."""
-        return self.tokens < self.most <= self.requested
-
     def message(self) -> str:
         """Return the error as the API writes it."""
         if not self.most:

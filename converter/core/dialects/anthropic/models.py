@@ -9,13 +9,9 @@ def write(body: bytes) -> dict[str, object] | None:
     """Return a chat-completions server's list of models, or its one model; None for a body of
     another shape.
     """
-    body_read = json_text.read_or_none(body)
-    if (
-        not isinstance(body_read, dict)
-        or "has_more" in body_read
-        or body_read.get("type") == "model"
-    ):
-        return None  # no list, or in these words already
+    body_read = json_text.object_in(body)
+    if "has_more" in body_read or body_read.get("type") == "model":
+        return None  # written so already
     if isinstance(listed := body_read.get("data"), list):
         models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
         ids = [model["id"] for model in models] or [None]

@@ -28,15 +28,6 @@ def _recognises(body: Mapping[str, object]) -> bool:
     return isinstance(body.get("done"), bool) and has_text and "created_at" in body
 
 
-def _native(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Leave out `think: true`: models that can think do so unasked, and Ollama refuses the wish for
-    models that Ollama does not know to think.
-    """
-    if body.get("think") is not True:
-        return body
-    return {name: value for name, value in body.items() if name != "think"}
-
-
 def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     if isinstance(error, EmptyRequestError):
         return 200, error.answer
@@ -59,7 +50,13 @@ OLLAMA = Dialect(
         example={**QUESTION, "options": {**SAMPLING, "num_predict": 200}},
         streams=True,
         native_of=NAME,
-        native=_native,
+        # models that can think do so without `think: true`, and Ollama refuses it for models that
+        # it does not know to think
+        native=lambda body: (
+            {name: value for name, value in body.items() if name != "think"}
+            if body.get("think") is True
+            else body
+        ),
     ),
     Answers(
         error_body,

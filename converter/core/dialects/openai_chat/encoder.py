@@ -17,6 +17,7 @@ from converter.core.dialects.finish_words import meaning_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.openai_chat.silent_frames import SilentFrames
+from converter.core.dialects.reasoning_fields import has_value
 from converter.core.dialects.signs_of_life import COMMENT, NONE
 from converter.core.dialects.wire_form import Encoder, ReplyContext
 from converter.core.dialects.words_apart import JOINT, TextApart
@@ -84,9 +85,9 @@ class _Chunk:
             order > self.last or (order == self.last and isinstance(event, ToolCall))
         )
 
-    def hollow(self) -> bool:
+    def has_content(self) -> bool:
         parts = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
-        return all(value is None or value in ("", [], {}) for value in parts)
+        return any(map(has_value, parts))
 
     def body(self, head: Mapping[str, object]) -> dict[str, object]:
         delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
@@ -267,7 +268,7 @@ class OpenAIEncoder(Encoder):
             self._head = head
 
     def _finished(self, chunk: _Chunk) -> Iterator[dict[str, object]]:
-        if self._news or not chunk.hollow():
+        if self._news or chunk.has_content():
             self._news = False
             body = chunk.body(self._head)
             # a whole reply of the same dialect is sent in frames

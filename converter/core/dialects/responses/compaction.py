@@ -36,8 +36,7 @@ def request(body: object) -> object:
 
 def users(items: Iterable[object]) -> tuple[dict[str, object], ...]:
     """Return the messages of users, which a compacted conversation keeps."""
-    turns = (item for item in items if isinstance(item, dict) and item.get("role") == "user")
-    return tuple(turns)
+    return tuple(item for item in items if isinstance(item, dict) and item.get("role") == "user")
 
 
 def item(name: str, summary: str) -> dict[str, object]:

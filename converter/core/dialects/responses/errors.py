@@ -77,7 +77,7 @@ def named(message: str, kind: str, status: int) -> dict[str, object]:
 
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     """Return the message and the code of an error about the context."""
-    if overflow.is_of_reply:
+    if overflow.tokens < overflow.most <= overflow.requested:  # no shorter prompt helps
         return overflow.message(), REPLY_TOO_LONG
     message = (
         "Your input exceeds the context window of this model. "
