@@ -261,10 +261,3 @@ def anthropic_error(body: bytes) -> str:
     assert error["type"] == "error", error
     assert set(error["error"]) >= {"type", "message"}
     return str(error["error"]["message"])
-
-
-def anthropic_stream_error(body: bytes) -> str:
-    """The message of the error that a stream ends with."""
-    name, value = body.rstrip(b"\n").split(b"\n\n")[-1].split(b"\n")
-    assert name == b"event: error", body[-300:]
-    return anthropic_error(value.removeprefix(b"data: "))

@@ -115,8 +115,8 @@ def test_an_entry_of_another_type_is_reported_and_dropped(
         if not command[0].startswith({"eb": "H", "sizes": "H", "uses": "Z"}.get(key, "-")):
             client.delete(name)
         client.execute_command(command[0], name, *command[1:])
-        key_found, history = memory.find("talk"), memory.history("b")
-        assert key_found in ("b", "words", "")
+        key_read, history = memory.find("talk"), memory.history("b")
+        assert key_read in ("b", "words", "")
         assert history in ([b"0", b"2"], None)
         assert memory.get("begun") == b"0"
         for number in range(9):
