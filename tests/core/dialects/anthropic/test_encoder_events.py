@@ -152,6 +152,10 @@ def test_a_count_after_the_finish_is_waited_for() -> None:
     }
 
 
+def test_a_message_without_a_count_ends_with_none() -> None:
+    assert counts(complete([Text("a"), STOP])) == {"input_tokens": 0, "output_tokens": 0}
+
+
 def test_a_count_before_the_finish_is_as_good() -> None:
     assert counts(complete([Usage(7, 1), Text("a"), Usage(7, 5), STOP])) == {
         "input_tokens": 7,
