@@ -15,6 +15,7 @@ from converter.core.model.conversation import (
     Document,
     Linked,
     RequestError,
+    Sound,
     Stored,
     TextBlock,
 )
@@ -82,6 +83,11 @@ def test_a_text_file_that_is_no_text_keeps_its_bytes() -> None:
     bad = base64.b64encode(b"\xff\xfe").decode()
     file = {"type": "file", "file": {"file_data": f"data:text/plain;base64,{bad}"}}
     assert part(file) == Document(Data("text/plain", bad))
+
+
+def test_a_sound_without_a_format_is_a_wave() -> None:
+    sound = part({"type": "input_audio", "input_audio": {"data": "SUQz"}})
+    assert sound == Sound(Data("audio/wav", "SUQz"))
 
 
 @pytest.mark.parametrize("kind", ["image_url", "input_audio", "video_url", "file"])

@@ -2,6 +2,7 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import (
     Event,
     Failure,
+    Text,
     Usage,
 )
 from converter.core.reply.message import Message, message_of
@@ -29,6 +30,11 @@ def test_a_message_has_its_blocks_in_their_order() -> None:
     )
     assert (message.text, message.thinking) == ("de", "ab\n\nc")
     assert [(call.name, call.input) for call in message.calls] == [("f", {"x": 1}), ("g", {})]
+
+
+def test_a_refusal_is_a_block_of_its_own() -> None:
+    blocks = message_of([Text("no", refusal=True), Text("yes")]).blocks
+    assert blocks == (TextBlock("no", "refusal"), TextBlock("yes"))
 
 
 def test_another_choice_has_its_own() -> None:
