@@ -49,17 +49,17 @@ class CodeSpans:
             self._shorten()
 
     def inside(self) -> bool:
-        """Tell whether code is open, given that the text goes on with something other than a
+        """Return True if code is open, given that the text goes on with something other than a
         backtick or tilde.
         """
         return any(_open_behind(self._text, self._fence, self._span))
 
     def inside_line(self) -> bool:
-        """Tell the same, if a span ends with its line, and not with its paragraph."""
+        """Return the same where a span ends with its line, and not with its paragraph."""
         return any(_open_behind(self._text, self._fence, self._line_span))
 
     def fenced(self) -> bool:
-        """Tell whether a fenced block is open, given the same."""
+        """Return True if a fenced block is open, given the same."""
         return bool(_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten(self) -> None:

@@ -95,7 +95,7 @@ class FieldAnswer:
 
     @property
     def _waits(self) -> bool:
-        """Tell whether the words of the field wait for the reply's end."""
+        """Return True if the words of the field wait for the reply's end."""
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
     def _released(self, event: Event) -> Sequence[Event]:
@@ -118,7 +118,7 @@ class FieldAnswer:
         return [] if self._waits else self.close()
 
     def _may_fit(self) -> bool:
-        """Return whether the grammar may make an answer that begins as the field does."""
+        """Return True if the grammar may make an answer that begins as the field does."""
         if choices := self._expected.choices:
             short = self._size <= 2 * max(map(len, choices))
             text = _text(self._held).strip() if short else ""
@@ -127,7 +127,7 @@ class FieldAnswer:
         return first.startswith(JSON_BEGINS)
 
     def _fits(self, text: str) -> bool:
-        """Return whether the grammar has made the field's words."""
+        """Return True if the grammar has made the field's words."""
         if choices := self._expected.choices:
             return text.strip() in choices
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)

@@ -24,7 +24,7 @@ class JsonExtent:
 
     @property
     def quoted(self) -> bool:
-        """Tell whether the next character stands in a string."""
+        """Return True if the next character stands in a string."""
         return bool(self._reader.quote)
 
     def feed(self, text: str) -> int | None:

@@ -96,11 +96,11 @@ class MarkSearch:
         raise KeyError(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Tell whether any character of the text begins a mark."""
+        """Return True if any character of the text begins a mark."""
         return self._first.search(text) is not None
 
     def is_torn(self, text: str) -> bool:
-        """Tell whether a text is the beginning of a mark, and no words that an answer may be."""
+        """Return True if a text is the beginning of a mark, and no words that an answer may be."""
         begun = text in self._beginnings or not self._worded.match(text)
         return begun and self.undecided(text, 0) == len(text)
 
@@ -152,7 +152,7 @@ class PhraseSearch(MarkSearch):
         return (*phrase, "") if phrase else super().read(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Tell whether any character of the text begins a word or a mark."""
+        """Return True if any character of the text begins a word or a mark."""
         return not text.isspace()
 
     def undecided(self, text: str, begin: int) -> int:

@@ -31,12 +31,12 @@ class ThoughtLimits:
 
     @property
     def cuts(self) -> bool:
-        """Tell whether any thought may be ended before it is over."""
+        """Return True if any thought may be ended before it is over."""
         return self.budget is not None or self.loops == "end"
 
     @property
     def ends(self) -> bool:
-        """Tell whether any thought may be ended, or gone on behind."""
+        """Return True if any thought may be ended, or gone on behind."""
         return self.cuts or self.answers
 
     @property
@@ -131,7 +131,7 @@ class Reading:
 
     @property
     def inside(self) -> bool:
-        """Tell whether the reply begins inside a thought, by what the user says, else by the best
+        """Return True if the reply begins inside a thought, by what the user says, else by the best
         guess.
         """
         return self.chosen_start.or_else(self.expected.initial).inside

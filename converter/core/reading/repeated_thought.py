@@ -36,7 +36,7 @@ class RepeatedThought:
 
     @property
     def listens(self) -> bool:
-        """Tell whether words of the field still matter."""
+        """Return True if words of the field still matter."""
         return not self.over and len(self._expected) < HEAD
 
     def feed(self, text: str) -> str:

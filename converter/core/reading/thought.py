@@ -42,7 +42,7 @@ class Thought:
 
     @property
     def at_ease(self) -> bool:
-        """Tell whether words would come out at once: something was said, and nothing is held."""
+        """Return True if words would come out at once: something was said, and nothing is held."""
         return self._begun and not self._held
 
     def read_attributes(self, tag: str) -> list[Thinking]:

@@ -52,7 +52,7 @@ class ThoughtRow(Row[ThoughtBody]):
 
     @property
     def ambiguous_in_prose(self) -> bool:
-        """Tell whether an answer may say the marks and mean nothing by it, so that some models or
+        """Return True if an answer may say the marks and mean nothing by it, so that some models or
         the user must ask for the row.
         """
         return self.model_pattern != ""

@@ -182,40 +182,40 @@ class Candidate:
 
     @property
     def opened(self) -> bool:
-        """Tell whether a mark of its form stands before its body."""
+        """True if a mark of the form stands before the call's body."""
         return self.start is not None and self.start.opened
 
     def closes(self, point: Point) -> bool:
-        """Tell whether its own closing mark stands at a point."""
+        """Return True if the call's own closing mark stands at a point."""
         return self.text[point.at : point.behind] in self.row.closes
 
     def is_half_closer(self, rest: str) -> bool:
-        """Tell whether a text at the reply's end can only begin the call's closing mark."""
+        """Return True if a text at the reply's end can only begin the call's closing mark."""
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def is_draft(self, point: Point) -> bool:
-        """Tell whether the thought around it is closed at a point."""
+        """Return True if the thought around the candidate is closed at a point."""
         return point.end is End.CUT and point.at < len(self.text)
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
-        """Tell whether what stands behind its calls must tell whether they count."""
+        """Return True if the calls count only before the right text (`OUTCOMES`)."""
         closed = in_sentences and (point.end is End.MARK or not (self.opened and self.row.closes))
         doubted = self.stands is Stands.IN_SENTENCE and not closed
         return doubted or self.stands is Stands.AS_REPLY
 
     @property
     def is_text(self) -> bool:
-        """Tell whether it is text in any case: no tool has the name."""
+        """True if the candidate is text in any case, because no tool has the name."""
         return self.start is None or self.start.head is Head.UNOFFERED
 
     @property
     def named(self) -> bool:
-        """Tell whether its head is complete."""
+        """True if the head of the call is complete."""
         return self.start is not None and self.start.head is Head.NAMED
 
     @property
     def is_python(self) -> bool:
-        """Tell whether it is read as Python."""
+        """True if the call is read as Python."""
         return self.start is not None and isinstance(self.start.row.body, Python)
 
     @property
@@ -229,7 +229,7 @@ class Candidate:
         return "".join(re.findall(r"\s+", self.text[: self.body]))
 
     def in_value(self, point: Point) -> bool:
-        """Tell whether a value between marks is open at a point."""
+        """Return True if a value between marks is open at a point."""
         body = self.start and self.start.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False

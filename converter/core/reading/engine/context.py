@@ -68,25 +68,25 @@ class Context:
         return self._tail
 
     def begins(self, position: str, blanks: str = "") -> bool:
-        """Tell whether it is the place where a phrase counts, behind so many more blanks."""
+        """Return True if a phrase of this position counts here, behind these blanks as well."""
         before = self.before
         start = "\n\n" if len(before) < REMEMBERED else ""
         return _BEGINNINGS[position].search(start + before + blanks) is not None
 
     @property
     def at_line_head(self) -> bool:
-        """Tell whether nothing but blanks stands before it in its line."""
+        """True if the line has nothing but blanks so far."""
         return not self.before.rpartition("\n")[2].strip()
 
     @property
     def in_code(self) -> bool:
-        """Tell whether code is open, by the rules of Markdown."""
+        """Return True if code is open, by the rules of Markdown."""
         self._read()
         return self._code.inside()
 
     @property
     def in_fence(self) -> bool:
-        """Tell whether a fenced block is open."""
+        """Return True if a fenced block is open."""
         self._read()
         return self._code.fenced()
 
@@ -104,7 +104,7 @@ class Context:
 
     @property
     def shows_calls(self) -> bool:
-        """Tell whether a call would only be shown here: in code, in a line of a diff or a
+        """Return True if a call would only be shown here: in code, in a line of a diff or a
         quotation, behind a call without a mark, or directly behind a quotation mark. A lone
         backtick hides calls up to its line's end only, and one that stands directly before a call
         is code already.

@@ -222,7 +222,7 @@ class Engine:
 
     @property
     def at_head(self) -> bool:
-        """Tell whether nothing was said since the last thought, and nothing waits."""
+        """True if no text was emitted since the last thought, and none waits."""
         return self._state is State.HEAD and not self.holds
 
     @property
@@ -234,12 +234,12 @@ class Engine:
 
     @property
     def in_thought(self) -> bool:
-        """Tell whether the words that come are a thought's, as far as that is known."""
+        """True if the next text is a thought's, as far as the state shows it."""
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
     def in_call(self) -> bool:
-        """Tell whether a call with an offered name is held."""
+        """Return True if a call with an offered name is held."""
         return self._candidate is not None and self._candidate.named
 
     @property
@@ -250,7 +250,7 @@ class Engine:
 
     @property
     def holds(self) -> bool:
-        """Tell whether text waits that `flush` would give out."""
+        """True if text waits that `flush` would emit."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
 
     def _take_in(self, piece: str) -> None:
@@ -262,7 +262,7 @@ class Engine:
         self._run()
 
     def _passes(self, text: str) -> bool:
-        """Tell whether a piece comes out as it is, without a look at the places in it."""
+        """Return True if a piece is emitted as it is, without a search for marks."""
         if self.holds or self._value or self._value_begins or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
@@ -522,7 +522,7 @@ class Engine:
         self._step(mark, spelled)
 
     def _is_text(self, mark: Mark, literal: str) -> bool:
-        """Tell whether a mark is text, by its place."""
+        """Return True if a mark is text, by its place."""
         if self._value and self._value.quoted:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
@@ -609,7 +609,7 @@ class Engine:
             self._out += before
 
     def _is_torn(self) -> bool:
-        """Tell whether the held text is the beginning of a mark that is never prose."""
+        """Return True if the held text is the beginning of a mark that is never prose."""
         held = self._source.rest
         if self._candidate or not held.startswith(self._table.torn):
             return False
@@ -653,7 +653,7 @@ class Engine:
         return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
 
     def _is_shown(self, mark: CallMark) -> bool:
-        """Tell whether a call would only be shown here."""
+        """Return True if a call would only be shown here."""
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
@@ -668,7 +668,7 @@ class Engine:
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
     def _guards(self, mark: CallMark, behind: str) -> bool:
-        """Tell whether nothing is a tag behind a mark, though no calls are read."""
+        """Return True if nothing is a tag behind a mark, though no calls are read."""
         in_code = self._context.in_code and not self._inside
         if self._table.reads_calls or not mark.guards or in_code:
             return False
@@ -691,7 +691,7 @@ class Engine:
         return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
-        """Tell whether a call of an offered tool follows words behind a mark at a line's head."""
+        """Return True if a call of an offered tool follows words behind a mark at a line's head."""
         line = behind[:_WORDS_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
             text = behind[match.start() :]
@@ -703,7 +703,7 @@ class Engine:
         return False
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
-        """Tell whether words stand where a section's calls should, so that its mark, a special
+        """Return True if words stand where a section's calls should, so that its mark, a special
         token, is no text.
         """
         if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
@@ -831,7 +831,7 @@ class Engine:
         return None
 
     def _breaks(self, candidate: Candidate) -> bool:
-        """Tell whether the candidate ends the reply if it is broken. A draft never does."""
+        """Return True if the candidate ends the reply if it is broken. A draft never does."""
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break(self, name: str) -> None:

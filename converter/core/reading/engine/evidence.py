@@ -19,7 +19,7 @@ show whether a closer stands last.
 
 
 class Evidence:
-    """Hear one choice's text, and the events that it becomes; `conclude` at its finish.
+    """Read one choice's text and the events that come of it; `conclude` at its finish.
 
     `answered`: text has come, or the end of a thought.
     """
@@ -88,5 +88,5 @@ class Evidence:
             self._correct(InitialState.TEXT)
 
     def _correct(self, begun: InitialState) -> None:
-        """Tell where the reply did begin, because it was misread."""
+        """Record the state in which the reply began, because it was misread."""
         self._shown.correction = self._shown.correction or begun

@@ -44,11 +44,11 @@ class CallMark:
 
     @property
     def special(self) -> bool:
-        """Tell whether prose never says the mark."""
+        """Return True if prose never says the mark."""
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool, reads: bool = False) -> bool:
-        """Tell whether the mark ends one. `offered`: the request offers tools; `reads`: calls are
+        """Return True if the mark ends one. `offered`: the request offers tools; `reads`: calls are
         read, so that a body's beginning counts if it names one.
         """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
@@ -266,6 +266,6 @@ def mark_table(
 
 
 def is_half_closer(text: str) -> bool:
-    """Tell whether a text can only be the beginning of a mark that closes a call."""
+    """Return True if a text can only be the beginning of a mark that closes a call."""
     closes = any(mark.startswith(text) for mark in CALL_CLOSERS)
     return closes and not any(mark.startswith(text) for mark in (*SECTIONS, *OPENERS))

@@ -130,16 +130,16 @@ class Answer:
         return waiting
 
     def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Hear what ended a thought directly before; nothing, once words come."""
+        """Note the closer of a thought directly before; none once text comes."""
         self._tags = tags.get(closer, _NONE)
 
     def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Hear that a thought came in a field: the answer's tags count, the last one by itself."""
+        """Note a thought in a field: the answer's tags count, the last one by itself."""
         self._tags = next(iter(tags.values()), _NONE)
         self._frame_end = self._tags[1]
 
     def frame(self, *, opens: bool) -> None:
-        """Hear the answer's opener or closer."""
+        """Note the answer's opener or closer."""
         self._frame_end = self._tags[1] if opens else ""
 
 
@@ -203,12 +203,12 @@ class Draft:
 
     @property
     def is_long(self) -> bool:
-        """Tell whether more waits than may: then it is a call."""
+        """Return True if more waits than may: then it is a call."""
         return self.length > HELD_LIMIT
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether the thought goes on for so long that the call was a draft."""
+        """Return True if the thought goes on for so long that the call was a draft."""
         return len(self.behind) > GUESS_LIMIT
 
     def text_until(self, left: int) -> str:

@@ -31,7 +31,7 @@ class Repeats:
 
     @property
     def holds(self) -> bool:
-        """Tell whether calls wait."""
+        """Return True if calls wait."""
         return bool(self._held)
 
     def expect(self) -> None:

@@ -75,7 +75,7 @@ class ThoughtCalls:
 
     @property
     def ends_thought(self) -> bool:
-        """Tell whether the words that wait begin with a call, and nothing but calls follows."""
+        """Return True if the words that wait begin with a call, and nothing but calls follows."""
         return bool(self._last)
 
     def end(self) -> None:

@@ -24,7 +24,7 @@ class CallRow(Row[Body]):
 
     @property
     def whole(self) -> bool:
-        """Tell whether its calls must be all of the reply."""
+        """True if calls of this form must be all of the reply."""
         return self.counts is Counts.AS_WHOLE_REPLY
 
     @property

@@ -119,7 +119,7 @@ class Extent:
 
     @property
     def quoted(self) -> bool:
-        """Tell whether a string is open."""
+        """Return True if a string is open."""
         return self._in_quote or bool(self._reader and self._reader.quote)
 
     def _point(self, mark: str, follows: bool) -> Point | None:
@@ -152,7 +152,7 @@ class Extent:
         return Point(End.OPENER, begin, begin) if opens else None
 
     def _follows(self, mark: str, last: bool) -> bool | None:
-        """Tell whether the body goes on behind its end; None: more text must tell."""
+        """Return True if the body goes on behind its end, `None` if more text must show it."""
         behind = self._rest[behind_closers(self._rest, len(mark)) :]
         closers = () if mark in self._marks.closers else self._marks.closers
         nexts = (*closers, *self._marks.nexts)

@@ -105,7 +105,7 @@ class _Values:
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
     def _is_over(self, at: int) -> bool:
-        """Tell whether the text ends here, or a mark closes the call. Raises Unclosed for a reply
+        """Return True if the text ends here, or a mark closes the call. Raises Unclosed for a reply
         that was cut.
         """
         if self._span.closes(at):
@@ -187,8 +187,8 @@ class _Values:
         return self._bare(at, schema, around)
 
     def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
-        """Tell whether the form goes on behind a value. `sure`: its mark shows its end, so that the
-        next key may be any.
+        """Return True if the form goes on behind a value. `sure`: its mark shows its end, so that
+        any key may follow.
         """
         at = self._span.gap(at)
         mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
@@ -197,7 +197,7 @@ class _Values:
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
     def _is_key(self, at: int, keys: Collection[str]) -> bool:
-        """Tell whether a key comes next: one of `keys` where there are any."""
+        """Return True if a key comes next: one of `keys` where there are any."""
         if self._text.startswith(self._quote, at):
             return True
         match = _KEY.match(self._text, at)

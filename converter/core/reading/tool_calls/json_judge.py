@@ -276,7 +276,7 @@ class _Call:
             self._fail()
 
     def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
-        """Tell whether an object behind the call is a call of its own, because it has a name. Any
+        """Return True if an object behind the call is a call of its own, because it has a name. Any
         word may stand under a key such as `tool`: behind a call without arguments, whose argument
         it may be, it must be an offered tool's, or stand beside arguments.
         """

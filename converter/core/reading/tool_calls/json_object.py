@@ -206,7 +206,7 @@ class _Reading:
         return True
 
     def _leave_open(self) -> None:
-        """Tell what is open at the text's end."""
+        """Record what is open at the text's end."""
         result, reader, value = self._object, self._reader, self._value
         word = None if result.unfit or value is None else reader.end_word()
         if value is not None and word is not None:

@@ -288,14 +288,14 @@ class _Call:
         raise self._unclosed(name, self._begun(begin, types))
 
     def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Tell whether a mark that is not the value's own ends the value."""
+        """Return True if a mark that is not the value's own ends the value."""
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
             return self._is_next(begin, at, of, uncertain)
         return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
 
     def _is_over(self, at: int) -> bool:
-        """Tell whether the mark that closes the call ends a value without its own: the first mark
+        """Return True if the mark that closes the call ends a value without its own: the first mark
         behind it belongs to no value.
         """
         marks, span = self._marks, self._span
@@ -307,11 +307,11 @@ class _Call:
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may(self, first: int, at: int) -> bool:
-        """Tell whether the second rule may end a value that holds the marks from `first` on."""
+        """Return True if the second rule may end a value that holds the marks from `first` on."""
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
     def _goes_on(self, at: int, of: str, depth: int) -> bool:
-        """Tell whether the form may go on behind a value's closing mark."""
+        """Return True if the form may go on behind a value's closing mark."""
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
             if depth or marks.following[next_at - 1] is not Kind.CLOSE:
@@ -331,8 +331,8 @@ class _Call:
         return kind is not Kind.CLOSE
 
     def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Tell whether another parameter's mark ends a value without its own: at a line's head, or
-        where no closing mark follows, or where the tool needs the parameter; and not where the
+        """Return True if another parameter's mark ends a value without its own: at a line's head,
+        or where no closing mark follows, or where the tool needs the parameter; and not where the
         parameter comes once more behind a closing mark, or more is closed than opened.
         """
         marks, mark = self._marks, self._marks.all[at]

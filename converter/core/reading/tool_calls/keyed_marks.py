@@ -115,8 +115,8 @@ class Marks:
         return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half(self, at: int, index: int) -> Half:
-        """Tell which mark the reply was cut within, behind an offset and before the mark of that
-        index.
+        """Return the kind of mark within which the reply was cut, behind an offset and before the
+        mark of that index.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
@@ -131,7 +131,7 @@ class Marks:
         return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
 
     def half_closer(self, written: str) -> bool:
-        """Tell whether a text is the beginning of a closing mark, or of a value's opening one."""
+        """Return True if a text is the beginning of a closing mark, or of a value's opening one."""
         opening, closing = _halves(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
 

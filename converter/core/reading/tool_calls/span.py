@@ -50,7 +50,7 @@ class Span:
 
     @property
     def closed(self) -> bool:
-        """Tell whether a mark ends the span."""
+        """Return True if a mark ends the span."""
         return self.end in (End.MARK, End.OPENER)
 
     @property
@@ -66,11 +66,11 @@ class Span:
         return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
-        """Tell whether a mark that closes the call stands at an offset."""
+        """Return True if a mark that closes the call stands at an offset."""
         return self.text.startswith(self.closers, at)
 
     def begins_closer(self, written: str) -> bool:
-        """Tell whether a text is the beginning of a mark that closes the call."""
+        """Return True if a text is the beginning of a mark that closes the call."""
         return any(mark.startswith(written) for mark in self.closers)
 
     def named(self, written: str) -> str:
@@ -82,7 +82,7 @@ class Span:
         return self.tools.get(tool, {})
 
     def knows(self, tool: str, key: str) -> bool:
-        """Tell whether a tool has a parameter."""
+        """Return True if a tool has a parameter."""
         return key in properties_of(self.schema(tool))
 
     def gap(self, at: int) -> int:
