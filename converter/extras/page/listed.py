@@ -29,7 +29,7 @@ SLICE = 0.01
 
 
 class Listed:
-    """`rows` by the ids of their flows: each is another object when it has changed.
+    """The rows of mitmweb's exchanges, by the ids of their flows: a changed row is a new object.
 
     It listens to mitmweb's list of flows only between `open` and `close`.
     """
@@ -72,7 +72,7 @@ class Listed:
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session(self, name: str) -> list[SessionExchange]:
-        """Take the exchanges of a session and of its branches, in the order in which they began."""
+        """Return the exchanges of a session and its branches, in the order in which they began."""
         kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
             session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))

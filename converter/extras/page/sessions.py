@@ -38,8 +38,14 @@ _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """A conversation. `name` and `newest`: its first and newest exchange; `first`: messages of the
-    shortest request; `within`: the session whose call began it; `number`: which came first.
+    """A conversation.
+
+    Attributes:
+        name: its first exchange.
+        number: its rank among all sessions, in the order in which they began.
+        first: the number of messages in its shortest request.
+        newest: its newest exchange.
+        within: the session whose tool call began it.
     """
 
     name: str
@@ -51,8 +57,8 @@ class Session:
 
 
 class Sessions:
-    """The sessions of exchanges that are told of in the order in which they began. `read`: the
-    messages of an exchange that was told of before.
+    """The sessions of exchanges, which are added in the order in which they began. `read` returns
+    the messages of an exchange that was added before.
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
@@ -66,7 +72,7 @@ class Sessions:
         self._summed_up = dict[str, Session]()
 
     def of(self, exchange: str) -> Session | None:
-        """Return the session of an exchange, none of one that nobody told of."""
+        """Return the session of an exchange, None for one that was not added."""
         return self._of.get(exchange)
 
     def family(self, exchange: str) -> list[Session]:
@@ -128,7 +134,9 @@ class Sessions:
         self._put(title.name, title)
 
     def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
-        """Take the titles in that were asked for before the session's first request came."""
+        """Put the titles below this session that were requested before the session began; return
+        their exchanges.
+        """
         words = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
         if not words:
             return []
@@ -161,7 +169,9 @@ class Sessions:
                 session.within = told.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
-        """Note what a session's new calls say, and take in what they have begun since it did."""
+        """Index the strings in a session's new calls, and put the sessions below it that these
+        calls have begun; return the exchanges of those sessions.
+        """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
             key = hash((client, _plain(text)))
@@ -192,7 +202,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
-    """Yield keys of what a user says at first, each part by itself."""
+    """Yield a key for each part of the user's first messages."""
     asked = (message for message in opening if role_of(message) == "user")
     for text in (text for message in asked for text in spoken(message)):
         if plain := _plain(text):
@@ -200,7 +210,7 @@ def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
 
 
 def _questions(opening: Messages) -> Iterator[str]:
-    """Yield what a user asks at first, without a client's own text in tags."""
+    """Yield the user's first questions, without a client's own text in tags."""
     asked = (message for message in opening if role_of(message) == "user")
     texts = (text.strip() for message in asked for text in spoken(message))
     return (text for text in texts if text and not text.startswith("<"))
@@ -211,7 +221,7 @@ def _plain(text: str) -> str:
 
 
 def _call_strings(message: object) -> Iterator[str]:
-    """Yield the words in the arguments of a message's calls, in whatever dialect."""
+    """Yield the strings in the arguments of a message's calls, in any dialect."""
     for call in entries_of(message):
         function = call.get("function", call)
         if isinstance(function, Mapping):
