@@ -41,9 +41,9 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
+from converter.core.reading.stop_strings import STOPS_LIMIT
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
-from converter.core.wire.bounds import STOPS_LIMIT
 from converter.core.wire.json_text import as_object
 
 

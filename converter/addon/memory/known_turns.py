@@ -7,11 +7,14 @@ from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.core.model.conversation import Turn
 from converter.core.model.raw_messages import MESSAGE_FIELDS
 from converter.core.model.repeated_turns import RepeatedTurns
-from converter.core.wire import known_json, long_json
+from converter.core.wire import json_text, known_json, long_json
+from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KnownObject
 
 SHORT = 16 * 1024
 """Bytes of a request that is read anew as quickly as it is looked for."""
+LONGEST_MODEL = 1024
+"""Characters of a model's name: patterns look for it, and lessons have its digest."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
 """Bytes that a request counts for each of these marks in it, if that is more than its length: a
 small value takes twenty times its bytes. Text of code has many such marks, and takes no more for
@@ -47,10 +50,13 @@ class KnownTurns:
         read = None
         if len(body) <= KNOWN_TURNS_BYTES:
             read = known_json.read(body, [each.request for each in kept], MESSAGE_FIELDS)
+        value = long_json.read(body) if read is None else read.value
+        if len(str(json_text.as_object(value).get("model"))) > LONGEST_MODEL:
+            raise UnreadableError(f"expected a model's name of at most {LONGEST_MODEL} characters")
         if read is None:
-            return long_json.read(body), None
+            return value, None
         before = None if read.before is None else kept[read.before].turns
-        return read.value, RepeatedTurns(before, read.known)
+        return value, RepeatedTurns(before, read.known)
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KnownObject], size: int) -> None:
         """Keep the turns of a request of `size` bytes, in place of those of the request that it

@@ -9,14 +9,13 @@ the model without the names. Mistral's templates refuse all but nine letters and
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from converter.core.calls.ids import SHORT_MODELS, CallIds, is_counted, short_id
 from converter.core.dialects.openai_parts import read_arguments, text_of
 from converter.core.model.raw_messages import with_each
-from converter.core.wire import json_text
-from converter.core.wire.json_text import as_object, objects
+from converter.core.wire import long_json
+from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 
 def with_arguments(message: object, *, anew: bool = False) -> object:
@@ -42,11 +41,15 @@ def _with_arguments(call: object, anew: bool) -> object:
 
 
 def _is_object(arguments: object) -> bool:
-    """Tell whether arguments are a text that any reader takes for an object."""
-    with suppress(json_text.UnreadableError):
-        data = str(arguments).encode(errors="surrogatepass")
-        return isinstance(json_text.read_strictly(data), dict)
-    return False
+    """Return True if arguments are a text that any reader takes for an object, or more than is
+    read.
+    """
+    try:
+        return isinstance(long_json.read_strictly(str(arguments)), dict)
+    except long_json.TooManyError:
+        return True
+    except UnreadableError:
+        return False
 
 
 def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:

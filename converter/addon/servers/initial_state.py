@@ -28,6 +28,8 @@ _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
+_BEGUN = 1 << 17
+"""Characters at the end of a begun turn that are searched for marks: more than a thought has."""
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 
@@ -53,8 +55,9 @@ def request(facts: Facts) -> InitialState | None:
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
         return None
+    end = begun[-_BEGUN:]
     inside = any(
-        _last(begun, family.opens) > _last(begun, family.closes)
+        _last(end, family.opens) > _last(end, family.closes)
         for family in FAMILIES
         if not family.ambiguous_in_prose
     )
@@ -64,7 +67,8 @@ def request(facts: Facts) -> InitialState | None:
 def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
     """Tell whether the request ends with the beginning of its reply, behind a thought."""
     begun = content_of(begun_message(body))
-    closed = isinstance(begun, str) and any(closer in begun for closer in _CLOSERS)
+    end = begun[-_BEGUN:] if isinstance(begun, str) else ""
+    closed = any(closer in end for closer in _CLOSERS)
     return closed and request(Facts(body)) is InitialState.TEXT
 
 

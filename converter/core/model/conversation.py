@@ -148,15 +148,6 @@ class ToolResult:
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 
-_ARGUMENTS = json.JSONEncoder(ensure_ascii=False)
-"""`json.dumps` makes one for each value."""
-
-
-def arguments_of(values: Mapping[str, object]) -> str:
-    """Return the arguments of a call as JSON text."""
-    return _ARGUMENTS.encode(values)
-
-
 type Block = ContentBlock | ThinkingBlock | RedactedThinking | ToolUse | ToolResult
 
 

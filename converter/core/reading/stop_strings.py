@@ -12,6 +12,11 @@ from dataclasses import replace
 from converter.core.model.events import Event, Finish, Text, TextKind
 from converter.core.reading.findings import Findings
 
+STOPS_LIMIT = 1_024
+"""Characters of all stop strings of a request that are cut here; others act as the server has it.
+Evaluations send some ten; each of their beginnings is looked for in each piece of text.
+"""
+
 
 class StopStrings:
     """Events of one choice in, events out, up to a string in the answer; calls have none. Blanks

@@ -60,13 +60,6 @@ DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame k
 """A reply has about ten, and parsers of clients give up between 500 and 10,000."""
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
 """As vLLM's."""
-STOPS_LIMIT = Bound(
-    1_024,
-    _CHARACTERS,
-    "stop strings at which the addon cuts the answer, all together",
-    "they act as the server has it",
-)
-"""Evaluations send some ten; each of their beginnings is looked for in each piece of text."""
 
 # what leaves: words that wait until they may
 

@@ -16,7 +16,7 @@ from operator import is_, itemgetter
 from typing import NamedTuple
 
 from converter.core.wire import json_text
-from converter.core.wire.long_json import LONG, LongText
+from converter.core.wire.long_json import LONG, LongText, check
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
@@ -260,9 +260,10 @@ class _Reading:
         """Return the text from the first new value on."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
-            self._scan = LongText(self._text, json_text.scan).value
-            if len(self._text) <= LONG:
-                self._scan = partial(json_text.scan, self._text)
+            self._scan = partial(json_text.scan, self._text)
+            if len(self._text) > LONG:
+                check(self._text)
+                self._scan = LongText(self._text, json_text.scan).value
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:

@@ -4,6 +4,9 @@ On a busy machine C reads 4 MB of numbers in 0.2 seconds, and writes 4 MB of fra
 one call reads the values that end within a window of a long text. A container that does not end
 there is opened here, and its members are read the same way. A string or a number is read in one
 call, whatever its length is.
+
+Python's collector looks at all containers of the process in one call as well. So a text of more
+containers than `CONTAINERS_LIMIT` is not read.
 """
 
 import codecs
@@ -11,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
 
 from converter.core.wire import json_text
@@ -19,6 +23,10 @@ WINDOW = 1 << 15
 """Characters that one call of C reads where it can: a millisecond of the densest."""
 LONG = 4 * WINDOW
 """Characters of a text that one call of C reads in any case."""
+CONTAINERS_LIMIT = 1 << 15
+"""Objects and lists of a text: an agent's request of 4 MB has 4,000, and Python's collector looks
+at so many in 50 milliseconds.
+"""
 _MOST = 1 << 12
 """Values that one call of C writes: a millisecond."""
 _BITS = 16
@@ -31,6 +39,8 @@ _NEXT = re.compile(r"[ \t\n\r]*+([,\]}])")
 _BEHIND = frozenset(",:]} \t\n\r")
 """Characters that may follow a value; others may be the rest of a number."""
 _CLOSING = {"[": "]", "{": "}"}
+_OPENINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])', re.DOTALL)
+"""Strings, and the brackets that stand in none."""
 
 type Scan = Callable[[str, int], tuple[object, int]]
 """Return the value at an index of a text, and the index behind it. Raises StopIteration where none
@@ -43,6 +53,7 @@ def read(data: bytes) -> object:
     if len(data) <= LONG:
         return json_text.read(data)
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    check(text)
     try:
         return LongText(text, json_text.scan).whole()
     except (json.JSONDecodeError, RecursionError) as error:
@@ -51,9 +62,45 @@ def read(data: bytes) -> object:
         return json_text.read(data)
 
 
+def read_strictly(text: str) -> object:
+    """Return what `json_text.read_strictly` returns for a text. Raises UnreadableError."""
+    if len(text) <= LONG:
+        return json_text.read_strictly(text.encode(errors="surrogatepass"))
+    check(text)
+    try:
+        text.encode()  # halves of characters are none
+        return LongText(text, json_text.strict_scan).whole()
+    except (ValueError, RecursionError) as error:
+        raise json_text.UnreadableError(str(error)) from None
+
+
+class TooManyError(json_text.UnreadableError):
+    """A text has more than `CONTAINERS_LIMIT` containers."""
+
+
+def check(text: str) -> None:
+    """Raise TooManyError for a text of too many containers."""
+    most = CONTAINERS_LIMIT
+    if text.count("{") + text.count("[") > most:
+        found = (each for each in _OPENINGS.finditer(text) if each[1])
+        if any(islice(found, most, None)):
+            raise TooManyError(f"expected at most {most:,} objects and lists, got more")
+
+
 def write(value: object) -> bytes:
     """Return what `json_text.write` returns."""
     return b"".join(_pieces(value))
+
+
+_SPACED = json.JSONEncoder(ensure_ascii=False)
+"""`json.dumps` makes one for each value."""
+
+
+def spaced(value: object) -> str:
+    """Return a value as `json.dumps` writes it, with a blank behind each comma and colon: so models
+    write the arguments of calls. Python writes a long one, piece by piece.
+    """
+    return _SPACED.encode(value) if _is_small(value) else "".join(_SPACED.iterencode(value))
 
 
 class LongText:

@@ -58,6 +58,13 @@ def test_a_request_of_an_unusual_form_has_no_turns_to_keep(body: bytes) -> None:
     assert KnownTurns().read("o", body) == (json.loads(body), None)
 
 
+@pytest.mark.parametrize("more", ["", ',"a":1,"a":2'])
+def test_a_model_has_a_short_name(more: str) -> None:
+    body = f'{{"messages":["a"],"model":"{"m" * 1025}"{more}}}'
+    with pytest.raises(UnreadableError, match="1024 characters"):
+        KnownTurns().read("o", body.encode())
+
+
 def test_a_body_that_is_no_json_raises_as_ever() -> None:
     with pytest.raises(UnreadableError, match="Expecting"):
         KnownTurns().read("o", b"{")
@@ -97,9 +104,9 @@ def test_the_oldest_go() -> None:
     assert request_of(known, "long 0") is None
 
 
-@pytest.mark.parametrize("value", [b"{}", b'"ab"'])
-def test_small_values_count_for_what_they_take(value: bytes) -> None:
-    known, many = KnownTurns(), KNOWN_TURNS_BYTES // KNOWN_TURNS // (len(value) + 1) - 99
+@pytest.mark.parametrize(("value", "many"), [(b'{"a":1,"b":2,"c":3}', 32_000), (b'"ab"', 209_000)])
+def test_small_values_count_for_what_they_take(value: bytes, many: int) -> None:
+    known = KnownTurns()
     for number in range(KNOWN_TURNS):
         body = b'{"messages":["%d",[%b]]}' % (number, b",".join([value] * many))
         _, turns = known.read("o", body)

@@ -5,48 +5,14 @@ from typing import Any
 import pytest
 
 from converter.addon.servers.refused_fields import FIELD, are_paths, found, without_fields
+from tests.support.rows import rows_of
 
 
 @pytest.mark.parametrize(
     ("words", "paths"),
-    [
-        ("Unknown parameter: 'store'.", {"store"}),
-        ("Unknown parameter: 'messages[3].reasoning_content'.", {"messages.reasoning_content"}),
-        ("Unrecognized request argument supplied: thinking", {"thinking"}),
-        ("Unrecognized request arguments supplied: foo, bar", {"foo", "bar"}),
-        (
-            "[{'type': 'extra_forbidden', 'loc': ('body', 'top_k'), 'msg': 'Extra inputs are not"
-            " permitted', 'input': 40}]",
-            {"top_k"},
-        ),
-        (
-            '[{"type":"extra_forbidden","loc":["body","min_p"],"msg":"Extra inputs are not permitted"}]',
-            {"min_p"},
-        ),
-        ("Extra inputs are not permitted, field: 'metadata', value: {}", {"metadata"}),
-        ("property 'seed' is unsupported", {"seed"}),
-        (
-            "'messages.1' : for 'role:assistant' property 'messages[1].name' is unsupported",
-            {"messages.name"},
-        ),
-        ("Unexpected keys in the request: {'top_k'}", {"top_k"}),
-        ("Unsupported fields in the request: {'n', 'user'}", {"n", "user"}),
-        ("Unsupported param: echo", {"echo"}),
-        ("Stream options can only be defined when `stream=True`.", {"stream_options"}),
-        ("stream_options can only be set when streaming", {"stream_options"}),
-        ("stream_options is not supported", {"stream_options"}),
-        ("unknown field: stream_options", {"stream_options"}),
-        ("reasoning_effort is not supported with this model", {"reasoning_effort"}),
-        ("`reasoning_effort` must be one of `none` or `default`", {"reasoning_effort"}),
-        ("'reasoning_effort' does not support 'none' with this model.", {"reasoning_effort"}),
-        ("{'type': 'literal_error', 'loc': ('body', 'reasoning_effort')", {"reasoning_effort"}),
-        ("Unknown parameter: 'messages'.", set()),
-        ("Unknown parameter: 'messages[1].content'.", set()),
-        ("Unknown parameter: 'model'.", set()),
-        ("Unknown parameter", set()),
-    ],
+    rows_of(__file__)["words name a field"],
 )
-def test_words_name_a_field(words: str, paths: set[str]) -> None:
+def test_words_name_a_field(words: str, paths: list[str]) -> None:
     said, names = found(words)
     assert names == {FIELD + path for path in paths}
     assert said in words

@@ -48,6 +48,7 @@ def test_characters_are_written_as_themselves() -> None:
 def test_half_a_surrogate_pair_is_a_replacement_character() -> None:
     for half in (b"\\ud83d", b"\\ude00"):
         assert json_text.write(json_text.read(b'"' + half + b'"')) == '"\ufffd"'.encode()
+    assert json_text.write("\udc00\ud83d\ude00\ud83d") == '"\ufffd\U0001f600\ufffd"'.encode()
     assert json_text.write("a\ud83d\ude00\ud83db") == '"a\U0001f600\ufffdb"'.encode()
 
 

@@ -67,6 +67,31 @@ def test_a_value_is_written_as_at_once(value: object) -> None:
     assert long_json.write(value) == json_text.write(value)
 
 
+@law(60)
+@given(VALUES)
+def test_a_value_is_written_with_blanks_as_at_once(value: object) -> None:
+    assert long_json.spaced(value) == json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("read", [long_json.read, lambda data: known_json.read(data, (), ())])
+@pytest.mark.parametrize("unit", ["[]", '{"a":"[{"}'])
+def test_a_text_of_too_many_containers_is_not_read(
+    read: Callable[[bytes], object], unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_json, "CONTAINERS_LIMIT", 9)
+    assert read(b'{"a":[%b]}' % ",".join([unit] * 7).encode())
+    assert outcome(read, b'{"a":[%b]}' % ",".join([unit] * 9).encode()) in (None, "None")
+
+
+@law(100)
+@given(VALUES, st.sampled_from(["", "\ud800", "NaN", ",1"]))
+def test_a_text_is_read_strictly_as_at_once(value: object, behind: str) -> None:
+    text = json.dumps(value, ensure_ascii=False) + behind
+    data = text.encode(errors="surrogatepass")
+    read = outcome(lambda _: long_json.read_strictly(text), data)
+    assert read == outcome(json_text.read_strictly, data)
+
+
 @pytest.mark.parametrize(
     "data",
     [

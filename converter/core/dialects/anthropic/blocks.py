@@ -26,8 +26,8 @@ from converter.core.model.conversation import (
     ThinkingBlock,
     ToolResult,
     ToolUse,
-    arguments_of,
 )
+from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
 
 type Reader[B] = Callable[[Fields], B]
@@ -105,7 +105,7 @@ def _document(block: Fields) -> Document:
 
 def _tool_use(block: Fields) -> ToolUse:
     values = block.optional("input", dict) or {}  # a call without arguments: some clients send null
-    return ToolUse(block.required("id", str), block.required("name", str), arguments_of(values))
+    return ToolUse(block.required("id", str), block.required("name", str), long_json.spaced(values))
 
 
 def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:

@@ -23,8 +23,8 @@ from converter.core.model.conversation import (
     ToolResult,
     ToolUse,
     Turn,
-    arguments_of,
 )
+from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
 
 _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
@@ -154,7 +154,7 @@ def _call(number: int, entry: Fields) -> ToolUse:
     function = Fields(entry.values.get("function"), entry.path_of("function"))
     name = function.required("name", str)
     call = entry.optional("id", str) or f"call_{number}"
-    return ToolUse(call, name, arguments_of(read_arguments(function.values.get("arguments"))))
+    return ToolUse(call, name, long_json.spaced(read_arguments(function.values.get("arguments"))))
 
 
 type _Reader = Callable[[Fields, int, str], tuple[Block, ...]]

@@ -31,8 +31,8 @@ from converter.core.model.conversation import (
     ToolResult,
     ToolUse,
     Turn,
-    arguments_of,
 )
+from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.printable import size_of
 
@@ -112,7 +112,7 @@ class Items:
         if kind == "reasoning":
             return Turn("assistant", tuple(_thoughts(item, left_out)))
         if call_kind := KIND_OF_ITEM.get(kind):
-            arguments = arguments_of(CALL_KINDS[call_kind].read(item))
+            arguments = long_json.spaced(CALL_KINDS[call_kind].read(item))
             return Turn("assistant", (ToolUse(call_id_of(item), name, arguments),))
         if kind in _OUTPUTS:
             content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))

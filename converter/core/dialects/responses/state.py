@@ -19,7 +19,7 @@ from converter.core.dialects.responses.output_items import with_id
 from converter.core.dialects.responses.request_reader import input_items, refuse
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
-from converter.core.wire import json_text
+from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object, objects
 
@@ -114,7 +114,7 @@ def keep(
         for at, item in enumerate(history.own)
     ]
     names = names_of((*list_of(response["output"]), *own), key)
-    value = json_text.write({"response": response, "input": own})
+    value = long_json.write({"response": response, "input": own})
     name = _conversation(body)
     line = LINE + name if name else ""
     memory.keep(key, value, history.previous, names, line)
