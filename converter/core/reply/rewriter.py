@@ -238,6 +238,7 @@ class Rewriter:
         self.thoughts = [*self.continuation.take_thoughts(), *self._stages.take_thoughts()]
         for event in self.events:
             self.summary.feed(event, self._at)
+        self.summary.calling = self.findings.calls.held
         if self.closed and not self._broken:
             self.summary.close(self._at)
         return out

@@ -38,6 +38,7 @@ class Summary:
 
     Attributes:
         thinking, text: the counts of characters.
+        calling: the characters of a call in the text that is held.
         read_from: the forms of the calls that the server did not send as such.
         thinking_time: seconds from the first text to the next event, over all thoughts.
     """
@@ -49,6 +50,7 @@ class Summary:
     thinking: int = 0
     text: int = 0
     calls: int = 0
+    calling: int = 0
     read_from: list[str] = field(default_factory=list)
     usage: Usage | None = None
     timings: Mapping[str, object] = field(default_factory=dict)
@@ -119,6 +121,7 @@ class Summary:
         usage = self.counted
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
+            "calling": self.calling or None,
             "calls_read_from": ", ".join(self.read_from),
             **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
             ESTIMATED: True if usage and usage.estimated else None,

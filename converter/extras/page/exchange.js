@@ -31,6 +31,7 @@ export function drawBar(bar, row) {
 }
 
 export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", left: "left", misread: "misread", broken: "broken" };
+export const stateOf = (row) => STATES[row.state] + (row.calling ? `, ${row.calling.toLocaleString("en")} chars` : "");
 
 // What was read and written: of an exchange, or of a session, where the sizes of prompts have no sum.
 export function tokens(row) {
@@ -74,7 +75,7 @@ export class Exchange {
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
     this.part("h2").textContent = visible(row.title || row.model || "no model");
-    this.part(".title .state").textContent = STATES[row.state];
+    this.part(".title .state").textContent = stateOf(row);
     const when = new Date(row.at * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
     const about = [row.title && (row.model || "no model"), row.path, row.client, row.server, when, row.again && "asked again"];
     this.part(".about").textContent = visible(about.filter(Boolean).join(" · "));

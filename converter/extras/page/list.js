@@ -2,7 +2,7 @@
 
 import { ask } from "./connection.js";
 import { $, el, number, plural, seconds, visible } from "./elements.js";
-import { STATES, drawBar, tokens } from "./exchange.js";
+import { drawBar, stateOf, tokens } from "./exchange.js";
 import { root, rows, shown } from "./rows.js";
 
 export const SHOWN = 1000; // rows that are drawn; older ones when they are asked for
@@ -122,7 +122,7 @@ export const list = {
     item.className = row.state;
     part(".model").textContent = visible(row.title || row.model || "no model");
     part("time").textContent = new Date(row.at * 1000).toLocaleTimeString("en-GB");
-    part(".state").textContent = visible(row.failure || STATES[row.state]);
+    part(".state").textContent = visible(row.failure || stateOf(row));
     part(".client").textContent = visible([row.again && "again", row.title && row.model, row.client || row.path].filter(Boolean).join(" · "));
     part(".tokens").textContent = `${row.broke ? "cache broken · " : ""}${tokens(row)}`;
     const times = drawBar(part(".bar"), row);

@@ -26,13 +26,19 @@ from converter.core.wire.printable import shortened
 
 type Row = dict[str, object]
 
-_GROWS = (("text", "answering"), ("calls", "calling"), ("thinking", "thinking"))
+_GROWS = (
+    ("text", "answering"),
+    ("calls", "calling"),
+    ("calling", "calling"),  # a call in the text, which is held until its end
+    ("thinking", "thinking"),
+)
 """Counts of a summary, and the state in which each grows, the last state of a reply first."""
 _SHOWN = (
     "thoughts",
     "thinking",
     "text",
     "calls",
+    "calling",
     "input_tokens",
     "cached_tokens",
     "output_tokens",

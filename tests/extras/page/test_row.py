@@ -70,6 +70,19 @@ def test_it_says_what_the_model_is_at() -> None:
     assert (last["input_tokens"], last["output_tokens"], last["thoughts"]) == (7, 5, 1)
 
 
+def test_a_call_in_the_text_is_counted_while_it_is_written() -> None:
+    asked = request(CHAT, {"model": "m", "stream": True, "tools": [{"function": {"name": "f"}}]})
+    with watched() as there:
+        flow = there.begin(asked, response(EVENT_STREAM))
+        pass_on(flow, ROLE, *text("Look.", '<tool_call>{"name": "f", "arguments": {"a": "'))
+        first = of(flow)
+        pass_on(flow, *text("word"))
+        second = of(flow, first)
+        assert (second["state"], second["calling"]) == ("calling", 49)
+        pass_on(flow, *text('"}}</tool_call>'))
+        assert "calling" not in of(flow, second)
+
+
 def test_what_is_asked_again_begins_anew() -> None:
     with watched() as there:
         flow = there.ask(streaming(CHAT))

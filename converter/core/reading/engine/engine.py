@@ -238,9 +238,9 @@ class Engine:
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
-    def in_call(self) -> bool:
-        """Return True if a call with an offered name is held."""
-        return self._candidate is not None and self._candidate.named
+    def held_call(self) -> int:
+        """The characters of a call with an offered name that is held, 0 for none."""
+        return self._candidate.length if self._candidate and self._candidate.named else 0
 
     @property
     def unread(self) -> int:

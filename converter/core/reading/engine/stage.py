@@ -91,7 +91,7 @@ class ReadingStage:
         """Return the events that the event becomes. While a call is held, the server's thinking and
         its own calls wait behind the call, in order.
         """
-        if not (self._waiting or self._engine.in_call):
+        if not (self._waiting or self._engine.held_call):
             return self._fed(event)
         if isinstance(event, Text) and not (event.refusal or event.own):
             return [*self._fed(event), *self._go_on()]
@@ -106,7 +106,7 @@ class ReadingStage:
     def _go_on(self) -> list[Event]:
         """Return what waited behind a call, once the call is decided."""
         out: list[Event] = []
-        while self._waiting and not self._engine.in_call:
+        while self._waiting and not self._engine.held_call:
             waiting, self._waiting = self._waiting, []
             out += [result for event in waiting for result in self._fed(event)]
         return out
@@ -272,6 +272,7 @@ class ReadingStage:
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.find_closer(answer)
+        self._findings.calls.held = self._engine.held_call
         broken = self._engine.calls.broken
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 

@@ -30,13 +30,14 @@ class Tools:
 class CallsRead:
     """The calls that were read from the text of a reply.
 
-    `forms`: those that were whole, by the names of their forms; `thought`: the same for those in a
-    thought. `cut`: the tools of those that were cut off after their arguments had begun; `text`: of
-    those cut off before; `repeated`: of those that repeated a draft, and were left out; `mended`:
-    of any calls whose arguments were not quite JSON; `typed`: the arguments of any calls whose
-    values got the types of the schema.
+    `held`: the characters of one that is being written; `forms`: those that were whole, by the
+    names of their forms; `thought`: the same for those in a thought. `cut`: the tools of those that
+    were cut off after their arguments had begun; `text`: of those cut off before; `repeated`: of
+    those that repeated a draft, and were left out; `mended`: of any calls whose arguments were not
+    quite JSON; `typed`: the arguments of any calls whose values got the types of the schema.
     """
 
+    held: int = 0
     forms: Counter[str] = field(default_factory=Counter)
     thought: Counter[str] = field(default_factory=Counter)
     cut: list[str] = field(default_factory=list)
