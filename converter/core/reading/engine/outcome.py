@@ -18,10 +18,15 @@ SENTENCE_ENDS = ".!?…。！？"
 
 
 class OpenThought(Thought):
-    """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
-    `marks`: this opener, and its closer; `guess`: the end of one that may prove to be the answer;
-    `begun`: there was an opener; `emitted`: text of one with marks was emitted; `unclosed`:
-    no closer has ended the last one that a phrase began.
+    """The thoughts of a reply, one after another.
+
+    Attributes:
+        row, suffix: of the last thought's opener.
+        marks: this opener, and its closer.
+        guess: the end of a thought that may prove to be the answer.
+        begun: there was an opener.
+        emitted: text of a thought with marks was emitted.
+        unclosed: no closer has ended the last thought that a phrase began.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -66,11 +71,16 @@ class OpenThought(Thought):
 
 @dataclass(slots=True)
 class Answer:
-    """The answer's text. `lead`: blanks that go with the call behind them, if there is one;
-    `waiting`: text that a closer would make a thought; `spoke`: there were words;
-    `unmatched_closer`: a closer without opener stands in it, behind words; `closer_apart`: at a
-    line's border or behind a sentence, as a model writes one, and not amid words;
-    `dropped_closer`: one went before any thought, because it is a special token.
+    """The answer's text.
+
+    Attributes:
+        lead: blanks that belong to the call behind them, if there is one.
+        waiting: text that a closer would make a thought.
+        spoke: text that is not blank was emitted.
+        unmatched_closer: a closer without opener stands in the text.
+        closer_apart: that closer stands at a line's border or behind a sentence, as a model writes
+            one, and not amid other text.
+        dropped_closer: a closer before any thought was left out, because it is a special token.
     """
 
     choice: int
