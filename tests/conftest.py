@@ -202,8 +202,8 @@ def _complaints_after_good_replies(proxy: Proxy, server: ScriptedServer, mark: i
     for dialect in (OPENAI, ANTHROPIC):
         server.answer(Reply(stream("<think>still", " here</think>", "fine")))
         with Client(proxy.ports[0]) as client:
-            said = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
-        assert (said.thinking, said.text) == ("still here", "fine")
+            reply = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
+        assert (reply.thinking, reply.text) == ("still here", "fine")
     return proxy.troubles(mark)
 
 

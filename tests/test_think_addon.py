@@ -218,5 +218,5 @@ def test_without_the_folder_beside_it_the_script_says_what_is_missing(tmp_path: 
     command = [str(MITMDUMP), "-q", "-s", script, "--set", f"confdir={tmp_path}", "-n"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
-    said = ended.stdout + ended.stderr
-    assert "the folder `converter` is missing beside think_addon.py" in said
+    output = ended.stdout + ended.stderr
+    assert "the folder `converter` is missing beside think_addon.py" in output

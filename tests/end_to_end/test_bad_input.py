@@ -26,8 +26,8 @@ def test_a_line_of_three_megabytes_arrives_whole(
 ) -> None:
     words = "long " * (LINE // 5)
     server.answer(Reply(stream("<think>deep</think>", words)))
-    said = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
-    assert (said.thinking, len(said.text), said.text == words) == ("deep", len(words), True)
+    reply = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
+    assert (reply.thinking, len(reply.text), reply.text == words) == ("deep", len(words), True)
     assert complaints() == []
 
 
@@ -36,8 +36,8 @@ def test_a_whole_reply_of_twenty_megabytes_arrives_whole(
 ) -> None:
     words = "long " * (MEGABYTES // 5)
     server.answer(Reply([whole(f"<think>deep</think>{words}")], JSON, framing=Framing.LENGTH))
-    said = dialect.read_whole(client.ask(dialect.path, question(stream=False)).body)
-    assert (said.thinking, len(said.text), said.text == words) == ("deep", len(words), True)
+    reply = dialect.read_whole(client.ask(dialect.path, question(stream=False)).body)
+    assert (reply.thinking, len(reply.text), reply.text == words) == ("deep", len(words), True)
     assert complaints() == []
 
 

@@ -65,8 +65,8 @@ class Balanced:
         """Ask on a new connection; return which process answered."""
         with Client(self.port) as client:
             answer = client.ask(dialect.path, question(stream=True))
-        said = dialect.read_stream(answer.body)
-        assert (said.thinking, said.text) == ("I consider it.", "Done.")
+        reply = dialect.read_stream(answer.body)
+        assert (reply.thinking, reply.text) == ("I consider it.", "Done.")
         return answer.headers["x-process"]
 
 
@@ -135,8 +135,8 @@ def test_a_token_comes_before_the_server_says_the_next(balanced: Balanced) -> No
         for word, gate in zip(words, gates, strict=True):
             reply.until(word.encode())
             gate.set()
-        said = OPENAI.read_stream(reply.rest())
-    assert (said.thinking, said.text) == ("".join(words), "Done.")
+        answer = OPENAI.read_stream(reply.rest())
+    assert (answer.thinking, answer.text) == ("".join(words), "Done.")
 
 
 def test_a_request_with_pictures_gets_through(balanced: Balanced) -> None:

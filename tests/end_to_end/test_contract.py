@@ -126,10 +126,10 @@ def test_no_second_request_goes_to_a_connection_that_had_a_stream(
     client: Client, server: ScriptedServer, dialect: Dialect
 ) -> None:
     server.answer(Reply(GOOD.steps, once=True))
-    said = [
+    reply = [
         dialect.read_stream(client.ask(dialect.path, question(stream=True)).body) for _ in range(5)
     ]
-    assert [one.text for one in said] == ["\n\nHello"] * 5
+    assert [one.text for one in reply] == ["\n\nHello"] * 5
 
 
 def test_nor_when_the_stream_is_not_the_addons_own(client: Client, server: ScriptedServer) -> None:

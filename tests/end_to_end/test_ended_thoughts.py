@@ -98,9 +98,9 @@ def test_the_thought_ends_and_the_answer_comes(
 ) -> None:
     with Client(ending[name]) as client:
         answer = client.ask(dialect.path, question(stream=stream, **ASKED))
-    said = dialect.read(answer.body, stream)
-    _ends_behind(40, said)
-    assert said.stop == dialect.finished
+    reply = dialect.read(answer.body, stream)
+    _ends_behind(40, reply)
+    assert reply.stop == dialect.finished
     assert _slots(llamas[name].address) == [False]
 
 
@@ -118,8 +118,8 @@ def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
     """llama.cpp would end the thought behind its own sixth token, without the sentence."""
     with Client(ending[name]) as client:
         asked = question(stream=stream, **ASKED | BUDGETS[dialect.name])
-        said = dialect.read(client.ask(dialect.path, asked).body, stream)
-    _ends_behind(24, said)
+        reply = dialect.read(client.ask(dialect.path, asked).body, stream)
+    _ends_behind(24, reply)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -156,9 +156,9 @@ def test_the_client_reads_on_while_the_second_reply_comes(
     live = Live(ended.send(dialect.path, question(stream=True)))
     live.until(b"The")
     go_on.set()
-    said = dialect.read_stream(live.rest())
-    assert said.thinking.endswith(ENOUGH)
-    assert (said.text, said.stop) == ("The answer", dialect.finished)
+    reply = dialect.read_stream(live.rest())
+    assert reply.thinking.endswith(ENOUGH)
+    assert (reply.text, reply.stop) == ("The answer", dialect.finished)
     assert len(server.asked) == 2
 
 
@@ -227,8 +227,8 @@ def test_where_a_server_cannot_go_on_the_reply_is_cut(
 ) -> None:
     mark = scripted.mark()
     server.answer(Reply([*_frames(LONG), *text("more")], then=second))
-    said = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
-    assert (said.text, said.stop) == ("", LENGTH[dialect.name])
+    reply = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
+    assert (reply.text, reply.stop) == ("", LENGTH[dialect.name])
     assert len(server.asked) == 2
     assert scripted.troubles(mark) != []
 
@@ -262,10 +262,10 @@ def test_a_thought_alone_is_gone_on_with_once(
     asking.forget()
     with Client(asking.ports[0]) as client:
         answer = client.ask(dialect.path, question(stream=stream))
-    said = dialect.read(answer.body, stream)
-    assert said.thinking.startswith("I add.")
-    assert said.text.strip() == ("" if "think" in second else second)
-    assert said.stop == dialect.finished
+    reply = dialect.read(answer.body, stream)
+    assert reply.thinking.startswith("I add.")
+    assert reply.text.strip() == ("" if "think" in second else second)
+    assert reply.stop == dialect.finished
     asked = [asked for asked in server.asked if asked.target == OPENAI.path]
     first, again = (json.loads(each.body) for each in asked)
     assert again["messages"][:-1] == first["messages"]
@@ -282,12 +282,12 @@ def test_a_stop_string_acts_on_the_answer_and_leaves_the_server(
     never = Event()
     thought = delta(reasoning_content="I restate Q: two?")
     server.answer(Reply([ROLE, thought, *text("Four. ", "Q", ": next"), never, *text("never")]))
-    asked = {"stop": ["Q:"]} if dialect is OPENAI else {"stop_sequences": ["Q:"]}
-    answer = stopping.ask(dialect.path, question(stream=stream, model="Qwen3.6-27B", **asked))
-    said = dialect.read(answer.body, stream)
-    assert (said.thinking, said.text.strip()) == ("I restate Q: two?", "Four.")
+    request = {"stop": ["Q:"]} if dialect is OPENAI else {"stop_sequences": ["Q:"]}
+    answer = stopping.ask(dialect.path, question(stream=stream, model="Qwen3.6-27B", **request))
+    reply = dialect.read(answer.body, stream)
+    assert (reply.thinking, reply.text.strip()) == ("I restate Q: two?", "Four.")
     chats = [each for each in server.asked if each.target.endswith("/chat/completions")]
     sent = json.loads(chats[-1].body)
     assert sent["stream"] is True
-    assert sent.keys().isdisjoint(asked)
+    assert sent.keys().isdisjoint(request)
     assert b'"Q:"' in answer.body

@@ -69,14 +69,14 @@ def test_what_is_counted_is_the_prompt_with_thinking_as_asked_for(
     llamas: dict[str, Llama], thinking: str
 ) -> None:
     budget = {"budget_tokens": 1024} if thinking == "enabled" else {}
-    asked: Any = {
+    request: Any = {
         "model": MODEL,
         "messages": [{"role": "user", "content": "hi"}],
         "thinking": {"type": thinking, **budget},
     }
     with anthropic_client(llamas["tags"].port) as client:
-        usage = client.messages.create(max_tokens=1025, **asked, extra_body=SAMPLING).usage
-        assert client.messages.count_tokens(**asked).input_tokens == usage.input_tokens
+        usage = client.messages.create(max_tokens=1025, **request, extra_body=SAMPLING).usage
+        assert client.messages.count_tokens(**request).input_tokens == usage.input_tokens
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,13 @@ def test_llamas_own_overflow_is_a_prompt_too_long(
     narrow: anthropic.Anthropic, streamed: bool
 ) -> None:
     words = [{"role": "user", "content": "word " * 2000}]
-    asked: Any = {"model": "small", "max_tokens": 9, "messages": words}
+    request: Any = {"model": "small", "max_tokens": 9, "messages": words}
     with pytest.raises(
         anthropic.BadRequestError, match=r"prompt is too long: \d{4,} tokens > 256 maximum"
     ):
-        narrow.messages.stream(**asked).__enter__() if streamed else narrow.messages.create(**asked)
+        narrow.messages.stream(**request).__enter__() if streamed else narrow.messages.create(
+            **request
+        )
 
 
 # Within a stream.

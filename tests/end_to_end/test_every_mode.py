@@ -78,8 +78,8 @@ class Route:
         asked = json.loads(self.client.question(is_stream))
         asked |= {"input" if "input" in asked else "messages": turns}
         with self.connect(how.pop("kept", False)) as made:
-            heard = hear_on(made, self.target, json.dumps(asked).encode(), **how)
-        return verdict_of(heard, self.client, is_stream)
+            reply = hear_on(made, self.target, json.dumps(asked).encode(), **how)
+        return verdict_of(reply, self.client, is_stream)
 
 
 def _exchange(made: socket.socket, words: bytes, end: bytes) -> None:

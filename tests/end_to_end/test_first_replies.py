@@ -80,8 +80,8 @@ def test_what_one_start_has_learnt_the_next_one_knows(address: str, tmp_path: Pa
             check=True,
             timeout=60,
         )
-        said = json.loads(done.stdout)["choices"][0]["message"]
-        assert said["reasoning_content"].startswith("I need 12 times 7")
+        output = json.loads(done.stdout)["choices"][0]["message"]
+        assert output["reasoning_content"].startswith("I need 12 times 7")
     kept = tmp_path / ".local" / "state" / "think-addon" / "lessons.sqlite"
     with closing(sqlite3.connect(kept)) as memory:
         (value,) = memory.execute("SELECT value FROM entries").fetchone()

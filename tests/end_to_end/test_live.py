@@ -92,8 +92,12 @@ def test_what_is_decided_has_arrived_while_the_server_waits(
     before = live.until(pause.arrives.encode())
     assert b"<" not in before, "a tag, or what may become one, is held"
     go_on.set()
-    said = dialect.read_stream(live.rest())
-    assert (said.thinking, said.text, said.stop) == (pause.thinking, pause.text, dialect.finished)
+    reply = dialect.read_stream(live.rest())
+    assert (reply.thinking, reply.text, reply.stop) == (
+        pause.thinking,
+        pause.text,
+        dialect.finished,
+    )
 
 
 def test_every_single_piece_has_arrived_before_the_next_is_sent(
@@ -112,8 +116,8 @@ def test_every_single_piece_has_arrived_before_the_next_is_sent(
     for word, pause in zip(words, pauses, strict=True):
         live.until(word.encode())
         pause.set()
-    said = dialect.read_stream(live.rest())
-    assert (said.thinking, said.text) == ("".join(words[:10]), "".join(words[10:]))
+    reply = dialect.read_stream(live.rest())
+    assert (reply.thinking, reply.text) == ("".join(words[:10]), "".join(words[10:]))
 
 
 def test_a_whole_frame_does_not_wait_for_the_half_frame_behind_it(
@@ -133,8 +137,8 @@ def test_a_character_cut_in_the_middle_arrives_whole(
 ) -> None:
     body = b"".join(stream("<think>\n🙂 你好\n</think>\n\n", "Grüße 🎉"))
     server.answer(Reply([body[place : place + 1] for place in range(len(body))]))
-    said = dialect.read_stream(ask(client, dialect).rest())
-    assert (said.thinking, said.text) == ("🙂 你好", "\n\nGrüße 🎉")
+    reply = dialect.read_stream(ask(client, dialect).rest())
+    assert (reply.thinking, reply.text) == ("🙂 你好", "\n\nGrüße 🎉")
 
 
 def test_a_ping_arrives_while_the_server_still_reads_the_prompt(
@@ -157,10 +161,10 @@ def test_replies_at_the_same_time_do_not_mix(proxy: Proxy, server: ScriptedServe
         for live in lives:
             live.until(b"deep")
         go_on.set()
-        said = [
+        reply = [
             dialect.read_stream(live.rest()) for dialect, live in zip(dialects, lives, strict=True)
         ]
-    assert [(one.thinking, one.text) for one in said] == [("deep", "Hello")] * 4
+    assert [(one.thinking, one.text) for one in reply] == [("deep", "Hello")] * 4
 
 
 @pytest.mark.parametrize(
@@ -215,6 +219,6 @@ def test_a_slow_whole_reply_arrives_complete(
     assert server.came.wait(SECONDS)
     go_on.set()
     answer = client.answer()
-    said = dialect.read_whole(answer.body)
-    assert (said.thinking, said.text) == ("slowly", "\n\nDone.")
+    reply = dialect.read_whole(answer.body)
+    assert (reply.thinking, reply.text) == ("slowly", "\n\nDone.")
     assert answer.headers["content-type"].startswith("application/json")

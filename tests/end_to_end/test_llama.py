@@ -113,9 +113,9 @@ def test_a_hundred_streamed_requests_succeed_on_one_connection(
     with Client(llama.port) as client:
         answers = [client.ask(dialect.path, body) for _ in range(REQUESTS)]
     assert {answer.status for answer in answers} == {200}
-    said = [dialect.read_stream(answer.body) for answer in answers]
-    assert all(one == said[0] for one in said)
-    assert said[0].thinking.startswith("I")
+    reply = [dialect.read_stream(answer.body) for answer in answers]
+    assert all(one == reply[0] for one in reply)
+    assert reply[0].thinking.startswith("I")
 
 
 ENDLESS = 3500

@@ -62,12 +62,12 @@ def said_everywhere(words: str, status: int = 200) -> tuple[Says, bytes]:
     frames = [ROLE, *text(f"<think>{words}</think>", words), delta(tool_calls=[call], x=words)]
     name = json.dumps(words).encode()
     turns = [{"role": role, "content": words} for role in ("system", "user")]
-    asked = {"model": words, "stream": True, "max_tokens": 9, "messages": turns}
+    request = {"model": words, "stream": True, "max_tokens": 9, "messages": turns}
     if status != 200:
         error = {"error": {"message": words, "type": words}}
-        return Says(json.dumps(error).encode(), status), json.dumps(asked).encode()
+        return Says(json.dumps(error).encode(), status), json.dumps(request).encode()
     steps = [halved(frame.replace(b'"small"', name)) for frame in [*frames, *END]]
-    return Says(steps=steps), halved(json.dumps(asked).encode())
+    return Says(steps=steps), halved(json.dumps(request).encode())
 
 
 def halved(body: bytes) -> bytes:

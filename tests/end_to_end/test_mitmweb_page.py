@@ -137,11 +137,17 @@ CONVERSATION: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
 
 def test_a_real_conversation(llamas: dict[str, Llama], page: Page, proxy_folder: Path) -> None:
     """llama.cpp behind it, both dialects in front: the picture for the README."""
-    asked = {"model": "tiny-think", "seed": 1, "temperature": 0, "max_tokens": 400, "stream": True}
+    request = {
+        "model": "tiny-think",
+        "seed": 1,
+        "temperature": 0,
+        "max_tokens": 400,
+        "stream": True,
+    }
     with Mitmweb(llamas["tags"].address, proxy_folder) as web:
         for dialect, words, more in CONVERSATION:
             with Client(web.port) as client:
-                body = {**asked, "messages": [{"role": "user", "content": words}], **more}
+                body = {**request, "messages": [{"role": "user", "content": words}], **more}
                 said = client.ask(dialect.path, json.dumps(body).encode()).body
             assert (b"thinking_delta" if dialect is ANTHROPIC else b"reasoning_content") in said
         page.open(web.page)

@@ -56,12 +56,12 @@ def renaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Renaming]:
 def test_the_server_is_asked_by_its_own_name_and_the_reply_has_the_clients(
     renaming: Renaming, dialect: Dialect, streamed: bool, model: str
 ) -> None:
-    asked = {"model": model, "max_tokens": 9, "stream": streamed}
+    request = {"model": model, "max_tokens": 9, "stream": streamed}
     messages = [{"role": "user", "content": "12 * 7"}]
-    body = renaming.ask(dialect.path, {**asked, "messages": messages})
+    body = renaming.ask(dialect.path, {**request, "messages": messages})
     assert renaming.models_asked() == {"large"}
-    said = dialect.read(body, streamed)
-    assert (said.thinking, said.text) == ("I add.", "84")
+    answer = dialect.read(body, streamed)
+    assert (answer.thinking, answer.text) == ("I add.", "84")
     replies = payloads(body) if streamed else [json.loads(body)]
     named = [reply.get("message", reply) for reply in replies]
     assert {each["model"] for each in named if "model" in each} == {model}

@@ -32,10 +32,10 @@ def test_private_addresses_are_acted_on(
     upstream: Client, server: ScriptedServer, dialect: Dialect, host: str
 ) -> None:
     server.answer(GOOD)
-    said = dialect.read_stream(
+    reply = dialect.read_stream(
         upstream.ask(f"http://{host}{dialect.path}", question(stream=True)).body
     )
-    assert said.thinking == "deep"
+    assert reply.thinking == "deep"
     assert server.asked[0].target == f"http://{host}/v1/chat/completions"
 
 

@@ -58,8 +58,8 @@ class Bench:
 
     def said(self, dialect: Dialect, content: str, streamed: bool) -> tuple[str, str]:
         """Thinking and text as the client reads them."""
-        said = dialect.read(self.ask(dialect, content, streamed).body, streamed)
-        return said.thinking, said.text
+        reply = dialect.read(self.ask(dialect, content, streamed).body, streamed)
+        return reply.thinking, reply.text
 
     def fields(self, content: str, streamed: bool, **fields: object) -> dict[str, str]:
         """What an OpenAI client gets, by the name of the field."""

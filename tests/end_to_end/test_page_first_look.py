@@ -60,9 +60,13 @@ def test_the_newest_exchange_is_open_until_somebody_chooses(
     goes_on = threading.Event()
     steps: list[Step] = [ROLE, *text("<think>First step."), goes_on, *text("</think>", ANSWER)]
     web_server.rows[CHAT] = Says(steps=[*steps, *END])
-    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    request = {
+        "model": "small",
+        "stream": True,
+        "messages": [{"role": "user", "content": QUESTION}],
+    }
     with Client(web.port) as client:
-        client.begin(CHAT, json.dumps(asked).encode())
+        client.begin(CHAT, json.dumps(request).encode())
         think.until_shown("First step.", REPLY)
         assert think.text(".exchange h2") == QUESTION
         assert "small" in think.text(".exchange .about")

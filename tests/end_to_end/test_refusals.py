@@ -259,10 +259,10 @@ def test_a_stream_that_was_begun_early_goes_on(server: ScriptedServer, proxy_fol
 def test_a_user_may_want_the_error(server: ScriptedServer, proxy_folder: Path) -> None:
     options = ["--set", "think_server=generic", "--set", "think_pictures=refuse"]
     image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DOT}"}}
-    asked = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
+    request = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
     server.answer(refusal("m is not a multimodal model", 400, good(stream=False)))
     with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "refuse") as strict:
-        assert _post(strict.ports[0], asked).status_code == 400
+        assert _post(strict.ports[0], request).status_code == 400
     assert len(server.asked) == 1
 
 

@@ -101,14 +101,14 @@ def test_a_real_models_reply_is_a_conversation(
     llama_web: Mitmweb, dialect: Dialect, streamed: bool
 ) -> None:
     with Client(llama_web.port) as client:
-        said = dialect.read(client.ask(dialect.path, question(streamed, **ASK)).body, streamed)
+        answer = dialect.read(client.ask(dialect.path, question(streamed, **ASK)).body, streamed)
     looker = Looker(llama_web)
     request, reply = looker.view("request"), looker.view("response")
     assert (request["view_name"], reply["view_name"]) == ("Thinking", "Thinking")
     assert "user: |\n  What is 12 times 7?\n" in request["text"]
     assert "\n  thinking:\n    #│ " in reply["text"]
-    assert f"\n    #│ {said.thinking.split('\n', 1)[0][:60]}" in reply["text"]
-    assert f"  text: |\n    {said.text.strip().split('\n', 1)[0][:60]}" in reply["text"]
+    assert f"\n    #│ {answer.thinking.split('\n', 1)[0][:60]}" in reply["text"]
+    assert f"  text: |\n    {answer.text.strip().split('\n', 1)[0][:60]}" in reply["text"]
     assert f"stop: {'end_turn' if dialect is ANTHROPIC else 'stop'}\n" in reply["text"]
     assert "\ntokens: " in reply["text"]  # llama.cpp's timings have them, where nobody asked
     assert ", thought 0." in reply["text"]

@@ -249,8 +249,8 @@ def refuses_patterns(asked: Asked) -> Says:
 
 def says_with_tool(crew: Crew) -> None:
     with openai_at(crew.address) as client:
-        asked: Any = {"messages": [MORE], "tools": [TOOL]}
-        said: Any = client.chat.completions.create(model="small", **asked).choices[0].message
+        request: Any = {"messages": [MORE], "tools": [TOOL]}
+        said: Any = client.chat.completions.create(model="small", **request).choices[0].message
         assert (said.reasoning_content, said.content) == ("thought", "Done.")
 
 

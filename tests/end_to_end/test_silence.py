@@ -178,23 +178,23 @@ def test_a_whole_reply_is_never_begun_early(
     port: int, slow: HostileServer, speaker: Client
 ) -> None:
     does(slow, 1.3, sent(b'{"error": {"message": "too long"}}', status=400))
-    heard = hear(port, speaker.path, speaker.question(False))
-    assert heard.status == 400
-    assert b"ping" not in heard.body
+    reply = hear(port, speaker.path, speaker.question(False))
+    assert reply.status == 400
+    assert b"ping" not in reply.body
 
 
 def test_the_sdks_read_over_pings(port: int, slow: HostileServer) -> None:
     does(slow, 1.3, *GOOD_STREAM)
     messages = [{"role": "user", "content": "hi"}]
     there = f"http://127.0.0.1:{port}"
-    asked: dict[str, Any] = {"model": "small", "messages": messages}
+    request: dict[str, Any] = {"model": "small", "messages": messages}
     with (
         anthropic.Anthropic(base_url=there, api_key="x", max_retries=0) as client,
-        client.messages.stream(max_tokens=9, **asked) as stream,
+        client.messages.stream(max_tokens=9, **request) as stream,
     ):
         assert stream.get_final_text() == "Hello"
     does(slow, *quiet_in_the_middle(2.6))
     with openai.OpenAI(base_url=f"{there}/v1", api_key="x", max_retries=0) as openai_client:
-        chunks = openai_client.chat.completions.create(stream=True, **asked)
+        chunks = openai_client.chat.completions.create(stream=True, **request)
         said = [choice.delta.content or "" for one in chunks for choice in one.choices]
     assert "".join(said) == "Hello"

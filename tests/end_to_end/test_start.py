@@ -126,7 +126,7 @@ VARIANTS = ["tags", "extracted", "opened by the template", "opened by the templa
 def test_auto_is_right_on_the_real_vllm(
     forward: Client, llamas: dict[str, Llama], variant: str, streamed: bool, thinking: bool
 ) -> None:
-    asked = {
+    request = {
         "model": MODEL,
         "messages": [{"role": "user", "content": "12 * 7"}],
         "seed": 1,
@@ -135,7 +135,7 @@ def test_auto_is_right_on_the_real_vllm(
     }
     switch = {"stream": streamed, "chat_template_kwargs": {"enable_thinking": thinking}}
     answer = forward.ask(
-        llamas[variant].address + CHAT, json.dumps({**asked, **switch}).encode()
+        llamas[variant].address + CHAT, json.dumps({**request, **switch}).encode()
     ).body
     said = read_openai_stream(answer) if streamed else read_openai_whole(answer)
     assert bool(said.thinking) is thinking

@@ -64,8 +64,8 @@ def test_a_tool_runner_goes_on_from_its_thread(client: anthropic.Anthropic) -> N
 
 
 def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic) -> None:
-    asked: Any = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
-    thread = client.beta.messages.thread(**asked)
+    request: Any = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    thread = client.beta.messages.thread(**request)
     first = thread.send(said("12 * 7"))
     with thread.stream(said("3 * 3")) as events:
         second = events.get_final_message()
@@ -76,7 +76,7 @@ def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic)
             {"role": "assistant", "content": first.content},
             said("3 * 3"),
         ],
-        **asked,
+        **request,
     )
     assert second.usage.input_tokens == unthreaded.usage.input_tokens
     assert text_of(second) == text_of(unthreaded) != ""

@@ -122,14 +122,14 @@ def test_a_call_of_any_form_reaches_every_client(
 ) -> None:
     words = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
     model.rows[CHAT] = says(words, streamed)
-    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     mark = front_proxy.mark()
     with anthropic_client(front_proxy.ports[0]) as client:
-        message = _message(client, streamed, tools=[TOOL], **asked)
+        message = _message(client, streamed, tools=[TOOL], **request)
     function = {"name": "get_weather", "parameters": SCHEMA}
     with openai_client(front_proxy.ports[0]) as other:
         tools = [{"type": "function", "function": function}]
-        choice = _choice(other, streamed, tools=tools, **asked)
+        choice = _choice(other, streamed, tools=tools, **request)
         flat: Any = {"type": "function", "strict": False, **function}
         response = _response(other, streamed, tools=[flat])
     front_proxy.check(mark)
@@ -147,13 +147,13 @@ def test_a_network_that_cuts_anywhere_changes_nothing(
 ) -> None:
     words = "<think>Hm.</think>Look 🙂\n\n" + WRITTEN["glm"].write([("get_weather", ARGUMENTS)])
     model.rows[CHAT] = Says(steps=stream(*words))
-    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     with (
         in_small_pieces(model.address, 7) as address,
         start_proxy([f"reverse:{address}"], [], proxy_folder, "pieces") as proxy,
         anthropic_client(proxy.ports[0]) as client,
     ):
-        message = _message(client, True, tools=[TOOL], **asked)
+        message = _message(client, True, tools=[TOOL], **request)
     assert [block.type for block in message.content] == ["thinking", "text", "tool_use"]
     assert (message.content[1].text, message.content[2].input) == ("Look 🙂", ARGUMENTS)
 

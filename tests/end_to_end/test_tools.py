@@ -80,16 +80,16 @@ class Agent:
         )
 
     def _reply(self) -> Message:
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": MODEL,
             "max_tokens": 200,
             "messages": self.messages,
             "tools": [WEATHER],
         }
         if not self._streamed:
-            message: Message = self._client.messages.create(**asked, extra_body=SAMPLING)
+            message: Message = self._client.messages.create(**request, extra_body=SAMPLING)
             return message
-        with self._client.messages.stream(**asked, extra_body=SAMPLING) as stream:
+        with self._client.messages.stream(**request, extra_body=SAMPLING) as stream:
             return stream.get_final_message()
 
 
@@ -140,7 +140,7 @@ def arguments(call: ChatCompletionMessageToolCallUnion) -> dict[str, Any]:
 
 
 def test_an_openai_client_gets_calls_and_thinking_apart(llama: Llama) -> None:
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "model": MODEL,
         "max_tokens": 200,
         "tools": [FUNCTION],
@@ -148,11 +148,11 @@ def test_an_openai_client_gets_calls_and_thinking_apart(llama: Llama) -> None:
     }
     messages: list[Any] = [{"role": "user", "content": IN_OSLO}]
     with openai_client(llama.port) as client:
-        first = client.chat.completions.create(messages=messages, **asked).choices[0]
+        first = client.chat.completions.create(messages=messages, **request).choices[0]
         assert first.message.tool_calls
         call = first.message.tool_calls[0]
         messages += [first.message, {"role": "tool", "tool_call_id": call.id, "content": SUNNY}]
-        answer = client.chat.completions.create(messages=messages, **asked).choices[0]
+        answer = client.chat.completions.create(messages=messages, **request).choices[0]
     assert (first.finish_reason, arguments(call)) == ("tool_calls", {"city": "Oslo"})
     assert all(choice.message.to_dict()["reasoning_content"] for choice in (first, answer))
     assert answer.message.content

@@ -68,9 +68,9 @@ def test_a_real_llama_reads_no_reply(
             assert '"get_weather"' in reply.text
             assert "<tool_call>" not in reply.text
         else:
-            said = dialect.read(reply.content, streamed)
-            assert said.thinking
-            assert said.text
+            answer = dialect.read(reply.content, streamed)
+            assert answer.thinking
+            assert answer.text
     assert misread.output[mark:].count(UNREAD) == 1
 
 
