@@ -35,7 +35,7 @@ _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 more of them at once.
 """
 _PART = 16
-"""Part of a known list that must be repeated, because the places in it are yet to be counted."""
+"""Part of a known list that must be repeated, because the spans in it are yet to be counted."""
 _MOVES = 2
 """Messages of a request that lose a mark in the next one: Claude Code marks two."""
 
@@ -48,14 +48,14 @@ class Known(NamedTuple):
     value: object
 
 
-Places = list[tuple[int, int]]
+Spans = list[tuple[int, int]]
 """Where elements begin and end, counted from where the first one begins."""
 
 
 class KnownList:
     """The elements of a list whose first one begins at the byte `begin` of `data`.
 
-    The places of a list that is all new are those in its text, and in its bytes when they are asked
+    The spans of a list that is all new are those in its text, and in its bytes when they are asked
     for, because many lists are never repeated, and counting takes half as long as reading.
     """
 
@@ -63,31 +63,31 @@ class KnownList:
         self.begin = self.end = begin
         self.values: list[object] = []
         self.data = data
-        self._places: Places = []
-        self._in_text: Places | None = None
+        self._spans: Spans = []
+        self._in_text: Spans | None = None
 
     def begin_with(self, other: "KnownList", count: int) -> None:
         """Take over so many elements of a list that begins with the same bytes."""
-        self.values, self._places = other.values[:count], other.places[:count]
+        self.values, self._spans = other.values[:count], other.spans[:count]
 
     def add(self, value: object, begin: int, end: int) -> None:
-        """Add an element, by the places of its bytes."""
+        """Add an element, by the spans of its bytes."""
         self.values.append(value)
-        self._places.append((begin - self.begin, end - self.begin))
+        self._spans.append((begin - self.begin, end - self.begin))
 
-    def fill(self, values: list[object], in_text: Places) -> None:
-        """Add all elements, by their places in the text."""
+    def fill(self, values: list[object], in_text: Spans) -> None:
+        """Add all elements, by their spans in the text."""
         self.values, self._in_text = values, in_text
 
     @property
-    def places(self) -> Places:
-        """The places of the elements' bytes."""
+    def spans(self) -> Spans:
+        """The spans of the elements' bytes."""
         in_text = self._in_text
         if in_text is not None:  # several threads may do this, with one result
             text = str(memoryview(self.data)[self.begin : self.end], "utf-8")
-            self._places = _in_bytes(text, in_text)
+            self._spans = _in_bytes(text, in_text)
             self._in_text = None
-        return self._places
+        return self._spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,36 +140,36 @@ def _shared(one: KnownList, other: KnownList) -> int:
 
 class _Reading:
     """One reading. `_at`: its place in the bytes. The bytes from the first new value on are text as
-    well, and `_place` is the same place in that.
+    well, and `_index` is the same place in that.
     """
 
     def __init__(self, data: bytes, known: Sequence[KnownObject]) -> None:
         self._data = data
         self._known = known
         self._at = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-        self._place = 0
+        self._index = 0
         self._text: str | None = None
         self._scan: Callable[[int], tuple[object, int]]
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> ReadObject:
         """Return the object. Raises ValueError, RecursionError or StopIteration."""
-        members, found, value = dict[str, Known](), dict[str, KnownList](), dict[str, object]()
+        members, lists_read, value = dict[str, Known](), dict[str, KnownList](), dict[str, object]()
         mark = self._take(_BEGIN)
         while mark != b"}":
             name = self._take(_NAME).decode()
             if name in value or len(value) == _MOST_MEMBERS:
                 raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
-                found[name] = self._list(name)
-                value[name] = [*found[name].values]  # a list of its own for each request
+                lists_read[name] = self._list(name)
+                value[name] = [*lists_read[name].values]  # a list of its own for each request
             else:
                 members[name] = self._member(name)
                 value[name] = members[name].value
             mark = self._take(_NEXT_MEMBER)
         if not _END.fullmatch(self._data, self._at):
             raise ValueError("more follows")
-        return ReadObject(value, KnownObject(self._data, members, found), self._before)
+        return ReadObject(value, KnownObject(self._data, members, lists_read), self._before)
 
     def _member(self, name: str) -> Known:
         for before in self._known:
@@ -186,15 +186,15 @@ class _Reading:
         others in a row all are new.
         """
         self._take(_LIST)
-        found, (old, same) = KnownList(self._data, self._at), self._furthest(name)
+        elements, (old, same) = KnownList(self._data, self._at), self._furthest(name)
         # as far as the byte behind an element, which ends a number
-        count = bisect_left(old.places, same, key=itemgetter(1))
+        count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
-            found.begin_with(old, count)
-            self._move(self._at + old.places[count - 1][1])
+            elements.begin_with(old, count)
+            self._move(self._at + old.spans[count - 1][1])
             mark = self._take(_NEXT)
-        for (begin, end), value in zip(old.places[count:], old.values[count:], strict=True):
+        for (begin, end), value in zip(old.spans[count:], old.values[count:], strict=True):
             if mark != b"," or others > _MOVES:
                 break
             at = self._at
@@ -202,14 +202,14 @@ class _Reading:
             others = 0 if stands else others + 1
             if stands:
                 self._move(at + end - begin)
-            found.add(value if stands else self._new().value, at, self._at)
+            elements.add(value if stands else self._new().value, at, self._at)
             mark = self._take(_NEXT)
         if mark == b",":
-            self._read_on(found)
-        found.end = self._at
-        if not _shared(old, found):
+            self._read_on(elements)
+        elements.end = self._at
+        if not _shared(old, elements):
             self._before = None
-        return found
+        return elements
 
     def _furthest(self, name: str) -> tuple[KnownList, int]:
         """Return a known list, and how many bytes are the same from there on."""
@@ -228,32 +228,32 @@ class _Reading:
             return False
         return behind < len(data) and data[behind] in _BEHIND
 
-    def _read_on(self, found: KnownList) -> None:
+    def _read_on(self, elements: KnownList) -> None:
         """Read the new elements up to the end of the list."""
         text = self._rest()
-        first = place = self._place
-        values, places, mark = list[object](), Places(), ","
+        first = index = self._index
+        values, spans, mark = list[object](), Spans(), ","
         while mark == ",":
-            value, end = self._scan(place)
+            value, end = self._scan(index)
             behind = _NEXT_IN_TEXT.match(text, end)
             if behind is None or len(values) == _MOST_ELEMENTS:
                 raise ValueError(f"expected few elements, and an end behind {len(values)}")
             values.append(value)
-            places.append((place - first, end - first))
-            place, mark = behind.end(), behind[1]
-        if found.values:
-            for value, (begin, end) in zip(values, _in_bytes(text[first:], places), strict=True):
-                found.add(value, self._at + begin, self._at + end)
+            spans.append((index - first, end - first))
+            index, mark = behind.end(), behind[1]
+        if elements.values:
+            for value, (begin, end) in zip(values, _in_bytes(text[first:], spans), strict=True):
+                elements.add(value, self._at + begin, self._at + end)
         else:
-            found.fill(values, places)
-        self._at, self._place = len(self._data) - len(text[place:].encode()), place
+            elements.fill(values, spans)
+        self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
     def _new(self) -> Known:
         """Read a value that is not known."""
         text = self._rest()
-        value, end = self._scan(self._place)
-        begin, size = self._at, len(text[self._place : end].encode())
-        self._at, self._place = begin + size, end
+        value, end = self._scan(self._index)
+        begin, size = self._at, len(text[self._index : end].encode())
+        self._at, self._index = begin + size, end
         return Known(begin, begin + size, value)
 
     def _rest(self) -> str:
@@ -268,20 +268,20 @@ class _Reading:
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
         """Go behind a match, and return the mark or the name in it. Raises ValueError."""
-        found = pattern.match(self._data, self._at)
-        if found is None:
+        match = pattern.match(self._data, self._at)
+        if match is None:
             raise ValueError(f"expected {pattern.pattern!r} at byte {self._at}")
-        self._move(found.end())
-        return found[1]
+        self._move(match.end())
+        return match[1]
 
     def _move(self, to: int) -> None:
         if self._text is not None:
-            self._place += len(self._data[self._at : to].decode())
+            self._index += len(self._data[self._at : to].decode())
         self._at = to
 
 
 def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
-    """Return how many bytes are the same from these places on."""
+    """Return how many bytes are the same from these spans on."""
     same, step, grows = 0, _STEP, True
     while step:
         piece = data[at + same : at + same + step]
@@ -293,11 +293,11 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
     return same
 
 
-def _in_bytes(text: str, places: Places) -> Places:
-    """Return the places in the bytes of a text whose characters between the places are ASCII."""
-    found, at, place = Places(), 0, 0
-    for begin, end in places:
-        at += begin - place
-        found.append((at, at := at + len(text[begin:end].encode())))
-        place = end
-    return found
+def _in_bytes(text: str, spans: Spans) -> Spans:
+    """Return the spans in the bytes of a text whose characters between the spans are ASCII."""
+    spans_in_bytes, at, index = Spans(), 0, 0
+    for begin, end in spans:
+        at += begin - index
+        spans_in_bytes.append((at, at := at + len(text[begin:end].encode())))
+        index = end
+    return spans_in_bytes

@@ -146,7 +146,7 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
         for first, end, value in entry.members.values():
             assert value == json.loads(entry.data[first:end])
         for each in entry.lists.values():
-            spans = [(each.begin + first, each.begin + end) for first, end in each.places]
+            spans = [(each.begin + first, each.begin + end) for first, end in each.spans]
             assert each.values == [json.loads(entry.data[first:end]) for first, end in spans]
 
 

@@ -258,9 +258,9 @@ def test_the_places_of_a_first_turn_are_counted_when_they_are_asked_for() -> Non
     first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).known
     data, one = first.data, first.lists["input"]
     for _ in range(2):
-        places = [(one.begin + begin, one.begin + end) for begin, end in one.places]
+        places = [(one.begin + begin, one.begin + end) for begin, end in one.spans]
         assert [json.loads(data[begin:end]) for begin, end in places] == said
-    assert data[one.begin] == data[one.places[0][0] + one.begin] == ord("{")
+    assert data[one.begin] == data[one.spans[0][0] + one.begin] == ord("{")
     assert data[one.end - 1 :].lstrip().startswith((b"]", b"}"))
 
 
