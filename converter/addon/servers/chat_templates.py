@@ -194,7 +194,7 @@ def template_of(name: str) -> Template | None:
 
 
 def always_thinks(name: str) -> bool:
-    """Tell whether no switch keeps a model from thinking, by its name in lower case."""
+    """Return True if no switch keeps a model from thinking, by its name in lower case."""
     row = _row(name)
     return row is not None and row.always
 

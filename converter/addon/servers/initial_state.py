@@ -65,7 +65,7 @@ def request(facts: Facts) -> InitialState | None:
 
 
 def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
-    """Tell whether the request ends with the beginning of its reply, behind a thought."""
+    """Return True if the request ends with the beginning of its reply, behind a thought."""
     begun = content_of(begun_message(body))
     end = begun[-_BEGUN:] if isinstance(begun, str) else ""
     closed = any(closer in end for closer in _CLOSERS)
@@ -117,8 +117,8 @@ def model(facts: Facts) -> InitialState | None:
 
 
 def speaks_of_closers(body: Mapping[str, object]) -> bool:
-    """Tell whether somebody but the model has a closer in its words: then a reply may well speak of
-    one. Earlier thoughts of the model's own say nothing.
+    """Return True if a turn that is not the model's own, or a tool, holds a closer: then a reply
+    may well speak of a closer.
     """
     turns = [turn for turn in messages_of(body) if role_of(turn) != "assistant"]
     written = json_text.write([turns, body.get("tools")]).decode()
@@ -126,7 +126,7 @@ def speaks_of_closers(body: Mapping[str, object]) -> bool:
 
 
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
-    """Tell whether a request asks the model to think, by any of the switches that servers know."""
+    """Return True if a request asks the model to think, by any switch that servers know."""
     return any(wish and wish not in _OFF for wish in _wishes(body))
 
 
@@ -155,7 +155,7 @@ def initial_state(facts: Facts) -> InitialState:
 
 
 def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
-    """Tell whether the prompt closes the thought, so that a closer at the reply's head closes
+    """Return True if the prompt closes the thought, so that a closer at the reply's head closes
     nothing.
 
     The request may turn thinking off, or the user may, for a model whose template would open a
@@ -170,14 +170,14 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
 
 
 def turns_thinking_off(body: Mapping[str, object]) -> bool:
-    """Tell whether a request turns thinking off, of a model that can be told so: then the server
+    """Return True if a request turns thinking off, of a model that can be told so: then the server
     has no thought to send.
     """
     return _is_switched_off(body) and not always_thinks(str(body.get("model") or "").lower())
 
 
 def needs_prompt(facts: Facts) -> bool:
-    """Tell whether the rendered prompt, not known yet, could still decide."""
+    """Return True if the rendered prompt, not known yet, could still decide."""
     return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
 
 
@@ -188,7 +188,7 @@ def end_of_prompt(rendered: str) -> InitialState:
 
 
 def begins_in_thought(facts: Facts, thinks: bool) -> bool:
-    """Tell whether the model begins with a thought, though the server may take that out of the
+    """Return True if the model begins with a thought, though the server may take that out of the
     text. `thinks`: the model is known to think by itself.
     """
     if (told := request(facts) or switches(facts)) is not None:
@@ -206,7 +206,7 @@ def _last(text: str, marks: Iterable[str]) -> int:
 
 
 def _is_set(body: Mapping[str, object], wanted: Switches) -> bool:
-    """Tell whether a request sets one of these switches, in itself or for its template."""
+    """Return True if a request sets one of these switches, in itself or for its template."""
     inner = as_object(body.get(TEMPLATE))
     return any(
         value in values

@@ -85,16 +85,16 @@ _DIGEST = re.compile("[0-9a-f]{64}|")
 
 def read(value: bytes | None, now: float) -> dict[str, Lesson]:
     """Return the lessons that are written so, without those that are old or not to be read."""
-    told: dict[str, Any] = json_text.object_in(value or b"")
+    stored: dict[str, Any] = json_text.object_in(value or b"")
     return {
         name: Lesson(min(one[0], now), one[1])
-        for name, one in told.items()
+        for name, one in stored.items()
         if _is_lesson(name, one) and one[0] > now - AGE
     }
 
 
-def _is_lesson(name: str, told: object) -> bool:
-    match told:
+def _is_lesson(name: str, stored: object) -> bool:
+    match stored:
         case [int() | float(), str(word)]:
             kind, blank, digest = name.partition(" ")
             fits = _WORDS.get(kind + blank)
@@ -226,7 +226,7 @@ class KnownServers:
             self.doubt(upstream)
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
-        """Tell whether the server's last answer about itself is older than so many seconds."""
+        """Return True if the server's last answer about itself is older than so many seconds."""
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
             return True
@@ -244,7 +244,7 @@ class KnownServers:
         self._learn(upstream, PARSES + _model(body))
 
     def takes_thinking_out(self, upstream: Upstream, model: str) -> bool:
-        """Tell whether the server has been seen to take this model's thinking out of the text."""
+        """Return True if the server has been seen to take this model's thinking out of the text."""
         return self._word(upstream, PARSES + _digest(model)) is not None
 
     def saw_prompt(
@@ -255,7 +255,7 @@ class KnownServers:
         self._learn(upstream, name, state.value if state else UNTOLD)
 
     def has_prompt(self, key: Key) -> bool:
-        """Tell whether the server has been asked where prompts of this key end."""
+        """Return True if the server has been asked where prompts of this key end."""
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
@@ -273,7 +273,7 @@ class KnownServers:
         self._learn(upstream, THINKS + _model(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Tell whether the model is known to think by itself."""
+        """Return True if the model is known to think by itself."""
         seen = self._word(upstream, THINKS + _model(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
@@ -281,8 +281,8 @@ class KnownServers:
     def thinks_first(
         self, upstream: Upstream, body: Mapping[str, object], chosen: InitialState
     ) -> bool:
-        """Tell whether a thought comes before the answer, in the text or in a field. `chosen`: the
-        user's word on where replies begin.
+        """Return True if a thought comes before the answer, in the text or in a field. `chosen`:
+        where replies begin by the user's option.
         """
         if chosen is not InitialState.AUTO:
             return chosen.inside
@@ -328,12 +328,12 @@ class KnownServers:
         return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
     def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Tell whether the server's own reader throws replies of this model away."""
+        """Return True if the server's own reader throws replies of this model away."""
         refuses = self._word(upstream, REFUSES) is not None
         return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 
     def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
-        """Tell whether a field may be added to a request: the server is not known to refuse it."""
+        """Return True if a field may be added to a request, because no refusal of it is known."""
         if self._word(upstream, REFUSES) is None:
             return True
         refused = self._word(upstream, FIELDS + _model(body)) or ""

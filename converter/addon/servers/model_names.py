@@ -43,7 +43,7 @@ class Row:
 
     @property
     def wishes(self) -> bool:
-        """Tell whether it decides about thinking."""
+        """Return True if it decides about thinking."""
         return bool(self.effort) or self.budget is not None
 
 
@@ -76,7 +76,7 @@ def row_of(rows: Rows, name: str) -> Row | None:
 
 
 def may_be_variant(rows: Rows, name: str) -> bool:
-    """Tell whether a name may be that of a model with a wish about its thinking behind the name, or
+    """Return True if a name may be a model's with a wish about its thinking behind the name, or
     with Claude Code's prefix before.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS

@@ -69,17 +69,17 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
     """Return the row of the server that gave these answers to `IDENTITY_PATHS`, the generic row
     when no row's marks fit; `None` when the server gave no answer and has to be asked again.
     """
-    heard = {path: reply for path, reply in replies.items() if reply is not None}
+    replied = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:
-        if any(_fits(mark, heard) for mark in server.marks):
+        if any(_fits(mark, replied) for mark in server.marks):
             return server
-    silent = len(heard) < len(IDENTITY_PATHS)
-    shut = any(reply.status in _SHUT or reply.status >= 500 for reply in heard.values())
+    silent = len(replied) < len(IDENTITY_PATHS)
+    shut = any(reply.status in _SHUT or reply.status >= 500 for reply in replied.values())
     return None if silent or shut else GENERIC
 
 
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
-    """Tell whether no row before this server's can still fit. A row can still fit if one of its
+    """Return True if no row before this server's can still fit. A row can still fit if one of its
     paths gave no answer, or if the list of models is empty: `transformers serve` shows itself once
     it has loaded one.
     """
@@ -119,7 +119,7 @@ def count_tokens(
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
     told = server.name in _TOKENIZE_MESSAGES
-    count = (yield from _told_by_vllm(body, "count")) if told else None
+    count = (yield from _tokenized(body, "count")) if told else None
     if count is None and asked and server.name == "sglang":
         # one whose /tokenize renders no messages may have the Messages API's endpoint
         count = _field((yield asked), "input_tokens")
@@ -193,13 +193,13 @@ def _llama_bytes(piece: object) -> bytes:
 def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[object] | None]:
     if server.name != "vllm":
         return None
-    tokens = yield from _told_by_vllm(body, "token_strs", return_token_strs=True)
+    tokens = yield from _tokenized(body, "token_strs", return_token_strs=True)
     return tokens if isinstance(tokens, list) else None
 
 
 def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     """Return the end of a prompt, whose tokens SGLang 0.5.23 tells by their numbers alone."""
-    tokens = yield from _told_by_vllm(body, "tokens")
+    tokens = yield from _tokenized(body, "tokens")
     if not isinstance(tokens, list) or not tokens:
         return None
     fields = {"tokens": tokens[-_TAIL:], "skip_special_tokens": False}
@@ -207,7 +207,7 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     return text if isinstance(text, str) else None
 
 
-def _told_by_vllm(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
+def _tokenized(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
     fields = {field: body[field] for field in _TEMPLATED if field in body} | more
     return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
 

@@ -243,13 +243,13 @@ def begun(
     limits = {
         name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
     }
-    begun_part = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
-    message = {"role": "assistant", **begun_part}
+    known_marks = marks or _marks_of(str(body.get("model") or ""))
+    message = {"role": "assistant", **_turn_fields(server, turn, known_marks, inside)}
     goes_on = with_messages(body, [*messages_of(body), message])
     return {**goes_on, **limits, **server.prefill}
 
 
-def _said(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
+def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # After an empty string llama.cpp goes on with the thought; an empty part is an answer that
         # has begun, so that its template closes the thought.

@@ -159,9 +159,9 @@ def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
 
 
 def refuses_pictures(status: int, words: str, body: Mapping[str, object]) -> bool:
-    """Tell whether a refusal that no row has is about pictures at all: then this request may go out
-    without them, and nothing is remembered. Neither the model's name nor the request's own words
-    count.
+    """Return True if a refusal that no row has is about pictures at all: then this request may go
+    out without its pictures, and nothing is remembered. Neither the model's name nor the request's
+    own words count.
     """
     left = re.sub(re.escape(str(body.get("model"))), " ", words, flags=re.IGNORECASE)
     found = [match[0] for match in _PICTURE_WORDS.finditer(left)]
@@ -175,7 +175,7 @@ def refuses_pictures(status: int, words: str, body: Mapping[str, object]) -> boo
 
 
 def _stands_in(words: str, sent: str) -> bool:
-    """Tell whether a request holds these words, in any spelling: as JSON, or in an address."""
+    """Return True if a request holds these words, in any spelling: as JSON, or in an address."""
     plain = _NO_WORD.sub(" ", words).strip().lower()
     spellings = (sent, unquote_plus(sent)) if sent else ()
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
@@ -285,10 +285,10 @@ def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with a line of text in each picture's place."""
-    return with_each(body, lambda message: with_each_part(message, _told))
+    return with_each(body, lambda message: with_each_part(message, _picture_as_text))
 
 
-def _told(part: object) -> object:
+def _picture_as_text(part: object) -> object:
     if not isinstance(part, dict) or part.get("type") != "image_url":
         return part
     image = part.get("image_url")

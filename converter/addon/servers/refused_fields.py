@@ -59,7 +59,7 @@ def fields_of(names: frozenset[str]) -> frozenset[str]:
 
 
 def are_paths(word: str) -> bool:
-    """Tell whether the lines of a word are paths of fields that may be left out."""
+    """Return True if the lines of a word are paths of fields that may be left out."""
     return all(PATH.fullmatch(line) and line not in _KEPT for line in word.splitlines())
 
 

@@ -63,15 +63,15 @@ def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls have their arguments written once more, because readers
     of JSON differ.
     """
-    return _asked_anew(with_each(body, partial(with_arguments, anew=True)))
+    return _as_new_request(with_each(body, partial(with_arguments, anew=True)))
 
 
 def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls have ids of nine letters and digits."""
-    return _asked_anew(with_short_ids(body))
+    return _as_new_request(with_short_ids(body))
 
 
-def _asked_anew(body: Mapping[str, object]) -> Mapping[str, object]:
+def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return another request, even if it says the same, because the server refuses its calls; the
     same one if it has none.
     """
@@ -113,19 +113,19 @@ def _of_user(parts: Iterable[object]) -> list[object]:
 
 def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that asks for JSON by a schema, in the form of llama.cpp."""
-    asked = as_object(body.get("response_format"))
-    if asked.get("type") != "json_schema":
+    wanted = as_object(body.get("response_format"))
+    if wanted.get("type") != "json_schema":
         return body
-    schema = as_object(asked.get("json_schema")).get("schema")
+    schema = as_object(wanted.get("json_schema")).get("schema")
     return {**body, "response_format": {"type": "json_object", "schema": schema or {}}}
 
 
 def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that asks for any JSON object by a schema."""
-    asked = as_object(body.get("response_format"))
-    if asked.get("type") != "json_object":
+    wanted = as_object(body.get("response_format"))
+    if wanted.get("type") != "json_object":
         return body
-    schema = asked.get("schema") or {"type": "object"}
+    schema = wanted.get("schema") or {"type": "object"}
     named = {"name": request_writer.OUTPUT_NAME, "schema": schema}
     return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
 

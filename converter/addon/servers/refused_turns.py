@@ -23,7 +23,7 @@ _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 
 
 def _ends_begun(body: Mapping[str, object]) -> bool:
-    """Tell whether the last turn is one of the model's that is to go on."""
+    """Return True if the last turn is one of the model's that is to go on."""
     begun = begun_message(body)
     return begun is not None and not begun.get("tool_calls")
 

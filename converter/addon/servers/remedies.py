@@ -26,7 +26,7 @@ FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have
 
 
 def lacks_model(status: int, message: str) -> bool:
-    """Tell whether an error says that the server does not serve the model of the request."""
+    """Return True if an error says that the server does not serve the model of the request."""
     return status in (400, 404) and _UNKNOWN_MODEL.search(message) is not None
 
 

@@ -39,8 +39,8 @@ _OF_CHATS = frozenset(
 
 
 def is_plain(body: Mapping[str, object]) -> bool:
-    """Tell whether text behind a prompt can be all that a chat completion asks for: no picture, no
-    grammar, one choice.
+    """Return True if text behind a prompt can be all that a chat completion asks for: it has no
+    picture, no grammar, and one choice.
     """
     one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
     parts = (part for message in messages_of(body) for part in content_parts(message))
