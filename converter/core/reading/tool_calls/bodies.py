@@ -95,8 +95,9 @@ class Keyed:
     @property
     def stem(self) -> str:
         """The beginning of a key's mark, as a value may open one itself."""
-        begun = "[<]" if self.nested else "[= ]"
-        return re.split(begun, self.keys[0][::-1], maxsplit=1)[-1][::-1].removesuffix(">")
+        if self.nested:
+            return self.keys[0].removesuffix("<")  # a model leaves it out
+        return re.split("[= ]", self.keys[0])[0].removesuffix(">")
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,8 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
 def _of_keyed(row: CallRow, text: str, tools: Tools | None) -> Head:
     body = row.body
     assert isinstance(body, Keyed)
-    nexts = tuple(filter(None, (*body.keys, *body.end, "{", *row.ends)))
+    keys = (body.stem,) if body.nested else body.keys  # models leave a key's tag out
+    nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
         return _of_bare_name(body, text, tools, (*nexts, *body.ends, body.separator))
     written = _TAG.match(text, 0, 2 * NAME_LIMIT)

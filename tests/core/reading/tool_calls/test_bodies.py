@@ -1,11 +1,12 @@
 """The kinds of call text: what each begins with."""
 
 from converter.core.reading.tool_calls.bodies import HEADER
-from converter.core.reading.tool_calls.forms import FUNCTION, PAIRS
+from converter.core.reading.tool_calls.forms import FUNCTION, INVOKE, PAIRS
 
 
 def test_a_parameters_mark_has_a_stem() -> None:
     assert FUNCTION.stem == "<parameter"
+    assert INVOKE.stem == "<parameter"
     assert PAIRS.stem == "<arg_key"
 
 

@@ -37,7 +37,7 @@ ROWS["args"] = next(form for form in FORMS if form.whole and form.name == "mistr
         ("lfm2", "[other(", Head.UNOFFERED),
         ("gemma", "call:now{", Head.NAMED),
         ("gemma", "call:now", Head.WAITING),
-        ("minimax-m3", ']<]minimax[>[<invoke name="now">]<]minimax[>[<', Head.NAMED),
+        ("minimax-m3", ']<]minimax[>[<invoke name="now">]<]minimax[>[now', Head.NAMED),
         ("args", "now[ARGS]{", Head.NAMED),
         ("args", "now[CALL_ID]a1[AR", Head.WAITING),
         ("args", "no", Head.WAITING),
