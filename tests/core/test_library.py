@@ -46,7 +46,7 @@ def test_every_dialect_is_rewritten_into_every_other(server: str, client: str) -
     assert (message.thinking, message.text, message.failure) == ("hm", "So", "")
 
 
-def test_a_reply_comes_as_it_is_made() -> None:
+def test_a_reply_comes_as_it_is_written() -> None:
     frames = thought("<think>a", "b</think>", "c").split(b"\n\n")
     pieces: list[bytes] = []
     machine = rewriter(client="anthropic")
@@ -56,7 +56,7 @@ def test_a_reply_comes_as_it_is_made() -> None:
     assert all(pieces)
 
 
-def test_a_request_is_told_to_a_server_of_chat_completions() -> None:
+def test_a_request_is_sent_to_a_server_of_chat_completions() -> None:
     request = translate(
         asked(system="be brief", top_k=3),
         client="anthropic",
@@ -130,7 +130,7 @@ def test_the_reading_may_be_chosen() -> None:
     assert read(thought(), reading=Reading(FAMILIES)).blocks == BLOCKS
 
 
-def test_what_is_none_is_refused_in_words() -> None:
+def test_what_is_none_is_refused_with_a_text() -> None:
     with pytest.raises(UnknownReplyError, match="expected a reply of a model server, got 'hello'"):
         read(b"hello")
     with pytest.raises(UnreadableError):

@@ -36,7 +36,7 @@ def test_only_the_same_object_may_follow(behind: str, unfit: bool, size: int) ->
     assert bool(read.unfit) is unfit
 
 
-def test_an_object_that_is_said_by_half_again_is_not_whole() -> None:
+def test_an_object_that_is_half_repeated_is_not_whole() -> None:
     _, read = fed('{"a": "x"}{"a"', 100)
     assert not read.complete
     assert not read.unfit
@@ -70,7 +70,7 @@ def test_an_empty_object_of_a_tool_without_parameters_goes_on() -> None:
         ({"arguments": 5}, ("5", False)),
     ],
 )
-def test_arguments_are_found_where_servers_put_them(
+def test_arguments_are_read_where_servers_put_them(
     function: dict[str, object], expected: tuple[str, bool]
 ) -> None:
     assert arguments_of(function) == expected
@@ -101,7 +101,7 @@ def test_a_text_that_is_no_json_has_no_meaning() -> None:
 
 
 @pytest.mark.parametrize(("behind", "unfit"), [('{"a":"x"}', False), ('{"a": "y"}', True)])
-def test_an_object_is_compared_though_its_words_were_forgotten(behind: str, unfit: bool) -> None:
+def test_an_object_is_compared_though_its_text_was_forgotten(behind: str, unfit: bool) -> None:
     _, read = fed('{"a": "x"}', 100)
     read.forget()
     assert read.feed(behind) == ""

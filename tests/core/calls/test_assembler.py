@@ -116,18 +116,18 @@ def test_the_last_call_counts_however_it_begins(second: ToolCall) -> None:
     assert finish([*WHOLE, second], Finish("tool_calls")) == Finish("stop", "lo")
 
 
-def test_a_name_told_again_begins_no_call() -> None:
+def test_a_name_sent_again_begins_no_call() -> None:
     again = [CUT[0], ToolCall(0, "a", "weather", ': "Oslo"}')]
     assert finish(again, Finish("tool_calls")) == Finish("tool_calls")
 
 
-def test_words_pass_as_they_are() -> None:
+def test_text_passes_as_it_is() -> None:
     stage = Assembler(Offer(stops=("lo",)), CallIds(frozenset(), "x"), [])
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
     assert stage.feed(Text("a")) == [Text("a")]
 
 
-def test_words_within_a_string_of_the_only_open_call_pass_as_they_are() -> None:
+def test_text_within_a_string_of_the_only_open_call_passes_as_it_is() -> None:
     stage, wakes = Assembler(Offer(), CallIds(frozenset(), "x"), []), '"\r\n\t'
     assert stage.plain(ToolCall) is None
     for piece in CUT:

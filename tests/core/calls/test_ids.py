@@ -36,6 +36,6 @@ def test_ids_for_mistrals_models_are_nine_letters_and_digits() -> None:
     assert CallIds(frozenset(), "x", "Qwen3").take_ours("a") == "a"
 
 
-def test_an_exchange_gives_the_ids_made_for_it_the_end_of_its_name() -> None:
+def test_an_exchange_gives_the_ids_drawn_for_it_the_end_of_its_name() -> None:
     assert suffix_of("5c2f7c41-7f3e-4c5e-9d26-0d1e2f3a4b5c") == "0d1e2f3a4b5c"
     assert (suffix_of("recording"), suffix_of("a b:c")) == ("recording", "abc")

@@ -55,7 +55,7 @@ def test_kimis_count_is_no_part_of_a_name_that_has_one_meaning() -> None:
     assert offered_name("functions_other_2", {"bash"}) == ""
 
 
-def test_a_name_in_a_namespace_is_found_by_its_rest_where_that_is_unique() -> None:
+def test_a_name_in_a_namespace_is_matched_by_its_rest_where_that_is_unique() -> None:
     assert offered_name("read", OFFERED) == "mcp__files__read"
     assert offered_name("create", OFFERED) == "Calendar.create"
     assert offered_name("write", OFFERED) == ""
@@ -80,7 +80,7 @@ def test_a_name_in_a_namespace_is_found_by_its_rest_where_that_is_unique() -> No
         "get" * 200,
     ],
 )
-def test_no_name_is_left_where_none_is_offered_or_more_is_said(written: str) -> None:
+def test_no_name_is_left_where_none_is_offered_or_more_is_sent(written: str) -> None:
     assert offered_name(written, OFFERED) == ""
 
 

@@ -54,7 +54,7 @@ def test_types_are_those_of_the_schema(name: str, types: set[str]) -> None:
     assert types_of(SCHEMA, name) == types
 
 
-def test_a_part_of_a_reference_is_found_by_the_tools_schema() -> None:
+def test_a_part_of_a_reference_is_read_by_the_tools_schema() -> None:
     place = part(SCHEMA, "g")["anyOf"]
     assert isinstance(place, list)
     inner = part(place[0], "x", SCHEMA)

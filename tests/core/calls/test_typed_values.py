@@ -232,7 +232,7 @@ def test_calls_that_take_turns_are_read_each_by_itself() -> None:
     assert changed == ["count"]
 
 
-def test_words_of_a_string_that_stays_one_are_plain() -> None:
+def test_text_of_a_string_that_stays_one_is_plain() -> None:
     stage = TypedValues({"f": SCHEMA}, [])
     plain: list[object] = []
     for piece in ('{"text"', ': "a', " b", '", "count": "1', '2", "text": "c\\', 'n", '):

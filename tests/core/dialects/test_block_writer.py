@@ -156,7 +156,7 @@ def test_a_name_in_a_piece_after_the_arguments_is_no_second_call_when_nothing_fo
     ] == [("f", {"x": 1})]
 
 
-def test_a_second_call_at_the_same_index_without_ids_is_known_by_its_name() -> None:
+def test_a_second_call_at_the_same_index_without_ids_is_matched_by_its_name() -> None:
     assert [
         (name, given)
         for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
@@ -181,7 +181,7 @@ def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
 
 
 @pytest.mark.parametrize("between", [Text("later"), Thinking("later")])
-def test_words_between_the_pieces_of_a_call_are_delayed_and_not_lost(
+def test_text_between_the_pieces_of_a_call_is_delayed_and_not_lost(
     between: Text | Thinking,
 ) -> None:
     stream = complete([Text("a"), _piece(0, '{"x":', "f", "a"), between, _piece(0, "1}"), CALLED])
@@ -192,14 +192,14 @@ def test_words_between_the_pieces_of_a_call_are_delayed_and_not_lost(
     ]
 
 
-def test_words_after_a_call_come_at_once() -> None:
+def test_text_after_a_call_comes_at_once() -> None:
     stream = complete(
         [_piece(0, '{"x":1}', "f", "a"), Text("b"), _piece(1, "{}", "g", "b"), CALLED]
     )
     assert blocks(stream) == [("tool_use", 'f {"x":1}'), ("text", "b"), ("tool_use", "g {}")]
 
 
-def test_words_delayed_behind_a_call_that_is_never_completed_come_at_the_end() -> None:
+def test_text_delayed_behind_a_call_that_is_never_completed_comes_at_the_end() -> None:
     stream = complete([_piece(0, '{"x":', "f", "a"), Text("b"), Finish("length"), End()])
     assert blocks(stream) == [("tool_use", 'f {"x":'), ("text", "b")]
 
@@ -222,7 +222,7 @@ def _told(*events: Event) -> list[str]:
     return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in told]
 
 
-def test_blanks_wait_for_words() -> None:
+def test_blanks_wait_for_text() -> None:
     assert _told(*map(Text, ("\n", " ", "a", "b"))) == ["", "", "\n a", "b"]
 
 
@@ -243,7 +243,7 @@ WRITERS = pytest.mark.parametrize(
 
 
 @WRITERS
-def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter]) -> None:
+def test_what_was_left_out_is_named_in_one_line(make: Callable[[], BlockWriter]) -> None:
     writer = make()
     assert writer.notes == []
     writer.leave_out({"b", "a"})
@@ -270,7 +270,7 @@ def test_what_says_something_and_has_no_place_is_named() -> None:
     }
 
 
-def test_what_is_told_otherwise_is_not_named() -> None:
+def test_what_is_sent_otherwise_is_not_named() -> None:
     assert left_out(
         Opaque(
             "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, covered=("content", "plan")
@@ -296,7 +296,7 @@ class _Encoder(AnthropicEncoder):
 COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
 
 
-def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_place() -> None:
+def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_order() -> None:
     encoder = _Encoder(ReplyContext())
     said = encoder.framed({"type": "said", "text": "a"})
     assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [said, b": ping\n\n", said]

@@ -35,7 +35,7 @@ def test_the_second_call_waits_until_the_first_is_complete() -> None:
     assert [piece.name or piece.json for piece in first] == ["1}", "g", '{"y":2}']
 
 
-def test_a_call_without_an_end_stays_open_though_nothing_was_said_of_it() -> None:
+def test_a_call_without_an_end_stays_open_though_nothing_was_sent_of_it() -> None:
     for arguments in ("", '{"x": 1'):
         order = InOrder[Text]()
         said = "".join(piece.json for piece in _pieces(order.feed(_piece(0, arguments, "f", "a"))))

@@ -15,7 +15,7 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
-def test_a_prompt_too_long_is_told_with_its_numbers(words: str, numbers: str) -> None:
+def test_a_prompt_too_long_is_reported_with_its_numbers(words: str, numbers: str) -> None:
     found = find(words)
     assert found
     assert found.message().startswith("prompt is too long: ")
@@ -23,7 +23,7 @@ def test_a_prompt_too_long_is_told_with_its_numbers(words: str, numbers: str) ->
 
 
 @pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER)
-def test_prompt_and_reply_too_long_together_are_told_apart(words: str) -> None:
+def test_prompt_and_reply_too_long_together_are_distinguished(words: str) -> None:
     found = find(words)
     assert found
     assert "5000 + 32000 > 32768" in found.message()
@@ -39,13 +39,13 @@ def test_a_reply_too_long_is_no_prompt_too_long(words: str) -> None:
     assert "70 + 900000 > 65536" in replace(found, tokens=70).message()
 
 
-def test_only_a_count_that_nobody_made_is_a_bound() -> None:
+def test_only_a_count_that_nobody_measured_is_a_bound() -> None:
     assert [name for name, words in TOGETHER.items() if (found := find(words)) and found.bound] == [
         "vllm"
     ]
 
 
-def test_a_prompt_that_turns_out_too_long_by_itself_is_told_so() -> None:
+def test_a_prompt_that_turns_out_too_long_by_itself_is_reported_so() -> None:
     bound = ContextOverflow(769, 32768, 32000, bound=True)
     assert (
         replace(bound, tokens=40000).message() == "prompt is too long: 40000 tokens > 32768 maximum"
@@ -74,7 +74,7 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told
         f"(5 tokens) exceeds the available context size ({'9' * 5000} tokens)",
     ],
 )
-def test_other_words_are_no_overflow(words: str) -> None:
+def test_another_text_is_no_overflow(words: str) -> None:
     assert find(words) is None
 
 
@@ -103,7 +103,7 @@ OTHER_WORDS = ROWS["other words"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", OTHER_WORDS)
-def test_other_words_are_read_by_their_meaning(words: str) -> None:
+def test_another_text_is_read_by_its_meaning(words: str) -> None:
     found = find(words)
     assert found
     assert found.message().startswith(("prompt is too long", "input length and"))
@@ -141,7 +141,7 @@ def test_other_names_say_nothing(name: object) -> None:
     assert named("Bad request.", name) == "Bad request."
 
 
-def test_numbers_are_told_where_they_are_said() -> None:
+def test_numbers_are_reported_where_the_server_sends_them() -> None:
     assert find("This model's maximum prompt length is 131,072 but the request contains 537,812 tokens.") == (
         ContextOverflow(537812, 131072)
     )  # fmt: skip
@@ -152,7 +152,7 @@ def test_numbers_are_told_where_they_are_said() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 400, 413, 422, 500, 503])
-def test_it_is_a_bad_request_whatever_the_status_or_the_place_of_its_name(status: int) -> None:
+def test_it_is_a_bad_request_whatever_the_status_or_the_field_of_its_name(status: int) -> None:
     body = b'{"error": {"message": "Bad request.", "code": "context_length_exceeded"}}'
     told, said = anthropic_errors.error_reply(status, body)
     assert (told, said["error"]["type"]) == (400, "invalid_request_error")
@@ -161,7 +161,7 @@ def test_it_is_a_bad_request_whatever_the_status_or_the_place_of_its_name(status
     assert (told, answer["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
 
 
-def test_an_error_in_place_of_a_reply_carries_its_name_too() -> None:
+def test_an_error_instead_of_a_reply_carries_its_name_too() -> None:
     error = server_error({"error": {"message": "no", "type": "exceed_context_size_error"}})
     assert error
     assert find(error.message)

@@ -74,7 +74,7 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "route", "prefix"), KNOWN, ids=str)
-def test_an_endpoint_is_known_behind_any_prefix_and_query(
+def test_an_endpoint_is_matched_behind_any_prefix_and_query(
     method: str, path: str, route: Endpoint, prefix: str
 ) -> None:
     assert find(method, path) == (route, prefix)
@@ -88,7 +88,7 @@ def test_what_only_resembles_an_endpoint_is_unknown(method: str, path: str) -> N
     assert find(method, path) is None
 
 
-def test_a_recordings_name_says_what_was_asked() -> None:
+def test_a_recordings_name_says_what_was_requested() -> None:
     chats = {
         endpoint: endpoint.kind
         for each in DIALECTS

@@ -23,7 +23,7 @@ ROWS = rows_of(__file__)
         (b"", ""),
     ],
 )
-def test_the_words_are_found_wherever_the_server_puts_them(body: bytes, words: str) -> None:
+def test_the_text_is_read_wherever_the_server_puts_them(body: bytes, words: str) -> None:
     assert server_message(body) == words
 
 

@@ -23,12 +23,12 @@ class Toy(DialectDecoder):
         return []
 
 
-def test_words_under_an_errors_name_are_an_error() -> None:
+def test_text_under_an_errors_name_is_an_error() -> None:
     assert Toy().feed(read_frame(b"event: error\ndata: gone\n\n")) == [Failure("gone")]
 
 
 @pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
-def test_words_are_text(value: object) -> None:
+def test_a_string_is_text(value: object) -> None:
     assert (as_text("a"), as_text(None)) == ("a", "")
     with pytest.raises(MisshapenError):
         as_text(value)
@@ -41,7 +41,7 @@ def test_a_count_is_a_number_of_tokens(count: object) -> None:
     assert as_count([], "a") is None
 
 
-def test_other_words_are_lost() -> None:
+def test_other_text_is_lost() -> None:
     raw = b"data: gone\n\n"
     assert Toy().feed(read_frame(raw)) == [OpaqueFrame(Own("x", raw=raw), lost=True)]
 
@@ -50,5 +50,5 @@ def test_other_words_are_lost() -> None:
     ("value", "index"),
     ROWS["an index may be written in many ways"],
 )
-def test_an_index_may_be_written_in_many_ways(value: object, index: object) -> None:
+def test_an_index_may_be_written_in_many_forms(value: object, index: object) -> None:
     assert as_index(value, 7) == index

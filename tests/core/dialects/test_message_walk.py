@@ -126,7 +126,7 @@ def test_a_block_is_read_alone_or_stays_as_it_came(block: dict[str, Any], read: 
     assert [piece.block for piece in content([block])] == [read]
 
 
-def test_a_thought_is_sealed_only_where_it_has_no_words() -> None:
+def test_a_thought_is_sealed_only_where_it_has_no_text() -> None:
     sealed = {"type": "reasoning", "encrypted_content": "AAAA"}
     said = {**sealed, "summary": [{"type": "summary_text", "text": "hm"}]}
     assert [_blocks(each) for each in walk([said, sealed])] == [

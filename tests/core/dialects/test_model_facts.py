@@ -131,7 +131,7 @@ def test_whatever_a_server_says_a_fact_is_of_its_kind(value: object, path: str) 
     }
 
 
-def test_facts_are_told_in_a_line() -> None:
+def test_facts_are_reported_in_a_line() -> None:
     facts = ModelFacts(40_960, 8_192, thinks=True, sees=False)
     assert facts.line == (
         "a window of 40,960 tokens, thinks: yes, sees pictures: no, longest reply: 8,192 tokens"
@@ -158,7 +158,7 @@ def test_a_list_gets_the_names_that_agents_read() -> None:
     ]
 
 
-def test_what_is_told_already_or_unknown_stays_as_it_is() -> None:
+def test_what_is_reported_already_or_unknown_stays_as_it_is() -> None:
     assert _told({"id": "m"}) is None
     assert _told(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
     for body in (b"", b"[1]", b'"no"', b'{"data": [1, null]}', b'{"models": []}'):

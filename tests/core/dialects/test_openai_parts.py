@@ -91,7 +91,7 @@ def test_a_sound_without_a_format_is_a_wave() -> None:
 
 
 @pytest.mark.parametrize("kind", ["image_url", "input_audio", "video_url", "file"])
-def test_a_wrong_type_is_refused_with_its_place(kind: str) -> None:
+def test_a_wrong_type_is_refused_with_its_path(kind: str) -> None:
     with pytest.raises(RequestError) as raised:
         part({"type": kind})
     assert raised.value.path == kind

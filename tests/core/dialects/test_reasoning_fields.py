@@ -71,11 +71,11 @@ WORDS: dict[str, tuple[object, str]] = ROWS["words"]
 
 
 @pytest.mark.parametrize(("value", "words"), WORDS.values(), ids=WORDS)
-def test_words_in_a_field(value: object, words: str) -> None:
+def test_text_in_a_field(value: object, words: str) -> None:
     assert thinking_in(value) == words
 
 
-def test_deep_nesting_has_no_words_and_raises_nothing() -> None:
+def test_deep_nesting_has_no_text_and_raises_nothing() -> None:
     value: object = "a"
     for _ in range(5000):
         value = [value]
@@ -91,7 +91,7 @@ ONE_THOUGHT = ROWS["one thought"]
 
 
 @pytest.mark.parametrize(("pieces", "told"), ONE_THOUGHT.values(), ids=ONE_THOUGHT)
-def test_one_text_under_several_names_is_told_once(
+def test_one_text_under_several_names_is_emitted_once(
     pieces: list[tuple[str, str]], told: str
 ) -> None:
     assert _told(*pieces) == told
@@ -101,7 +101,7 @@ SEVERAL = ROWS["several"]
 
 
 @pytest.mark.parametrize(("pieces", "told"), SEVERAL.values(), ids=SEVERAL)
-def test_a_text_that_goes_another_way_is_told_whole(
+def test_a_text_that_goes_on_otherwise_is_emitted_whole(
     pieces: list[tuple[str, str]], told: str
 ) -> None:
     assert _told(*pieces) == told
@@ -119,13 +119,13 @@ def test_however_it_is_cut_and_mixed_one_text_is_told_once(
     assert told == text[: max(places.values())]
 
 
-def test_a_long_thought_in_short_pieces_is_told_once() -> None:
+def test_a_long_thought_in_short_pieces_is_emitted_once() -> None:
     voices, told = ReasoningMerger(), 0
     for _ in range(100_000):
         told += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
     assert told == 1_000_000
 
 
-def test_a_thought_under_two_names_of_a_message_is_told_once() -> None:
+def test_a_thought_under_two_names_of_a_message_is_emitted_once() -> None:
     message = {"reasoning_content": "deep", "reasoning": "deep", "thinking": None, "content": "a"}
     assert thoughts_of(message) == {"reasoning_content": "deep", "reasoning": ""}

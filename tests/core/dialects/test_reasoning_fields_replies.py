@@ -161,7 +161,7 @@ NOTED: dict[str, tuple[Json, list[str]]] = TABLES["noted"]
 
 
 @pytest.mark.parametrize(("fields", "notes"), NOTED.values(), ids=NOTED)
-def test_what_has_no_place_in_a_message_is_noted(fields: Json, notes: list[str]) -> None:
+def test_what_no_message_can_hold_is_noted(fields: Json, notes: list[str]) -> None:
     assert _notes(streamed([fields, fields]), STREAM) == notes
     assert _notes(whole(**fields), WHOLE) == notes
 

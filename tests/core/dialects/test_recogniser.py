@@ -23,7 +23,7 @@ from converter.core.wire.sse import NDJSON
         (b"", None),
     ],
 )
-def test_a_stream_is_told_by_how_it_begins(beginning: bytes, form: Form | None) -> None:
+def test_a_stream_is_recognised_by_how_it_begins(beginning: bytes, form: Form | None) -> None:
     assert form_of(beginning) is form
 
 
@@ -49,7 +49,7 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
         (None, None),
     ],
 )
-def test_a_dialect_is_told_by_what_is_said(said: object, dialect: Dialect | None) -> None:
+def test_a_dialect_is_recognised_by_its_content(said: object, dialect: Dialect | None) -> None:
     assert recognise(said) is dialect
 
 

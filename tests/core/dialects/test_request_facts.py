@@ -61,7 +61,7 @@ def test_a_request_may_offer_none(body: dict[str, Any]) -> None:
     assert offered(body) is None
 
 
-def test_a_tool_that_takes_a_text_is_known_by_name_but_is_no_function() -> None:
+def test_a_tool_that_takes_a_text_is_listed_by_name_but_is_no_function() -> None:
     body: dict[str, Any] = {"tools": [{"type": "custom", "custom": {"name": "patch"}}]}
     assert schemas(body) == {"patch": {}}
     assert offered(body) is None

@@ -25,7 +25,7 @@ from tests.support.recordings_of import recording
         ("node-req/1", COMMENT),
     ],
 )
-def test_a_client_is_known_by_its_user_agent(agent: str, form: str) -> None:
+def test_a_client_is_recognised_by_its_user_agent(agent: str, form: str) -> None:
     assert form_of(AUTO, agent) == form
     for chosen in set(FORMS) - {AUTO}:
         assert form_of(chosen, agent) == chosen

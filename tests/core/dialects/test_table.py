@@ -27,7 +27,7 @@ def test_names_and_titles_are_of_one_dialect() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
-def test_a_dialect_is_found_by_its_name(dialect: Dialect) -> None:
+def test_a_dialect_is_looked_up_by_its_name(dialect: Dialect) -> None:
     assert by_name(dialect.name) is dialect
 
 
@@ -44,7 +44,7 @@ def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> Non
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
-def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
+def test_a_ping_says_nothing_of_the_reply_and_is_left_out_of_a_whole_one(
     dialect: Dialect,
 ) -> None:
     streamed, whole = (dialect.wire.encoder(ReplyContext(), whole) for whole in (False, True))

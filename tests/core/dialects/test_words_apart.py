@@ -53,7 +53,7 @@ def _out(words: str, client: Dialect, form: Form, size: int) -> bytes:
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("client", [OPENAI_CHAT, OLLAMA], ids=lambda it: it.name)
 @pytest.mark.parametrize("kind", SAID)
-def test_words_around_a_call_are_paragraphs_in_one_field(
+def test_text_around_a_call_is_in_paragraphs_in_one_field(
     kind: str, client: Dialect, form: Form, size: int
 ) -> None:
     words, expected = SAID[kind]
@@ -72,7 +72,7 @@ def test_where_text_comes_in_blocks_nothing_is_put_between(
     assert [block["text"] for block in message["content"] if block["type"] == "text"] == expected
 
 
-def test_words_go_on_behind_the_first_ones() -> None:
+def test_text_goes_on_behind_the_first_one() -> None:
     out = _out(f"So.\n{CALL}\nThen ends it all.", OPENAI_CHAT, Form.STREAM, 4)
     assert out.count(b"\\n\\n") == 1
 
@@ -90,7 +90,7 @@ def test_words_go_on_behind_the_first_ones() -> None:
         ([Text("a"), READ, Text("no", refusal=True)], "no"),
     ],
 )
-def test_which_words_begin_a_paragraph(events: list[Event], last: str) -> None:
+def test_which_text_begins_a_paragraph(events: list[Event], last: str) -> None:
     apart = TextApart()
     said = [apart.feed(event) for event in events][-1]
     assert isinstance(said, Text)

@@ -21,7 +21,7 @@ def test_an_error_says_where_and_what(place: str, message: str) -> None:
     assert (error.path, error.message, str(error)) == (place, message, message)
 
 
-def test_what_is_not_asked_is_left_to_the_server() -> None:
+def test_what_is_not_requested_is_left_to_the_server() -> None:
     asked = Conversation("tiny", ())
     assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (
         None,
@@ -40,6 +40,6 @@ def test_arguments_are_read_where_they_are_an_object() -> None:
     ] * 4
 
 
-def test_a_result_has_the_words_of_its_texts() -> None:
+def test_a_result_has_the_text_of_its_parts() -> None:
     content = (TextBlock("a"), Image(Linked("https://a.b/c.png")), TextBlock("d"))
     assert ToolResult("c", content).text == "a\nd"

@@ -15,13 +15,13 @@ from converter.core.model.events import (
 )
 
 
-def test_what_only_one_dialect_can_write_back_is_given_to_that_one() -> None:
+def test_what_only_one_dialect_can_write_back_is_passed_to_that_one() -> None:
     own = events.Own("a", {"x": 1}, b"raw")
     assert events.own_fields(own, "a") == {"x": 1}
     assert events.own_fields(own, "b") is events.own_fields(None, "a") is None
 
 
-def test_only_words_of_one_kind_and_choice_are_joined() -> None:
+def test_only_text_of_one_kind_and_choice_is_joined() -> None:
     events: list[Event] = [
         Thinking("a"),
         Thinking("b"),
@@ -53,7 +53,7 @@ def test_other_events_stay_apart() -> None:
     assert joined([]) == []
 
 
-def test_words_of_one_field_are_joined_where_its_fields_may_be_lost() -> None:
+def test_text_of_one_field_is_joined_where_its_fields_may_be_lost() -> None:
     first, second = (Thinking(word, own=Own("openai", {"reasoning": word})) for word in "ab")
     assert joined([first, second]) == [first, second]
     assert joined([first, second], fields=True) == [dataclasses.replace(first, text="ab")]

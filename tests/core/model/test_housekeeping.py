@@ -29,7 +29,7 @@ def user(words: str) -> dict[str, object]:
         ({}, ""),
     ],
 )  # fmt: skip
-def test_the_wish_is_told(body: dict[str, object], wish: str) -> None:
+def test_the_wish_is_reported(body: dict[str, object], wish: str) -> None:
     assert wish_of(body) == wish
 
 
@@ -37,7 +37,7 @@ def test_the_endpoint_tells_a_compaction() -> None:
     assert wish_of({"input": [ASKED]}, "/v1/responses/compact?x=1") == COMPACTION
 
 
-def test_a_summary_that_is_handed_on_is_known() -> None:
+def test_a_summary_that_is_handed_on_is_recognised() -> None:
     summary = "This session is being continued from a previous conversation that ran out of room."
     assert goes_on_from_summary(user(summary))
     assert goes_on_from_summary({"type": "compaction", "encrypted_content": "x"})

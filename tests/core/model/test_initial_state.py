@@ -8,14 +8,14 @@ from converter.core.model.initial_state import InitialState
 
 @pytest.mark.parametrize("found", InitialState)
 @pytest.mark.parametrize("chosen", [InitialState.TEXT, InitialState.THINKING])
-def test_what_the_user_chose_goes_before_what_was_found(
+def test_what_the_user_chose_goes_before_what_was_learned(
     chosen: InitialState, found: InitialState
 ) -> None:
     assert chosen.or_else(found) is chosen
 
 
 @pytest.mark.parametrize("found", InitialState)
-def test_auto_leaves_it_to_what_was_found(found: InitialState) -> None:
+def test_auto_leaves_it_to_what_was_learned(found: InitialState) -> None:
     assert InitialState.AUTO.or_else(found) is found
 
 

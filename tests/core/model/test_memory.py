@@ -18,13 +18,13 @@ def opens(request: pytest.FixtureRequest) -> Iterator[Opens]:
     yield from KINDS[request.param]()
 
 
-def test_what_is_kept_is_found(opens: Opens) -> None:
+def test_what_is_kept_is_returned(opens: Opens) -> None:
     memory = opens(2, 100)
     memory.keep("a", b"1")
     assert (memory.get("a"), memory.get("b")) == (b"1", None)
 
 
-def test_a_history_is_told_oldest_first(opens: Opens) -> None:
+def test_a_history_is_listed_oldest_first(opens: Opens) -> None:
     memory = opens(3, 100)
     for key, previous in (("a", ""), ("b", "a"), ("c", "b")):
         memory.keep(key, key.encode(), previous)

@@ -59,7 +59,7 @@ def test_the_texts_of_a_content_are_plain_or_in_parts() -> None:
     assert [*spoken({"reasoning": "hm"})] == []
 
 
-def test_each_part_of_a_content_is_changed_at_its_place() -> None:
+def test_each_part_of_a_content_is_changed_at_its_index() -> None:
     parts = [{"type": "text", "text": "a"}, "b"]
     message = {"role": "user", "content": parts}
     assert content_parts(message) == parts
@@ -87,7 +87,7 @@ def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
         ("the x-anthropic-billing-header: a", "the x-anthropic-billing-header: b", False),
     ],
 )
-def test_a_message_is_known_without_what_moves(one: str, other: str, same: bool) -> None:
+def test_a_message_is_matched_without_what_moves(one: str, other: str, same: bool) -> None:
     first, then = ({"role": "user", "content": text} for text in (one, other))
     assert (fingerprint_of(first) == fingerprint_of(then)) is same
 
@@ -97,13 +97,13 @@ def test_a_prompt_has_the_system_text_of_either_field() -> None:
         assert texts_of({name: "be short", "input": [ASKED]})["the system text"] == "be short"
 
 
-def test_a_message_is_known_by_its_words_and_not_by_its_form() -> None:
+def test_a_message_is_matched_by_its_text_and_not_by_its_form() -> None:
     assert fingerprint_of(ASKED) == fingerprint_of(IN_PARTS)
     assert alike([ASKED, IN_PARTS], [IN_PARTS, ASKED, ASKED]) == 2
     assert alike([ASKED], [{"role": "user", "content": "Ho"}]) == 0
 
 
-def test_the_prompt_is_told_in_the_order_of_templates() -> None:
+def test_the_prompt_is_listed_in_the_order_of_templates() -> None:
     body = {
         "messages": [ASKED],
         "system": "Be brief.",
@@ -122,14 +122,14 @@ def test_odd_messages_raise_nothing(odd: object) -> None:
     assert texts_of({"messages": [odd], "tools": [odd]}).keys()
 
 
-def test_strings_are_told_in_their_order_and_as_deep_as_wanted() -> None:
+def test_strings_are_listed_in_their_order_and_as_deep_as_wanted() -> None:
     value = {"a": "1", "b": ["2", {"c": "3"}], "d": "4"}
     assert [*strings_of(value)] == ["1", "2", "3", "4"]
     assert [*strings_of(value, 1)] == ["1", "4"]
 
 
 @pytest.mark.parametrize("name", ["messages", "input"])
-def test_each_message_is_changed_at_its_place(name: str) -> None:
+def test_each_message_is_changed_at_its_index(name: str) -> None:
     body = {"model": "m", name: [ASKED, 7]}
     changed = with_each(body, lambda message: {**ASKED, "content": "Ho"} if message == ASKED else 7)
     assert changed == {"model": "m", name: [{**ASKED, "content": "Ho"}, 7]}

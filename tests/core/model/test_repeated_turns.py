@@ -177,7 +177,7 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
     assert (body, wrote) == (b'{"messages":[{"role":"user"}]}', ["messages"])
 
 
-def test_a_turn_is_written_again_where_it_is_written_in_another_way() -> None:
+def test_a_turn_is_written_again_where_it_is_written_in_another_form() -> None:
     first, turn = RepeatedTurns[Turn, KnownObject](), Turn("user", ())
     first.run((turn,), "way", lambda: [{"role": "user"}])
     other: list[dict[str, object]] = [{"role": "user"}]
@@ -199,7 +199,7 @@ def test_a_message_that_makes_a_note_is_read_in_each_request() -> None:
     assert RepeatedTurns(first).read(message, lambda: (other, True)) is other
 
 
-def test_a_hash_is_made_again_behind_another_beginning() -> None:
+def test_a_hash_is_computed_again_behind_another_beginning() -> None:
     first, message = RepeatedTurns[Turn, KnownObject](), {"role": "user"}
     assert first.hash(b"a", message, lambda: b"1") == b"1"
     then = RepeatedTurns(first)

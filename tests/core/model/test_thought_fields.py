@@ -12,14 +12,14 @@ def test_every_field_is_read_in_a_reply() -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_field_is_no_text_by_which_a_message_is_known(name: str) -> None:
+def test_a_field_is_no_text_by_which_a_message_is_matched(name: str) -> None:
     message = {"role": "assistant", "content": "Hi"}
     assert [*texts_in({name: "hm"})] == [(True, "hm")]
     assert fingerprint_of({**message, name: "hm"}) == fingerprint_of(message)
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_part_is_no_text_by_which_a_message_is_known(kind: str) -> None:
+def test_a_part_is_no_text_by_which_a_message_is_matched(kind: str) -> None:
     parts = [{"type": kind, "text": "hm"}, {"type": "text", "text": "Hi"}]
     assert fingerprint_of({"role": "assistant", "content": parts}) == fingerprint_of(
         {"role": "assistant", "content": "Hi"}

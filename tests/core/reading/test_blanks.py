@@ -91,7 +91,7 @@ def test_what_is_held_has_a_limit() -> None:
     assert stage.close() == [Text(" " * (BLANKS_LIMIT - 1) + "\t")]
 
 
-def test_plain_words_are_those_of_a_thought_that_has_begun() -> None:
+def test_plain_text_is_that_of_a_thought_that_has_begun() -> None:
     stage = BlanksTrimmer()
     stage.feed(Text("a"))
     assert (stage.plain(Text), stage.plain(Thinking)) == (None, None)

@@ -33,13 +33,13 @@ TOOLS: dict[str, dict[str, object]] = {
         "call:f{a:1}",
     ],
 )
-def test_a_call_is_found(written: str) -> None:
+def test_a_call_is_read(written: str) -> None:
     name, arguments = call_in_name(written, TOOLS)
     assert name == "f"
     assert json.loads(arguments) == {"a": 1}
 
 
-def test_gemmas_quotes_are_no_words() -> None:
+def test_gemmas_quotes_are_no_text() -> None:
     name, arguments = call_in_name('call:f{city:<|"|>Oslo<|"|>}', TOOLS)
     assert (name, json.loads(arguments)) == ("f", {"city": "Oslo"})
 

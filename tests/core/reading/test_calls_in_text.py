@@ -93,7 +93,7 @@ def test_a_call_behind_a_look_alike_is_read(text: str) -> None:
         ('{"name": "now", "arguments": {}}; {"name": "x", "arguments": {}}', None),
     ],
 )
-def test_calls_and_text_keep_their_places(text: str, wanted: list[object] | None) -> None:
+def test_calls_and_text_keep_their_order(text: str, wanted: list[object] | None) -> None:
     assert said(text) == said(*text) == (wanted or [text])
 
 
@@ -122,13 +122,13 @@ def test_a_refused_call_takes_no_number() -> None:
     assert [event.index for event in events if isinstance(event, ToolCall)] == [0, 1]
 
 
-def test_calls_beyond_the_number_asked_for_are_text() -> None:
+def test_calls_beyond_the_number_requested_are_text() -> None:
     first, rest = read(f"{ONE_LINE}\n{CALL}", expectations=Expectations(TOOLS, most=1))
     assert isinstance(first, ToolCall)
     assert rest == Text(CALL)
 
 
-def test_where_the_user_asked_for_json_an_object_is_an_answer() -> None:
+def test_where_the_user_requested_json_an_object_is_an_answer() -> None:
     text = '{"name": "now", "arguments": {}}'
     assert read(text, whole_forms=False) == [Text(text)]
 
@@ -311,7 +311,7 @@ def test_a_fence_within_a_call_that_is_none_ends_with_it() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{oops}", "oops", "{no json}"])
-def test_the_call_behind_one_whose_arguments_are_none_is_made(arguments: str) -> None:
+def test_the_call_behind_one_whose_arguments_are_none_is_emitted(arguments: str) -> None:
     section = "<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>So."
     write = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n"
     text = section.format(write.format(arguments) + write.format("{}"))
@@ -373,7 +373,7 @@ def test_a_closer_of_a_thought_behind_a_call_that_lacks_its_own_says_nothing() -
     assert said(text) == said(*text) == [NOW, "So."]
 
 
-def test_a_closer_of_a_thought_in_an_argument_is_its_words() -> None:
+def test_a_closer_of_a_thought_in_an_argument_is_its_text() -> None:
     text = "<function=get_weather><parameter=city></think></parameter></function>"
     assert said(text) == said(*text) == [("get_weather", {"city": "</think>"})]
 

@@ -99,7 +99,7 @@ def test_text_cut_anywhere_is_the_same_code(data: st.DataObject, text: str) -> N
     ("text", "fenced"),
     [("```\na", True), ("~~~x", True), ("`a", False), ("```\na\n```\n", False), ("a ```b", False)],
 )
-def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
+def test_a_fence_differs_from_a_span(text: str, fenced: bool) -> None:
     spans = CodeSpans()
     spans.feed(text)
     assert spans.fenced() is fenced

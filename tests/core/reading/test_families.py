@@ -274,7 +274,7 @@ def test_gemmas_closer_alone_means_the_same_by_each_of_its_rows(names: list[str]
     assert [(block.kind, block.text) for block in blocks] == [("thinking", "why"), ("text", "so")]
 
 
-def test_every_family_that_a_models_name_switches_on_is_tried_that_way() -> None:
+def test_every_family_that_a_models_name_switches_on_is_tried_so() -> None:
     rows = [row for row in TABLE if row.model_pattern]
     assert {row.name for row in rows} == set(MODELS)
     assert all(row.ambiguous_in_prose for row in rows)

@@ -60,7 +60,7 @@ def test_what_is_chosen_twice_is_looked_for_once() -> None:
     assert len(choose(["auto", "reasoning"])) == len(choose(["auto"])) + 1
 
 
-def test_a_pair_with_a_familys_opener_takes_its_place() -> None:
+def test_a_pair_with_a_familys_opener_replaces_it() -> None:
     (family,) = choose(["think", "<think> <end>"])
     assert family.close == "<end>"
 
@@ -117,12 +117,12 @@ def test_a_models_name_asks_for_families(model: str) -> None:
     assert choose(["auto"]) == together or MODELS[model]
 
 
-def test_a_joined_row_takes_the_place_of_the_one_with_its_opener() -> None:
+def test_a_joined_row_replaces_the_one_with_its_opener() -> None:
     (family,) = joined(choose(["think"]), choose(["think-answer"]))
     assert family.name == "think-answer"
 
 
-def test_a_joined_row_that_cannot_be_told_apart_stays_out() -> None:
+def test_a_joined_row_that_cannot_be_distinguished_stays_out() -> None:
     chosen = choose(["<rea> </rea>", "<reasoning>x </x>"])
     assert joined(chosen, choose(["reasoning", "thought"])) == (*chosen, *choose(["thought"]))
 

@@ -112,7 +112,7 @@ def test_a_sign_says_that_the_field_holds_the_answer(
     )
 
 
-def test_words_behind_a_closer_are_a_thought_if_an_answer_follows() -> None:
+def test_text_behind_a_closer_is_a_thought_if_an_answer_follows() -> None:
     whole = Thinking("I think.</think> So")
     out = [
         event
@@ -134,7 +134,7 @@ def test_a_thought_of_blanks_goes_nowhere() -> None:
     assert read(blank, A, STOP, expected=Expected())[:2] == [[], [Thinking("\n\n12 * 7 ")]]
 
 
-def test_words_are_plain_as_soon_as_nothing_waits() -> None:
+def test_text_is_plain_as_soon_as_nothing_waits() -> None:
     stage = FieldAnswer(OFF, CLOSERS, Findings())
     assert stage.plain(Thinking) is None
     stage.feed(Text("84"))

@@ -35,7 +35,7 @@ def fold(*events: Event) -> str:
         ([Text("x"), STOP], "x"),
     ],
 )
-def test_a_thought_is_a_folded_block_in_its_place(events: list[Event], said: str) -> None:
+def test_a_thought_is_a_folded_block_in_its_order(events: list[Event], said: str) -> None:
     assert fold(*events) == said
 
 

@@ -37,14 +37,14 @@ def said(events: list[Event]) -> str:
         (f"ä{EMOJI}", f"ä{EMOJI}"),
     ],
 )
-def test_words_have_whole_characters(
+def test_text_has_whole_characters(
     kind: type[Text], written: str, expected: str, size: int
 ) -> None:
     pieces = ["".join(piece) for piece in batched(written, size)]
     assert said(made(*map(kind, pieces))) == expected
 
 
-def test_a_half_does_not_wait_for_other_words() -> None:
+def test_a_half_does_not_wait_for_other_text() -> None:
     assert made(Text(HIGH), Thinking(LOW), Finish("stop")) == [
         Text("\ufffd"),
         Thinking("\ufffd"),
@@ -53,7 +53,7 @@ def test_a_half_does_not_wait_for_other_words() -> None:
     assert made(Text(f"a{HIGH}"), Finish("stop")) == [Text("a"), Text("\ufffd"), Finish("stop")]
 
 
-def test_the_servers_own_field_has_the_same_words() -> None:
+def test_the_servers_own_field_has_the_same_text() -> None:
     own = Own("openai", {"reasoning": f"a{LOW}"})
     [thought] = made(Thinking(f"a{LOW}", own=own))
     assert thought == Thinking("a\ufffd", own=Own("openai", {"reasoning": "a\ufffd"}))

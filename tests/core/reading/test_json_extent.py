@@ -46,7 +46,7 @@ def test_a_value_that_is_cut_has_no_end(value: str) -> None:
     assert end([value[:-1]]) is None
 
 
-def test_text_that_is_sure_to_change_nothing_is_told() -> None:
+def test_text_that_is_sure_to_change_nothing_is_reported() -> None:
     extent = JsonExtent()
     extent.feed('{"a": "begun')
     assert extent.wakes == '"\\'

@@ -13,7 +13,7 @@ def opening(*literals: str) -> MarkSearch:
     return MarkSearch(dict.fromkeys(literals, Mark.OPEN))
 
 
-def test_the_earliest_mark_is_found() -> None:
+def test_the_earliest_mark_is_matched() -> None:
     marks = opening("<think>", "[THINK]")
     found = marks.search("a[THINK]<think>", 0)
     assert found
@@ -93,7 +93,7 @@ def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
     assert not marks.is_torn("<|channel|>finals")
 
 
-def test_with_a_suffix_given_only_that_counts() -> None:
+def test_with_a_suffix_passed_only_that_counts() -> None:
     marks = MarkSearch({"</think:SUFFIX>": Mark.CLOSE}, "ab")
     found = marks.search("</think:a></think:abc></think:ab>", 0)
     assert found
@@ -115,14 +115,14 @@ def phrases() -> PhraseSearch:
         ("now <think>now i'll", "<think>"),
     ],
 )
-def test_a_phrase_is_found_in_any_case_beside_marks(text: str, spelled: str) -> None:
+def test_a_phrase_is_matched_in_any_case_beside_marks(text: str, spelled: str) -> None:
     found = phrases().search(text)
     assert found
     assert phrases().read(found[0])[1:] == (spelled, "")
 
 
 @pytest.mark.parametrize("text", ["know i'll", "now i'llx", "now  i'll", "NOW ı'll", "<THINK>"])
-def test_words_that_are_like_a_phrase_are_none(text: str) -> None:
+def test_text_that_is_like_a_phrase_is_none(text: str) -> None:
     assert phrases().search(text) is None
 
 
@@ -138,7 +138,7 @@ def test_words_that_are_like_a_phrase_are_none(text: str) -> None:
         ("a <thi", "<thi", set()),
     ],
 )
-def test_the_beginning_of_a_phrase_waits_and_tells_its_places(
+def test_the_beginning_of_a_phrase_waits_and_tells_its_offsets(
     text: str, held: str, places: set[str]
 ) -> None:
     assert phrases().undecided(text, 0) == len(held)

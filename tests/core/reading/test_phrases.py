@@ -312,7 +312,7 @@ def test_what_follows_a_flush_begins_anew() -> None:
         ("Thinking: a\n", True),
     ],
 )
-def test_a_thought_that_nothing_closed_is_told(said: str, unclosed: bool) -> None:
+def test_a_thought_that_nothing_closed_is_reported(said: str, unclosed: bool) -> None:
     findings = Findings()
     parser = stage(findings=findings)
     parser.feed(Text(said))

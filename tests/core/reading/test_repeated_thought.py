@@ -45,7 +45,7 @@ def test_no_family_is_no_tag() -> None:
         ("", "<think></think>So.", "<think></think>So."),
     ],
 )  # fmt: skip
-def test_content_begins_behind_a_thought_that_the_field_has_told(
+def test_content_begins_behind_a_thought_that_the_field_has_emitted(
     told: str, content: str, rest: str
 ) -> None:
     assert told_once(told, [content]) == rest
@@ -78,7 +78,7 @@ def test_an_answer_does_not_wait_for_its_end() -> None:
     assert not again.listens
 
 
-def test_where_no_thought_was_told_all_passes_and_nothing_is_kept() -> None:
+def test_where_no_thought_was_emitted_all_passes_and_nothing_is_kept() -> None:
     before = dict(vars(NOTHING_REPEATED))
     NOTHING_REPEATED.expect("a thought")
     assert NOTHING_REPEATED.feed("<think>a thought</think>b") == "<think>a thought</think>b"

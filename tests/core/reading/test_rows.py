@@ -35,7 +35,7 @@ def test_the_marks_of_a_tag() -> None:
     assert tag("a:b") == (("<a:b>",), ("</a:b>",))
 
 
-def test_each_place_where_marks_count_is_one_regions() -> None:
+def test_each_region_where_marks_count_is_one_regions() -> None:
     assert {row.counts for row in (*TABLE, HEURISTIC)} == OF_THOUGHTS
     assert {row.counts for row in FORMS} == set(Counts) - OF_THOUGHTS
 

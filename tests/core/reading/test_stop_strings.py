@@ -53,7 +53,7 @@ def test_the_answer_ends_at_the_first_string(
     assert said(read(*letters, *behind)) == told
 
 
-def test_the_string_is_told_where_the_request_wants_it() -> None:
+def test_the_string_is_sent_where_the_request_wants_it() -> None:
     assert said(read(Text("Four. Q: next"), included=True)) == ("Four. Q:", "Q:")
 
 

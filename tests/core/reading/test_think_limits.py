@@ -85,7 +85,7 @@ def test_a_tag_of_the_limits_length_is_read_and_a_longer_one_is_not() -> None:
         assert read(pieces) == [Block("text", too_long)]
 
 
-def test_blanks_beyond_the_limit_are_given_out_the_same_however_they_are_cut() -> None:
+def test_blanks_beyond_the_limit_are_emitted_the_same_however_they_are_cut() -> None:
     for said in (
         "<think>a" + "\n" * (BLANKS_LIMIT + 5),
         "<think>" + " " * (BLANKS_LIMIT + 5),
@@ -119,7 +119,7 @@ FRAMED = "<think>a</think><answer>"
         ]
     ),
 )
-def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
+def test_marks_that_are_text_are_read_once_and_hold_little(more: str) -> None:
     said = FRAMED + more * (200_000 // len(more))
     whole, parser = Engine(EVERY, Mode.UNDECIDED), Engine(EVERY)
     came = words([*whole.feed(said), *whole.flush()])

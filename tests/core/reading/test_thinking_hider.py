@@ -12,7 +12,7 @@ def test_all_but_thinking_passes() -> None:
     assert hider.close() == []
 
 
-def test_plain_words_are_those_of_the_answer() -> None:
+def test_plain_text_is_that_of_the_answer() -> None:
     assert ThinkingHider().plain(Text) == (Text, "")
     assert ThinkingHider().plain(ToolCall) == (ToolCall, "")
     assert ThinkingHider().plain(Thinking) is None

@@ -60,7 +60,7 @@ def test_no_more_blanks_are_held_than_the_limit() -> None:
         ('"inf"', UNREADABLE_CONFIDENCE),
     ],
 )
-def test_a_tag_tells_the_thought_and_what_is_known_of_it(confidence: str, read: float) -> None:
+def test_a_tag_has_the_thought_and_what_was_read_of_it(confidence: str, read: float) -> None:
     thought = Thought()
     tag = f' thought="a" thought_type=\'plan\' other="b" confidence={confidence}/>'
     assert thought.read_attributes(tag) == [Thinking("a")]
@@ -85,7 +85,7 @@ OPENER = "<thinking "
         ("", None),
     ],
 )
-def test_a_tag_is_found_as_far_as_it_has_come(rest: str, end: str | None) -> None:
+def test_a_tag_is_read_as_far_as_it_has_come(rest: str, end: str | None) -> None:
     found = attribute_tag(OPENER + rest, 0, len(OPENER))
     assert found
     assert found["end"] == end
@@ -186,6 +186,6 @@ def test_no_more_waits_than_the_limit(words: list[str]) -> None:
         assert len(guess.rest) <= GUESS_LIMIT
 
 
-def test_a_reply_with_words_has_an_answer() -> None:
+def test_a_reply_with_text_has_an_answer() -> None:
     for length in range(1, 3 * GUESS_LIMIT, 7):
         assert read(["ab c\n\n" * length])[-1].kind == "text"

@@ -94,7 +94,7 @@ def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
     assert (findings.ends.reasons, findings.ends.turn) == (["budget"], ())
 
 
-def test_a_loop_is_ended_where_it_is_found() -> None:
+def test_a_loop_is_ended_where_it_is_noticed() -> None:
     out, findings = run(
         ThoughtLimits(loops="end", sentence=ENOUGH), [Thinking(LOOP), END, Text("x")]
     )
@@ -107,7 +107,7 @@ def test_a_loop_is_ended_where_it_is_found() -> None:
     assert len(findings.loop) == 9
 
 
-def test_a_loop_that_is_only_told_of_goes_on() -> None:
+def test_a_loop_that_is_only_reported_goes_on() -> None:
     said: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
     out, findings = run(ThoughtLimits(loops="tell"), said)
     assert out == said
@@ -131,7 +131,7 @@ def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
     assert stage.plain(Text) == (Text, "")
 
 
-def test_the_servers_own_field_has_the_words_that_go_on() -> None:
+def test_the_servers_own_field_has_the_text_that_goes_on() -> None:
     own = Own("openai", {"reasoning": "abcdef"})
     out, _ = run(ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
     sent = [event.own for event in out if isinstance(event, Thinking)]
@@ -168,7 +168,7 @@ def found(*pieces: str) -> tuple[int, int] | None:
 
 
 @pytest.mark.parametrize("size", [SHORTEST, 5, 17, 64, 100, LONGEST])
-def test_words_that_come_three_times_in_a_row_are_found(size: int) -> None:
+def test_text_that_comes_three_times_in_a_row_is_noticed(size: int) -> None:
     ended = found(PROSE + circle(size, TIMES) + circle(size, EVERY))
     assert ended is not None
     assert ended[1] == size
@@ -183,7 +183,7 @@ def test_fewer_words_are_found_several_times_over(few: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["你好吗我不知道", "no.no.no.yes.", "-" * 7 + ">"])
-def test_words_without_blanks_are_found(said: str) -> None:
+def test_text_without_blanks_is_noticed(said: str) -> None:
     assert found(PROSE + said * 2000) is not None
 
 
@@ -258,7 +258,7 @@ def test_a_second_thought_alone_is_the_end() -> None:
     assert [out for event in said for out in stage.feed(event)] == said
 
 
-def test_words_of_a_thought_alone_may_come_later() -> None:
+def test_text_of_a_thought_alone_may_come_later() -> None:
     stage = ThoughtEnder(ALONE, Findings())
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
     for event in (Thinking("a"), STOP):

@@ -364,7 +364,7 @@ def test_after_a_flush_what_follows_is_a_new_block() -> None:
     assert blocks_of(said) == [thinking("a"), thinking("b"), text("c")]
 
 
-def test_a_closer_behind_the_call_that_ended_its_thought_is_told_where_it_is_wanted() -> None:
+def test_a_closer_behind_the_call_that_ended_its_thought_is_emitted_where_it_is_wanted() -> None:
     text = '<think>why\n<tool_call>{"name": "f"}</tool_call></think>so</think>'
     for wanted, told in ((True, [LateCloser()]), (False, [])):
         expectations = Expectations({"f": {}})

@@ -37,7 +37,7 @@ AUTO = Reading(choose(["auto"]))
         ("", None),
     ],
 )
-def test_a_tag_at_the_head_that_speaks_of_thinking_is_found(text: str, pair: Pair | None) -> None:
+def test_a_tag_at_the_head_that_speaks_of_thinking_is_noticed(text: str, pair: Pair | None) -> None:
     assert pair_at_head(text) == pair
 
 
@@ -68,7 +68,7 @@ WHY = "I add seven twelves, which is a long thought that needs many words to say
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_it_is_told_unless_all_of_the_text_stands_in_it(
+def test_it_is_reported_unless_all_of_the_text_stands_in_it(
     text: str, pair: Pair | None, size: int
 ) -> None:
     pieces = [Text(text[at : at + size]) for at in range(0, len(text), size)]
@@ -76,7 +76,7 @@ def test_it_is_told_unless_all_of_the_text_stands_in_it(
     assert unread(*pieces) == pair
 
 
-def test_nothing_is_told_of_a_reply_with_a_thought() -> None:
+def test_nothing_is_reported_of_a_reply_with_a_thought() -> None:
     assert unread(Thinking("a"), Text("<mythink>b</mythink>c"), Finish("stop")) is None
     assert unread(Text("<mythink>b"), Thinking("a"), Text("c"), Finish("stop")) is None
 
@@ -85,7 +85,7 @@ def test_a_refusal_is_no_text() -> None:
     assert unread(Text("<mythink>b</mythink>c", refusal=True), Finish("stop")) is None
 
 
-def test_nothing_is_told_of_a_tag_that_is_read_and_said_nothing() -> None:
+def test_nothing_is_reported_of_a_tag_that_is_read_and_empty() -> None:
     for tag in ("think", "think:ab"):
         findings = Findings()
         stage = ReadingStage(AUTO, 0, findings, "call_")
@@ -94,5 +94,5 @@ def test_nothing_is_told_of_a_tag_that_is_read_and_said_nothing() -> None:
         assert (findings.thought, findings.unread) == (False, None)
 
 
-def test_nothing_is_told_where_no_tags_are_read() -> None:
+def test_nothing_is_reported_where_no_tags_are_read() -> None:
     assert unread(Text("<mythink>b</mythink>c"), reading=Reading(())) is None

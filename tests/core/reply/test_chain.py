@@ -34,7 +34,7 @@ def _stages(**chosen: object) -> Stages:
     return Stages(STAGES, reading_of(settings.read(chosen), expected, whole=False))
 
 
-def test_thoughts_are_told_as_the_budget_leaves_them_and_once() -> None:
+def test_thoughts_are_emitted_as_the_budget_leaves_them_and_once() -> None:
     stages = _stages()
     out = stages.feed(Text("<think>abcdefgh</think>so"))
     assert _words(list(out)) == [("Thinking", "abcd")]
@@ -117,6 +117,6 @@ def test_what_no_stage_searches_stays_whole(event: Text | Thinking) -> None:
     assert list(in_pieces([event])) == [event]
 
 
-def test_short_events_are_given_back_as_they_are() -> None:
+def test_short_events_are_returned_as_they_are() -> None:
     events = [Text("a"), Text("b")]
     assert in_pieces(events) is events

@@ -43,7 +43,7 @@ def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
         (Usage(12, 5), Usage(12, 9, cached=12)),
     ],
 )
-def test_what_the_first_made_is_output_and_no_prompt(first: Usage | None, wanted: Usage) -> None:
+def test_what_the_first_sent_is_output_and_no_prompt(first: Usage | None, wanted: Usage) -> None:
     assert SecondReply(first, 5).feed([Usage(15, 4, cached=14)]) == [wanted]
 
 
@@ -58,7 +58,7 @@ def test_an_answer_that_goes_on_is_no_thinking_whatever_the_server_counts(
     assert second.feed([Usage(15, 4, thinking=4)]) == [Usage(12, 9, thinking=thinking)]
 
 
-def test_the_words_of_the_thoughts_end_are_no_prompt() -> None:
+def test_the_text_of_the_thoughts_end_is_no_prompt() -> None:
     assert SecondReply(None, 5, 3).feed([Usage(15, 4)]) == [Usage(7, 9, estimated=True)]
     assert SecondReply(Usage(12, 5), 5, 3).feed([Usage(15, 4)]) == [Usage(12, 9)]
 
@@ -138,7 +138,7 @@ def test_without_a_second_reply_it_is_cut_short() -> None:
     assert b"cut short" in b"".join(through.close())
 
 
-def test_the_thought_that_was_ended_is_told() -> None:
+def test_the_thought_that_was_ended_is_reported() -> None:
     expected = Expected(thoughts=ExpectedThoughts(limits=GOES_ON, task="task"))
     through = rewriter_of(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
     told = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]

@@ -329,13 +329,13 @@ def test_a_budget_of_thinking_is_kept_to_the_character(client: Dialect, budget: 
 
 
 @CLIENTS
-def test_phrases_are_found_as_ever(client: Dialect) -> None:
+def test_phrases_are_matched_as_ever(client: Dialect) -> None:
     words = ["Let", " me", " think", ".", *LONG[:20], " Now", " I'll", " say", *LONG[:20]]
     _both([b"".join(_stream("content", words))], settings.read({"markers": True}), client)
 
 
 @CLIENTS
-def test_a_second_name_for_the_same_thought_is_told_once(client: Dialect) -> None:
+def test_a_second_name_for_the_same_thought_is_emitted_once(client: Dialect) -> None:
     frames = [_frame({"reasoning": word}) for word in LONG[:9]]
     frames += [_frame({"reasoning_content": word}) for word in LONG[:9]]
     frames += [_frame({"reasoning": word}) for word in LONG[:9]]
@@ -350,7 +350,7 @@ def test_frames_of_many_choices_are_read_in_full() -> None:
     _both([b"".join(frames)], settings.read(), OPENAI_CHAT)
 
 
-def test_words_beyond_ascii_are_plain() -> None:
+def test_text_beyond_ascii_is_plain() -> None:
     words = ["é", "語", "\u2028", "\x7f", "/", "a b"]
     frames = [frame for word in ["x", "y", *words] for frame in _stream("content", [word])[:1]]
     fast, _ = _both([b"".join(frames)], settings.read(), ANTHROPIC)
@@ -426,7 +426,7 @@ def test_words_of_the_fast_way_count_for_the_longest_response(
         assert "output" in rewriter.failure
 
 
-def test_what_a_thread_remembers_is_all_that_was_said() -> None:
+def test_what_a_thread_remembers_is_all_that_was_sent() -> None:
     """Its encoder has to hear every word, so that no frame may be written without it."""
     memory = Memory(9, 1 << 20)
     body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
@@ -489,7 +489,7 @@ def test_the_first_number_is_the_frames_own() -> None:
         (FRAME.replace(b"[]", b"{}"), "one", False),
     ],
 )
-def test_a_frame_is_told_from_one_of_another_kind(frame: bytes, text: str, gives: bool) -> None:
+def test_a_frame_differs_from_one_of_another_kind(frame: bytes, text: str, gives: bool) -> None:
     assert splice_of(FRAME, "one", COUNTER).gives(frame, text) is gives
 
 
@@ -499,5 +499,5 @@ def test_without_a_counter_numbers_are_part_of_the_frame() -> None:
     assert not splice.gives(FRAME.replace(b"7", b"8"), "one")
 
 
-def test_a_frame_without_the_text_has_no_place_for_it() -> None:
+def test_a_frame_without_the_text_has_no_span_for_it() -> None:
     assert splice_of(FRAME, "two").gaps == 0

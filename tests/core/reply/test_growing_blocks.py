@@ -7,14 +7,14 @@ from converter.core.model.events import ToolCall
 from converter.core.reply.growing_blocks import GrowingBlocks
 
 
-def test_words_of_a_kind_are_one_block() -> None:
+def test_text_of_a_kind_is_one_block() -> None:
     grown = GrowingBlocks[Never]()
     fresh = [grown.think("a"), grown.think("b"), grown.say("c"), grown.say("d"), grown.think("e")]
     assert fresh == [True, False, True, False, True]
     assert grown.parts() == (ThinkingBlock("ab"), TextBlock("cd"), ThinkingBlock("e"))
 
 
-def test_a_text_of_another_place_is_another_block() -> None:
+def test_a_text_of_another_index_is_another_block() -> None:
     grown = GrowingBlocks[Never]()
     assert [grown.say("a"), grown.say("b", "refusal"), grown.say("c", "refusal")] == [
         True,
@@ -46,7 +46,7 @@ def test_pieces_of_two_calls_come_by_turns() -> None:
     assert grown.parts() == (ToolUse("c", "f", "{}", "text"), ToolUse("d", "g", "", "text"))
 
 
-def test_another_id_at_the_same_place_is_another_call() -> None:
+def test_another_id_at_the_same_index_is_another_call() -> None:
     grown = GrowingBlocks[Never]()
     grown.call_of(0)[0].id = "c"
     assert [grown.call_of(0, id_)[1] for id_ in ("", "c", "d")] == [False, False, True]

@@ -42,6 +42,6 @@ def test_another_choice_has_its_own() -> None:
     assert (message.blocks, message.finish) == ((TextBlock("other"),), "stop")
 
 
-def test_the_first_failure_is_told() -> None:
+def test_the_first_failure_is_reported() -> None:
     assert message_of([Failure("gone"), Failure("again")]).failure == "gone"
     assert message_of([]) == Message()

@@ -39,7 +39,7 @@ def test_an_odd_frame_costs_no_good_reply(odd: bytes, client: Dialect, form: For
     assert heard(steps, client, form) == ("Hello", "")
 
 
-def test_a_comment_that_was_told_as_data_is_a_line_of_the_next_event() -> None:
+def test_a_comment_that_was_sent_as_data_is_a_line_of_the_next_event() -> None:
     """Behind an event with an id a blank line would end one without data, which OpenAI's Python SDK
     3.57 tries to read as JSON.
     """
@@ -82,7 +82,7 @@ def test_a_frame_without_data_is_lines_of_the_next_one(name: str, numbered: bool
 
 @FORMS
 @EACH
-def test_a_bare_error_in_mid_stream_keeps_its_words(client: Dialect, form: Form) -> None:
+def test_a_bare_error_in_mid_stream_keeps_its_text(client: Dialect, form: Form) -> None:
     error = json.dumps({"error": {"message": "out of memory", "code": 500}}).encode()
     _, failure = heard([ROLE, *text("a"), error + b"\n\n"], client, form)
     assert failure == "out of memory"

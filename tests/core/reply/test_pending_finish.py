@@ -74,7 +74,7 @@ def test_an_answer_that_reaches_the_limit_keeps_its_stop() -> None:
     assert b'"end_turn"' in out
 
 
-def test_a_finish_goes_on_as_it_came_behind_the_words_of_its_frame() -> None:
+def test_a_finish_goes_on_as_it_came_behind_the_text_of_its_frame() -> None:
     last = delta(content="b").replace(b'"finish_reason": null', b'"finish_reason": "stop"')
     frames = [ROLE, delta(content="a"), last, counts(1), DONE]
     assert passed(OPENAI_CHAT, *frames)[0] == b"".join(frames)
@@ -94,7 +94,7 @@ def test_a_word_that_may_mean_a_broken_reply_is_no_end(
     assert (word in through.failure) != keeps
 
 
-def test_an_error_behind_such_a_finish_has_the_servers_words() -> None:
+def test_an_error_behind_such_a_finish_has_the_servers_text() -> None:
     frames = [ROLE, delta(content="a"), finish("error"), data({"error": {"message": "no memory"}})]
     assert passed(ANTHROPIC, *frames)[1].failure == "no memory"
 

@@ -36,7 +36,7 @@ def _judged(*events: Event) -> tuple[list[Event], str]:
 
 
 @pytest.mark.parametrize("says", SAYS, ids=lambda event: type(event).__name__)
-def test_what_was_said_needs_a_finish(says: Event) -> None:
+def test_what_was_sent_needs_a_finish(says: Event) -> None:
     assert _judged(says, STOP, Usage(1, 1)) == ([says, STOP, Usage(1, 1)], "")
     assert _judged(says) == ([says, Failure(CUT_SHORT, status=BAD_GATEWAY)], CUT_SHORT)
 
@@ -64,7 +64,7 @@ def test_a_finish_without_a_word_is_a_whole_reply() -> None:
 @pytest.mark.parametrize(
     "events", [[], [OpaqueFrame(Own("x", raw=b": ping"), comment=True)], [END]]
 )
-def test_nothing_said_is_an_empty_reply(events: Sequence[Event]) -> None:
+def test_nothing_sent_is_an_empty_reply(events: Sequence[Event]) -> None:
     assert _judged(*events)[1] == EMPTY
 
 
@@ -109,7 +109,7 @@ def test_behind_the_servers_own_error_comes_nothing_but_its_end() -> None:
 
 
 @pytest.mark.parametrize("says", SAYS)
-def test_words_of_a_frame_behind_an_error_do_not_go_on(says: Event) -> None:
+def test_text_of_a_frame_behind_an_error_does_not_go_on(says: Event) -> None:
     end = ReplyEnd(OPENAI_CHAT)
     end.feed([Failure("gone")])
     assert [*end.feed([says])] == []

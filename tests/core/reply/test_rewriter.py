@@ -128,7 +128,7 @@ def test_native_thinking_of_one_choice_leaves_the_tags_of_another_in_force() -> 
     assert bodies[1]["choices"][0]["delta"] == {"reasoning_content": "b"}
 
 
-def test_whole_replies_that_begin_inside_a_thought_are_known_by_their_closer() -> None:
+def test_whole_replies_that_begin_inside_a_thought_are_recognised_by_their_closer() -> None:
     assert [
         block["type"] for block in message_of(whole("a</think>b"), server_form=WHOLE)["content"]
     ] == ["thinking", "text"]
@@ -146,7 +146,7 @@ def test_streams_are_not_held_back_for_a_closer_that_may_come() -> None:
     ("start", "expected"),
     [("thinking", [("thinking", "a"), ("text", "b")]), ("text", [("text", "a</think>b")])],
 )
-def test_where_a_reply_begins_can_be_said(start: str, expected: list[tuple[str, str]]) -> None:
+def test_where_a_reply_begins_can_be_chosen(start: str, expected: list[tuple[str, str]]) -> None:
     assert blocks(stream_to(ANTHROPIC, *stream("a</think>b"), start=start)) == expected
     assert len(message_of(*stream("a</think>b"), start=start)["content"]) == len(expected)
 
@@ -193,7 +193,7 @@ def test_a_frame_that_cannot_be_read_is_the_end(client: Dialect) -> None:
 
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
-def test_behind_an_error_nothing_is_said(client: Dialect) -> None:
+def test_behind_an_error_nothing_is_sent(client: Dialect) -> None:
     error = data({"object": "error", "message": "gone"})
     made = json.dumps(stream_to(client, *text("a"), error, *text("b"), error, finish()))
     assert (made.count("gone"), '"b"' in made) == (1, False)
@@ -206,7 +206,7 @@ def test_an_error_that_clients_know_goes_on_as_it_came_and_so_does_the_end() -> 
 
 
 @pytest.mark.parametrize(("form", "chunks"), [(WHOLE, stream("a")), (STREAM, [whole("a")])])
-def test_an_openai_client_gets_the_form_that_it_asked_for(form: Form, chunks: list[bytes]) -> None:
+def test_an_openai_client_gets_the_form_that_it_requested(form: Form, chunks: list[bytes]) -> None:
     server = STREAM if form is WHOLE else WHOLE
     made = b"".join(passed(rewriter(OPENAI, server, form), chunks))
     read = read_openai_whole if form is WHOLE else read_openai_stream
@@ -271,7 +271,7 @@ UNREAD = ("<mythink>I add.", "</mythink>84")
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC], ids=str)
 @pytest.mark.parametrize("fast", [True, False])
-def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it(
+def test_a_tag_that_no_family_reads_is_reported_with_the_option_that_reads_it(
     client: Dialect, fast: bool
 ) -> None:
     through = rewriter(client, fast=fast)
@@ -291,7 +291,7 @@ def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it(
     ],
     ids=["it is read", "no tags are read", "HTML", "behind a thought"],
 )
-def test_nothing_is_told_where_nothing_is_amiss(
+def test_nothing_is_reported_where_nothing_is_amiss(
     chunks: tuple[str, ...], options: dict[str, Any]
 ) -> None:
     through = rewriter(OPENAI, **options)

@@ -154,7 +154,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
+def test_a_fault_is_sent_to_each_foreign_client_in_its_own_form(
     monkeypatch: pytest.MonkeyPatch, name: str, form: Form
 ) -> None:
     client, server, error_of = FOREIGN[name]

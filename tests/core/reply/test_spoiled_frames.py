@@ -21,7 +21,7 @@ def test_frames_that_nobody_can_read_are_counted_and_the_first_is_quoted() -> No
     assert "passed" in note
 
 
-def test_frames_left_out_are_said_to_be_left_out() -> None:
+def test_frames_left_out_are_reported_as_left_out() -> None:
     _, note = failure_and_notes(rewriter(ANTHROPIC), b"garbage\n\n", *stream("a"))
     assert "left out" in note
 

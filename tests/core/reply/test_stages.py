@@ -33,7 +33,7 @@ def test_a_plain_reply_has_few() -> None:
         (Expected(thoughts=ExpectedThoughts(folds=True)), "ThoughtFolder"),
     ],
 )
-def test_a_stage_is_made_for_who_needs_it(expected: Expected, stage: str) -> None:
+def test_a_stage_is_built_for_who_needs_it(expected: Expected, stage: str) -> None:
     assert {*_made(replace(AUTO_READING, expected=expected))} == {*ALWAYS, stage}
 
 

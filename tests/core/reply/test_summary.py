@@ -111,7 +111,7 @@ def test_calls_are_counted_by_their_names() -> None:
     assert told((1.0, ToolCall(0, "1", "f", "")), (2.0, ToolCall(0, "", "", "{}")))["calls"] == 1
 
 
-def test_a_failure_is_kept_and_what_is_not_known_is_left_out() -> None:
+def test_a_failure_is_kept_and_what_was_not_reported_is_left_out() -> None:
     assert told((1.0, Failure("out of memory"))) == {
         "failure": "out of memory",
         "thoughts": 0,
@@ -128,11 +128,11 @@ WORDS = ROWS["words"]
 
 
 @pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)
-def test_in_words(said: dict[str, object], words: str) -> None:
+def test_in_text(said: dict[str, object], words: str) -> None:
     assert describe_thinking(said) == words
 
 
-def test_where_calls_stood_that_were_read_from_words_is_told_once() -> None:
+def test_where_calls_stood_that_were_read_from_text_is_reported_once() -> None:
     read = [ToolCall(0, "1", "f", "{}", read_from="text (hermes)")] * 2
     other = ToolCall(1, "2", "g", "{}", read_from="a thought (glm)")
     found = told(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))

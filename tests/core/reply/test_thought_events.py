@@ -131,7 +131,7 @@ SAID = (
 
 
 @pytest.mark.parametrize("place", range(len(SAID)))
-def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
+def test_thoughts_of_each_form_are_reported_wherever_the_text_is_cut(place: int) -> None:
     out = list[ThoughtEvent]()
     parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEventStage("", "", out)
     events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]

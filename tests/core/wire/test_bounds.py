@@ -155,7 +155,7 @@ TOO_MUCH = [
 
 @pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES], ids=str)
 @pytest.mark.parametrize("name", TOO_MUCH)
-def test_beyond_a_limit_the_client_gets_an_error_with_its_words(name: str, client: Dialect) -> None:
+def test_beyond_a_limit_the_client_gets_an_error_with_its_text(name: str, client: Dialect) -> None:
     through = rewriter(client)
     out = b"".join(piece for frame in said(name) for piece in through.feed(frame))
     assert "is not read on" in through.failure

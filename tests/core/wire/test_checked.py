@@ -103,7 +103,7 @@ def test_a_table_refuses_other_kinds(kinds: Kinds, message: str) -> None:
     assert caught.value.message == message
 
 
-def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:
+def test_what_nobody_requested_is_unread_in_inner_objects_as_well() -> None:
     fields = Fields(BODY)
     fields.required("text", str)
     fields.optional("absent", str)

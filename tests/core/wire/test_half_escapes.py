@@ -18,7 +18,7 @@ from converter.core.wire.half_escapes import has_half_characters
         ("é and C:\\user", False),
     ],
 )
-def test_half_a_character_is_found_in_what_was_not_read(text: str, half: bool) -> None:
+def test_half_a_character_is_noticed_in_what_was_not_read(text: str, half: bool) -> None:
     assert has_half_characters(json.dumps({"content": text}).encode()) is half
     upper = json.dumps(text).replace("\\ud", "\\uD").encode()
     assert has_half_characters(upper) is half

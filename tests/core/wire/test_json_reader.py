@@ -103,7 +103,7 @@ def test_the_state_is_that_behind_each_part() -> None:
     assert reader.close() == "]}"
 
 
-def test_words_of_a_string_pass_without_a_look_at_them() -> None:
+def test_text_of_a_string_passes_without_a_look_at_it() -> None:
     reader = JsonReader(Want.VALUE)
     assert not reader.passes("a")
     list(reader.feed('"a'))
@@ -115,7 +115,7 @@ def test_words_of_a_string_pass_without_a_look_at_them() -> None:
     assert reader.waiting == "\\"
 
 
-def test_a_bare_value_at_the_end_is_told_where_nothing_follows() -> None:
+def test_a_bare_value_at_the_end_is_emitted_where_nothing_follows() -> None:
     for text, rest, with_numbers in (("True", "true", "true"), ("tr", None, None), ("1", None, "")):
         for numbers, wanted in ((False, rest), (True, with_numbers)):
             reader = JsonReader(Want.VALUE)

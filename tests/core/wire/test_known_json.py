@@ -157,7 +157,7 @@ def test_nothing_is_read_of_what_is_repeated(monkeypatch: pytest.MonkeyPatch) ->
     assert read(written, first.known).value == first.value
 
 
-def test_behind_a_message_that_has_changed_others_are_still_known() -> None:
+def test_behind_a_message_that_has_changed_others_are_still_cached() -> None:
     first = read(json.dumps({"messages": [*TURN, *TURN]}).encode())
     changed = [TURN[0], {"role": "assistant", "content": "longer"}, *TURN]
     then = read(json.dumps({"messages": changed}).encode(), first.known)
@@ -253,7 +253,7 @@ def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     assert not known_json.goes_on(first, known({"input": [*now]}))
 
 
-def test_the_places_of_a_first_turn_are_counted_when_they_are_asked_for() -> None:
+def test_the_spans_of_a_first_turn_are_counted_when_they_are_requested() -> None:
     said = [{"text": "é你🙂" * 9}, {"text": "plain"}, {"text": "ü"}]
     first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).known
     data, one = first.data, first.lists["input"]
@@ -264,7 +264,7 @@ def test_the_places_of_a_first_turn_are_counted_when_they_are_asked_for() -> Non
     assert data[one.end - 1 :].lstrip().startswith((b"]", b"}"))
 
 
-def test_a_list_that_has_little_in_common_with_a_known_one_is_new() -> None:
+def test_a_list_that_has_little_in_common_with_a_cached_one_is_new() -> None:
     before = known({"messages": ["same", *map(str, range(4999))]})
     then = read(json.dumps({"messages": ["same", "other"]}).encode(), before)
     assert (then.before, then.value) == (None, {"messages": ["same", "other"]})

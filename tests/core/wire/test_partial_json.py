@@ -95,7 +95,7 @@ def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(said: str) -> Non
             from_json(so_far.encode(), partial_mode=True)
 
 
-def test_within_a_string_all_but_a_few_characters_are_words() -> None:
+def test_within_a_string_all_but_a_few_characters_are_text() -> None:
     machine, wakes = PartialJson(), list[bool]()
     for piece in (
         "{",
@@ -144,7 +144,7 @@ def test_a_number_that_no_tool_can_use_is_none() -> None:
     assert machine.broken
 
 
-def test_what_could_not_be_part_of_it_is_told() -> None:
+def test_what_could_not_be_part_of_it_is_reported() -> None:
     _, machine = pieces_of(['{"a":1} ', "and", " so"])
     assert machine.unfit == "and so"
 

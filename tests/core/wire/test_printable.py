@@ -57,7 +57,7 @@ def test_the_size_of_base64_is_that_of_its_bytes(data: bytes) -> None:
     assert size_of(base64.b64encode(data).decode()) == len(data)
 
 
-def test_data_is_cut_and_words_are_not() -> None:
+def test_data_is_cut_and_text_is_not() -> None:
     data = base64.b64encode(bytes(3000)).decode()
     assert (
         without_data(f"see data:image/png;base64,{data} there")
@@ -69,7 +69,7 @@ def test_data_is_cut_and_words_are_not() -> None:
     assert without_base64(long) == long
 
 
-def test_words_of_others_are_one_bounded_line() -> None:
+def test_text_of_others_is_one_bounded_line() -> None:
     assert bounded(" a\n\tb\x1b ", 9) == "a b␛"
     assert [bounded("abc", length) for length in (2, 3)] == ["a…", "abc"]
 

@@ -176,7 +176,7 @@ def test_lines_are_the_same_however_they_are_cut() -> None:
         assert frames[1].comment
 
 
-def test_a_line_beyond_the_limit_is_given_out_unread() -> None:
+def test_a_line_beyond_the_limit_is_emitted_unread() -> None:
     lines = LineDecoder(limit=8)
     frames = [*lines.feed(b'{"a":"' + b"x" * 20), *lines.feed(b'"}\n{}\n')]
     assert [frame.oversized for frame in frames] == [True, True, False]

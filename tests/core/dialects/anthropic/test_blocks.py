@@ -54,7 +54,7 @@ def test_a_block_that_no_local_server_knows_is_left_out_and_noted(kind: str) -> 
     ("role", "block", "message"),
     ROWS["a bad block is refused at its place"],
 )
-def test_a_bad_block_is_refused_at_its_place(role: str, block: object, message: str) -> None:
+def test_a_bad_block_is_refused_with_its_path(role: str, block: object, message: str) -> None:
     good = {"type": "text", "text": "fine"}
     with pytest.raises(RequestError) as caught:
         read(role, good, block)
@@ -75,7 +75,7 @@ def test_a_block_that_nobody_knows_is_left_out_and_noted() -> None:
     assert left_out == ["txt", "sound"]
 
 
-def test_an_unknown_type_inside_a_document_names_the_known_ones() -> None:
+def test_an_unknown_type_inside_a_document_names_the_read_ones() -> None:
     inner = {"type": "content", "content": [{"type": "txt"}]}
     with pytest.raises(RequestError, match=r"Input tag 'txt' does not match .*'text', 'image'"):
         read("user", {"type": "document", "source": inner})
@@ -87,7 +87,7 @@ def test_a_call_without_arguments_has_none(given: dict[str, object]) -> None:
     assert read("assistant", call) == (ToolUse("a", "f", "{}"),)
 
 
-def test_the_place_reaches_into_a_tool_result() -> None:
+def test_the_path_reaches_into_a_tool_result() -> None:
     with pytest.raises(
         RequestError,
         match=r"^messages\.0\.content\.0\.content\.1\.type: Input tag 'tool_use' does not match",

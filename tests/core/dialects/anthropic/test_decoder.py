@@ -201,7 +201,7 @@ ERRORS = ROWS["errors"]
 
 
 @pytest.mark.parametrize(("raw", "kind"), ERRORS.values(), ids=ERRORS)
-def test_an_error_is_a_failure_in_the_servers_words(raw: bytes, kind: str) -> None:
+def test_an_error_is_a_failure_with_the_servers_text(raw: bytes, kind: str) -> None:
     status = 400 if b"400" in raw else 0
     assert _read(raw) == [Failure("m", kind, status, own=Own("anthropic", raw=raw))]
 

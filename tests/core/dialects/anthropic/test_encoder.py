@@ -82,7 +82,7 @@ def test_an_input_that_is_cut_off_or_wrong_is_what_can_be_held(said: str, made: 
     assert message["content"] == [{"type": "tool_use", "input": made}]
 
 
-def test_an_error_takes_the_messages_place() -> None:
+def test_an_error_replaces_the_message() -> None:
     error: dict[str, object] = {"type": "error", "error": {"type": "api_error", "message": "gone"}}
     assert fold({"type": "message_start", "message": {}}, error) == error
     assert whole([Failure("gone")]) == error
@@ -134,7 +134,7 @@ def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
     assert b"Infinity" not in written
 
 
-def test_a_delta_without_words_costs_nothing() -> None:
+def test_a_delta_without_text_costs_nothing() -> None:
     odd: list[Json] = [
         {"type": "content_block_start", "content_block": {"type": "new", "a": 1}},
         {"type": "content_block_delta", "delta": {"type": "new_delta"}},
@@ -180,7 +180,7 @@ def test_comments_pass_at_once_and_wherever_they_come() -> None:
     assert encoder.feed([PING]) == [PING.own.raw]
 
 
-def test_comments_have_no_place_in_a_whole_message() -> None:
+def test_comments_are_left_out_in_a_whole_message() -> None:
     assert whole([PING, HEAD, PING, Text("a"), Finish("stop")])["content"] == [
         {"type": "text", "text": "a"}
     ]
@@ -204,12 +204,12 @@ def test_an_encoder_tells_why_the_client_got_an_error(whole: bool) -> None:
     assert encoder.failure == "gone"
 
 
-def test_an_error_in_place_of_a_message_with_a_call_has_nothing_to_run() -> None:
+def test_an_error_instead_of_a_message_with_a_call_has_nothing_to_run() -> None:
     said = whole([HEAD, ToolCall(0, "a", "f", '{"a": "b'), Finish("tool_calls")])
     assert (said["type"], said["content"], said["stop_reason"]) == ("error", [], None)
 
 
-def test_an_error_in_place_of_a_message_has_no_part_of_one() -> None:
+def test_an_error_instead_of_a_message_has_no_part_of_one() -> None:
     assert whole([HEAD, Text("a"), Failure("gone")]) == {
         "type": "error",
         "error": {"type": "api_error", "message": "gone"},

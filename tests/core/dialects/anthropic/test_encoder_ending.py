@@ -80,7 +80,7 @@ def test_the_start_has_all_that_a_message_has() -> None:
     }
 
 
-def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> None:
+def test_the_model_requested_stands_in_for_one_the_server_does_not_name() -> None:
     assert written([Start("", ""), STOP])[0]["message"]["model"] == "asked"
 
 
@@ -98,7 +98,7 @@ def test_a_second_head_begins_no_second_message() -> None:
     ) == 1
 
 
-def test_a_servers_own_count_is_told_at_the_start_if_it_is_one_of_input() -> None:
+def test_a_servers_own_count_is_sent_at_the_start_if_it_is_one_of_input() -> None:
     counts = {"input_tokens": 3, "cache_read_input_tokens": None, "output_tokens": 7}
     head = Start("msg_1", "small", Own("anthropic", {"usage": counts}))
     usage = written([head, STOP])[0]["message"]["usage"]

@@ -110,14 +110,14 @@ def test_text_of_nothing_but_blanks_is_never_a_block(blanks: list[str]) -> None:
     assert blocks(complete([*pieces, Thinking("a"), *pieces, STOP])) == [("thinking", "a")]
 
 
-def test_blanks_before_words_belong_to_them() -> None:
+def test_blanks_before_text_belong_to_it() -> None:
     assert blocks(complete([Thinking("a"), Text("\n\n"), Text(" b"), Text("\n"), STOP])) == [
         ("thinking", "a"),
         ("text", "\n\n b\n"),
     ]
 
 
-def test_blanks_of_one_place_do_not_come_out_in_another() -> None:
+def test_blanks_of_one_block_do_not_come_out_in_another() -> None:
     assert blocks(complete([Text("\n"), Thinking("a"), Text("b"), STOP])) == [
         ("thinking", "a"),
         ("text", "b"),
@@ -209,7 +209,7 @@ CITY = ToolCall(0, "a", "weather", '{"city": "Pa')
         (Finish("stop", "ris"), '{"city": "Pa', ("stop_sequence", "ris")),
     ],
 )
-def test_a_call_that_was_cut_off_is_never_made_whole(
+def test_a_call_that_was_cut_off_is_never_completed(
     finish: Finish, said: str, reason: tuple[str, str | None]
 ) -> None:
     stream = complete([CITY, finish, End()])
@@ -235,7 +235,7 @@ def test_a_whole_call_that_the_finish_does_not_tell_of_is_run() -> None:
     assert ending(stream) == ("tool_use", None)
 
 
-def test_after_the_end_nothing_is_said() -> None:
+def test_after_the_end_nothing_is_sent() -> None:
     stream = complete([Text("a"), STOP, End(), Text("b"), Usage(1, 1), End(), Failure("late")])
     assert blocks(stream) == [("text", "a")]
 
@@ -251,7 +251,7 @@ def test_a_kind_of_failure_that_the_api_has_not_is_an_api_error() -> None:
     assert _error(written([HEAD, Failure("gone", "BadRequestError")])) == ("api_error", "gone")
 
 
-def test_thinking_that_the_client_does_not_want_to_see_has_no_words_and_is_counted() -> None:
+def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counted() -> None:
     said: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
     stream = complete(said, asked=ReplyContext(shown=False))
     assert blocks(stream) == [("thinking", ""), ("text", "d")]
@@ -267,7 +267,7 @@ def test_thinking_that_the_client_does_not_want_to_see_has_no_words_and_is_count
     ],
     ids=["omitted", "not asked for", "shown"],
 )
-def test_the_tokens_of_an_omitted_thought_are_told_as_it_comes_if_wanted(
+def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
     asked: ReplyContext, told: list[int]
 ) -> None:
     """In whole steps, each a delta without words; the rest is in the usage."""
@@ -283,7 +283,7 @@ def test_the_tokens_of_an_omitted_thought_are_told_as_it_comes_if_wanted(
     assert blocks(stream)[0] == ("thinking", "".join(words) if asked.shown else "")
 
 
-def test_choices_but_the_first_have_no_place() -> None:
+def test_choices_but_the_first_are_left_out() -> None:
     said: list[Event] = [
         Text("a"),
         Text("b", 1),
@@ -295,7 +295,7 @@ def test_choices_but_the_first_have_no_place() -> None:
     assert (blocks(stream), ending(stream)) == ([("text", "a")], ("end_turn", None))
 
 
-def test_unknown_fields_have_no_place() -> None:
+def test_unknown_fields_are_left_out() -> None:
     assert blocks(complete([Opaque("anthropic", {"role": "assistant"}, {}), Text("a"), STOP])) == [
         ("text", "a")
     ]
@@ -345,7 +345,7 @@ def _part(kind: str, **fields: object) -> DialectBlock:
     return DialectBlock("anthropic", {"type": f"content_block_{kind}", "index": 7, **fields})
 
 
-def test_a_block_of_another_kind_passes_at_its_place() -> None:
+def test_a_block_of_another_kind_passes_at_its_index() -> None:
     other = [
         _part("start", content_block={"type": "redacted_thinking", "data": "x"}),
         _part("delta", delta={"type": "new"}),

@@ -44,7 +44,7 @@ WORDS = ROWS["words"]
 
 
 @pytest.mark.parametrize(("body", "message"), WORDS.values(), ids=WORDS)
-def test_the_servers_words_are_kept_wherever_it_puts_them(body: bytes, message: str) -> None:
+def test_the_servers_text_is_kept_wherever_it_puts_them(body: bytes, message: str) -> None:
     assert _said(500, body)[2] == message
 
 
@@ -56,7 +56,7 @@ def test_a_status_that_is_no_error_is_a_bad_gateway() -> None:
     assert _said(302, b"moved") == (502, "api_error", "the server answered with status 302: moved")
 
 
-def test_a_status_that_is_no_error_is_told_once() -> None:
+def test_a_status_that_is_no_error_is_reported_once() -> None:
     assert _said(302, b"")[2].count("302") == 1
 
 
@@ -83,7 +83,7 @@ OVERFLOWS = {
 
 
 @pytest.mark.parametrize("message", OVERFLOWS.values(), ids=OVERFLOWS)
-def test_a_prompt_beyond_the_context_is_said_so_that_claude_code_compacts(message: str) -> None:
+def test_a_prompt_beyond_the_context_is_reported_so_that_claude_code_compacts(message: str) -> None:
     body = json.dumps({"error": {"message": message, "type": "BadRequestError"}}).encode()
     assert _said(400, body) == (
         400,

@@ -88,7 +88,7 @@ def test_a_model_whose_server_tells_how_long_a_prompt_may_be_says_so() -> None:
 
 
 @pytest.mark.parametrize("length", [None, "2048", {}, 2048.5], ids=repr)
-def test_a_length_that_is_no_number_is_not_told(length: object) -> None:
+def test_a_length_that_is_no_number_is_not_reported(length: object) -> None:
     assert _read(_model(**SMALL, max_model_len=length)).max_input_tokens is None
 
 

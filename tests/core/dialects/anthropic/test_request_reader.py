@@ -218,7 +218,7 @@ def test_what_is_read_with_leniency_is_noted() -> None:
     ("body", "message"),
     ROWS["what breaks the format is refused with its place"],
 )
-def test_what_breaks_the_format_is_refused_with_its_place(body: object, message: str) -> None:
+def test_what_breaks_the_format_is_refused_with_its_path(body: object, message: str) -> None:
     with pytest.raises(RequestError) as caught:
         read(body)
     assert caught.value.message == message
@@ -294,7 +294,7 @@ def test_blocks_that_no_local_server_knows_are_noted_once() -> None:
     )
 
 
-def test_blocks_that_a_row_made_of_a_reply_are_left_out_without_a_word() -> None:
+def test_blocks_that_a_row_read_from_a_reply_are_left_out_without_a_word() -> None:
     blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}]
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": blocks}]
     asked = read(ask(messages=turns), kinds={"custom"})

@@ -34,7 +34,7 @@ def test_a_tool_of_anthropics_is_left_out_with_one_line(kind: str) -> None:
     assert "\n" not in asked.notes[0]
 
 
-def test_many_things_of_anthropics_are_one_line_each() -> None:
+def test_many_tools_of_anthropics_are_one_line_each() -> None:
     theirs = {
         "role": "assistant",
         "content": [

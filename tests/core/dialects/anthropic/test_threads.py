@@ -59,7 +59,7 @@ def whole(memory: Memory, body: object) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("form", list(Form))
-def test_a_thread_goes_on_with_all_that_was_said(memory: Memory, form: Form) -> None:
+def test_a_thread_goes_on_with_all_that_was_sent(memory: Memory, form: Form) -> None:
     exchange(memory, CREATE, form=form)
     found = whole(memory, going_on())
     assert found["messages"] == [*CREATE["messages"], REPLY, MORE]
@@ -110,14 +110,14 @@ def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
     return status, error
 
 
-def test_an_unknown_thread_is_not_found(memory: Memory) -> None:
+def test_an_unknown_thread_is_refused(memory: Memory) -> None:
     status, error = refusal(memory, going_on())
     assert (status, error["type"]) == (404, "not_found_error")
     assert error["details"] == {"error_code": "thread_not_found"}
     assert "'msg_one'" in error["message"]
 
 
-def test_a_thread_whose_beginning_is_gone_is_not_found() -> None:
+def test_a_thread_whose_beginning_is_gone_is_refused() -> None:
     memory = Memory(1, 100_000)
     exchange(memory, CREATE)
     exchange(memory, going_on(), "two")
@@ -128,7 +128,7 @@ def test_a_thread_whose_beginning_is_gone_is_not_found() -> None:
     "value",
     [b"{}", b"null", b"[1,2]", b"no JSON", b'{"messages": []}', b'{"messages": 1, "reply": {}}'],
 )
-def test_a_thread_of_another_shape_is_not_found_and_the_words_say_why(value: bytes) -> None:
+def test_a_thread_of_another_shape_is_refused_and_the_error_says_why(value: bytes) -> None:
     memory = Memory(9, 100_000)
     memory.keep("thread msg_one", value)
     status, error = refusal(memory, going_on())
@@ -172,7 +172,7 @@ def test_what_a_thread_keeps_cannot_change(
         ({"type": "continue"}, "thread.previous_message_id"),
     ],
 )
-def test_what_is_no_thread_is_refused_with_its_place(
+def test_what_is_no_thread_is_refused_with_its_path(
     memory: Memory, thread: object, place: str
 ) -> None:
     status, error = refusal(memory, CREATE | {"thread": thread})

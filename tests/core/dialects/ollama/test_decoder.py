@@ -33,7 +33,7 @@ def _chat(done: bool = False, /, **message: object) -> dict[str, object]:
     return {**HEAD, "message": {"role": "assistant", "content": "", **message}, "done": done}
 
 
-def test_a_streams_lines_say_thinking_words_calls_and_the_end() -> None:
+def test_a_streams_lines_are_thinking_text_calls_and_the_end() -> None:
     call = {"function": {"name": "look", "arguments": {"at": "sky"}}}
     last = _chat(True) | {"done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5}
     assert _events(
@@ -50,7 +50,7 @@ def test_a_streams_lines_say_thinking_words_calls_and_the_end() -> None:
     ]
 
 
-def test_generated_words_stand_in_response() -> None:
+def test_generated_text_stands_in_response() -> None:
     said = {**HEAD, "response": "So", "thinking": "hm", "done": True, "done_reason": "length"}
     assert _events(said) == [
         Start("", "small", Own("ollama", {"response": ""})),

@@ -134,7 +134,7 @@ def test_nothing_follows_an_error(form: Form) -> None:
     assert lines == [{"error": "broke off"}]
 
 
-def test_words_behind_an_open_call_come_before_the_error() -> None:
+def test_text_behind_an_open_call_comes_before_the_error() -> None:
     call = ToolCall(0, "a", "f", '{"x": 1')
     lines, _ = _written(Form.STREAM, [Start("1", "m"), call, Text("So."), Failure("broke off")])
     assert [line.get("message", {}).get("content") for line in lines] == ["So.", None]

@@ -67,7 +67,7 @@ def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, 
     assert b"null" not in json.dumps(told).encode()
 
 
-def test_what_the_server_denies_or_never_said_is_not_claimed() -> None:
+def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
     """`n_ctx_train` is what a model was made for, and no window that it was loaded with."""
     entry: dict[str, object] = {
         "id": "m",
@@ -83,7 +83,7 @@ def test_what_the_server_denies_or_never_said_is_not_claimed() -> None:
     assert answer[1]["parameters"] == ""
 
 
-def test_a_model_that_is_not_served_is_not_found() -> None:
+def test_a_model_that_is_not_served_is_refused() -> None:
     assert asked("POST", "/api/show", model="other") == (
         404,
         {"error": "model 'other' not found"},
@@ -101,7 +101,7 @@ def test_an_error_is_one_text() -> None:
 
 
 @pytest.mark.parametrize("code", [400, 404, 429, 500])
-def test_a_servers_error_keeps_its_status_and_its_words(code: int) -> None:
+def test_a_servers_error_keeps_its_status_and_its_text(code: int) -> None:
     said = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
     status, body = error_reply(code, said) or (0, {})
     assert (status, body) == (code, {"error": "no such model"})
@@ -125,7 +125,7 @@ REPLY = {
 }
 
 
-def test_the_server_is_asked_for_vectors_of_the_same_words() -> None:
+def test_the_server_gets_a_request_for_vectors_of_the_same_texts() -> None:
     asked = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
     own = {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
     assert EMBED.request(Fields(asked)) == own
@@ -133,7 +133,7 @@ def test_the_server_is_asked_for_vectors_of_the_same_words() -> None:
     assert OLDER.request(Fields({"model": "m", "prompt": "a"})) == {**own, "input": "a"}
 
 
-def test_vectors_come_in_the_order_of_the_words() -> None:
+def test_vectors_come_in_the_order_of_the_texts() -> None:
     told = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
     assert EMBED.reply(Fields(REPLY), 7) == told | {"total_duration": 7}
     assert OLDER.reply(Fields(REPLY), 7) == {"embedding": [0.25, -1e-05]}
@@ -145,7 +145,7 @@ def test_a_time_that_nobody_knows_is_left_out(took: int) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"model": "m"}, {"input": "a"}, {"model": 1, "input": "a"}])
-def test_a_request_without_words_or_model_is_refused(fields: dict[str, object]) -> None:
+def test_a_request_without_text_or_model_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(RequestError):
         EMBED.request(Fields(fields))
 

@@ -31,7 +31,7 @@ def test_it_streams_unless_it_says_otherwise() -> None:
     assert not _read(stream=False).stream
 
 
-def test_options_go_where_a_server_takes_them_and_the_others_are_told() -> None:
+def test_options_go_where_a_server_takes_them_and_the_others_are_reported() -> None:
     asked = _read(
         options={"num_predict": 9, "temperature": 0, "top_k": 3, "seed": 4, "num_ctx": 8192},
     )
@@ -51,7 +51,7 @@ def test_options_go_where_a_server_takes_them_and_the_others_are_told() -> None:
         ("high", ThinkingSwitch("enabled"), "high"),
     ],
 )
-def test_thinking_is_asked_for_in_its_words(
+def test_thinking_is_requested_in_its_terms(
     think: object, switch: ThinkingSwitch | None, effort: str | None
 ) -> None:
     asked = _read(think=think)
@@ -95,7 +95,7 @@ def test_calls_without_ids_are_counted_through_the_conversation() -> None:
     ]
 
 
-def test_fields_of_the_models_time_and_window_are_told() -> None:
+def test_fields_of_the_models_time_and_window_are_reported() -> None:
     asked = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
     assert asked.notes == ("no server takes it with a request: top_logprobs, keep_alive, truncate",)
 
@@ -124,7 +124,7 @@ def test_a_prompt_is_a_conversation_of_one_turn() -> None:
         ({"format": 3}, "format"),
     ],
 )
-def test_what_breaks_the_format_is_said_with_its_place(
+def test_what_breaks_the_format_is_reported_with_its_path(
     fields: dict[str, object], place: str
 ) -> None:
     with pytest.raises(RequestError) as refused:

@@ -149,12 +149,12 @@ def test_a_list_of_thoughts_is_read_and_stays_as_it_came() -> None:
     assert said(chunk(choice(delta=both))) == [Thinking("a", 0, own=Own("openai", both))]
 
 
-def test_a_list_without_words_rides_along() -> None:
+def test_a_list_without_text_rides_along() -> None:
     hidden = {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}
     assert said(chunk(choice(delta=hidden))) == [Opaque("openai", hidden, {})]
 
 
-def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> None:
+def test_a_field_with_a_block_of_the_users_is_reported_and_stays_where_it_was() -> None:
     decoder = OpenAIDecoder({"plan": Mapped("custom", "steps")})
     [frame] = frames(
         chunk(choice(delta={"plan": ["a"], "reasoning": "b", "content": "c", "other": 1}))
@@ -167,7 +167,7 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
     ]
 
 
-def test_a_content_in_parts_becomes_words_when_every_part_is_read() -> None:
+def test_a_content_in_parts_becomes_text_when_every_part_is_read() -> None:
     thought: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}
     read = said(chunk(choice(delta={"content": [thought, {"type": "text", "text": "b"}]})))
     assert read == [Thinking("a"), Text("b")]
@@ -209,7 +209,9 @@ FAILURES = ROWS["failures"]
 
 
 @pytest.mark.parametrize(("body", "message"), FAILURES.values(), ids=FAILURES)
-def test_an_error_in_the_stream_is_a_failure_in_the_servers_words(body: Json, message: str) -> None:
+def test_an_error_in_the_stream_is_a_failure_with_the_servers_text(
+    body: Json, message: str
+) -> None:
     failures = [event for event in said(data(body)) if isinstance(event, Failure)]
     assert [(failure.message, failure.own) for failure in failures] == [
         (message, Own("openai", raw=data(body)))
@@ -277,7 +279,7 @@ def test_an_object_without_choices_is_opaque_and_nothing_is_lost(line: bytes) ->
     ("raw", "comment"),
     [(b": ping\n\n", True), (b":\n\n", True), (b"event: x\n\n", False), (b"\n\n", True)],
 )
-def test_a_frame_without_data_is_opaque_and_a_comment_is_known_as_one(
+def test_a_frame_without_data_is_opaque_and_a_comment_is_read_as_one(
     raw: bytes, comment: bool
 ) -> None:
     assert [OpenAIDecoder().feed(frame) for frame in frames(raw)] == [
@@ -286,7 +288,7 @@ def test_a_frame_without_data_is_opaque_and_a_comment_is_known_as_one(
 
 
 @pytest.mark.parametrize("index", [b"-1", b"16384", b"1.5", b"true"])
-def test_a_choice_that_nobody_can_have_asked_for_is_lost(index: bytes) -> None:
+def test_a_choice_that_nobody_can_have_requested_is_lost(index: bytes) -> None:
     raw = b'data: {"choices":[{"index":' + index + b',"delta":{"content":"a"}}]}\n\n'
     assert read(raw) == [OpaqueFrame(Own("openai", raw=raw), lost=True)]
 

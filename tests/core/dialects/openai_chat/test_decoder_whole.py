@@ -53,7 +53,7 @@ def test_null_content_beside_tool_calls_is_kept_as_it_is() -> None:
     assert call == ToolCall(0, "a", "f", "{}", 0, own=Own("openai", {"tool_calls": called}))
 
 
-def test_the_place_of_content_is_kept_even_if_nothing_of_it_will_be_left() -> None:
+def test_the_index_of_content_is_kept_even_if_nothing_of_it_will_be_left() -> None:
     assert _said(whole("<think>a</think>"))[0] == Opaque(
         "openai", {"role": "assistant", "content": ""}, {}
     )
@@ -71,7 +71,7 @@ def test_choices_of_a_whole_reply_without_an_index_are_counted() -> None:
     assert [event for event in _said(body) if isinstance(event, Text)] == [Text("a"), Text("b", 1)]
 
 
-def test_an_error_in_place_of_a_body_is_a_failure() -> None:
+def test_an_error_instead_of_a_body_is_a_failure() -> None:
     assert [
         event.message for event in _said({"error": {"message": "no"}}) if isinstance(event, Failure)
     ] == ["no"]

@@ -74,7 +74,7 @@ def test_what_has_nothing_to_change_goes_on_as_it_came(chunks: list[bytes]) -> N
     assert b"".join(_raw(*chunks)) == b"".join(chunks)
 
 
-def test_one_frame_becomes_as_many_as_it_says_things() -> None:
+def test_one_frame_becomes_as_many_as_it_has_events() -> None:
     bodies = stream_to(OPENAI, delta(content="<think>a</think>b<think>c"))
     assert _deltas(bodies) == [
         {"reasoning_content": "a"},
@@ -95,7 +95,7 @@ def test_the_head_is_in_every_frame_written_anew() -> None:
     assert [{name: body[name] for name in head} for body in bodies] == [head, head]
 
 
-def test_the_role_is_said_once_and_not_held() -> None:
+def test_the_role_is_sent_once_and_not_held() -> None:
     bodies = stream_to(OPENAI, delta(role="assistant", content="<thi"), delta(content="nk>a"))
     assert _deltas(bodies) == [{"role": "assistant"}, {"reasoning_content": "a"}]
 
@@ -107,7 +107,7 @@ def test_a_frame_whose_text_is_held_and_that_says_nothing_else_is_not_sent() -> 
 
 
 @pytest.mark.parametrize("names", [["reasoning_content"], ["reasoning"], BOTH, BOTH[::-1]])
-def test_thinking_from_tags_goes_under_every_name_asked_for(names: list[str]) -> None:
+def test_thinking_from_tags_goes_under_every_name_requested(names: list[str]) -> None:
     assert _deltas(stream_to(OPENAI, delta(content="<think>a"), fields=names)) == [
         dict.fromkeys(names, "a")
     ]
@@ -142,7 +142,7 @@ def test_a_list_of_thoughts_stays_as_it_came_beside_the_name_added() -> None:
     assert _deltas([body]) == [{"reasoning_details": details, "reasoning_content": "a"}]
 
 
-def test_a_name_that_was_added_is_not_said_again_when_the_server_uses_it_late() -> None:
+def test_a_name_that_was_added_is_not_sent_again_when_the_server_uses_it_late() -> None:
     bodies = stream_to(
         OPENAI, delta(reasoning="ab"), delta(reasoning_content="a"), delta(reasoning_content="bc")
     )
@@ -219,7 +219,7 @@ def test_a_count_survives_though_the_text_is_held_and_its_choice_as_well(held: s
     assert [choice["index"] for choice in body["choices"]] == [0]
 
 
-def test_vendor_fields_are_said_once_though_a_frame_is_split() -> None:
+def test_vendor_fields_are_sent_once_though_a_frame_is_split() -> None:
     bodies = stream_to(
         OPENAI, chunk(choice(delta={"content": "<think>a</think>b"}, logprobs={"content": [1, 2]}))
     )
@@ -262,7 +262,7 @@ def _encoded(*events: Event) -> list[bytes]:
     return OpenAIEncoder().feed(events)
 
 
-def test_an_end_that_the_server_left_out_is_not_made_up() -> None:
+def test_an_end_that_the_server_left_out_is_not_added() -> None:
     bodies = stream_to(OPENAI, delta(content="<think>a"))
     assert _deltas(bodies) == [{"reasoning_content": "a"}]
     assert DONE not in b"".join(_raw(delta(content="<think>a")))

@@ -79,7 +79,7 @@ def test_calls_keep_the_index_that_they_were_judged_to_have() -> None:
         assert _choice(chunker, event) == {"index": 0, "delta": delta, "finish_reason": None}
 
 
-def test_counts_have_only_the_details_that_are_known() -> None:
+def test_counts_have_only_the_details_that_were_reported() -> None:
     (body,) = _begun().frames([Usage(3, 4, thinking=2)], None)
     assert isinstance(body, dict)
     assert body["usage"] == {
@@ -103,7 +103,7 @@ def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
     assert list(_begun().frames([End(Own("anthropic", raw=b"x"))], None)) == [DONE]
 
 
-def test_what_has_no_place_is_counted_and_a_comment_is_passed_on() -> None:
+def test_what_cannot_be_written_is_counted_and_a_comment_is_passed_on() -> None:
     chunker = _begun()
     comment = OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True)
     assert list(chunker.frames([comment], None)) == [b": ping\n\n"]
@@ -195,7 +195,7 @@ def test_a_whole_message_says_the_same_and_the_sdk_reads_it() -> None:
     )
 
 
-def test_the_stop_string_is_told_where_local_servers_tell_it() -> None:
+def test_the_stop_string_is_sent_where_local_servers_tell_it() -> None:
     out, _ = completed(
         message({"type": "text", "text": "Hi"}, stop_reason="stop_sequence", stop_sequence="END"),
         Form.WHOLE,
@@ -224,7 +224,7 @@ def test_an_error_stays_one(form: Form) -> None:
     }
 
 
-def test_what_has_no_place_is_counted() -> None:
+def test_what_cannot_be_written_is_counted() -> None:
     out, notes = completed(
         message({"type": "redacted_thinking", "data": "AAAA"}, {"type": "text", "text": "Hi"}),
         Form.WHOLE,

@@ -75,7 +75,7 @@ def test_every_choice_has_thoughts_of_its_own() -> None:
     assert [message["content"] for message in messages] == ["b", "c", "e"]
 
 
-def test_every_choice_of_a_server_that_says_reasoning_gets_the_name_asked_for() -> None:
+def test_every_choice_of_a_server_that_says_reasoning_gets_the_name_requested() -> None:
     messages = _messages(
         _completion({"content": "x", "reasoning": "a"}, {"content": "y", "reasoning": "b"})
     )

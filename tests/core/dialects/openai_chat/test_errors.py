@@ -15,7 +15,7 @@ from converter.core.dialects.openai_chat.errors import error_body, error_reply
         ("", 0, "server_error", None),
     ],
 )
-def test_an_error_tells_words_type_and_code(
+def test_an_error_has_text_type_and_code(
     kind: str, status: int, type_: str, code: int | None
 ) -> None:
     error = {"message": "no", "type": type_, "param": None, "code": code}

@@ -142,7 +142,7 @@ def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
         ("ollama", "required", [F_SENT, G_SENT], None),
     ],
 )
-def test_a_choice_the_server_cannot_be_told_shapes_the_offer(
+def test_a_choice_the_server_cannot_be_sent_shapes_the_offer(
     server: str, mode: Any, tools: object, choice: object
 ) -> None:
     body = body_of(
@@ -245,7 +245,7 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
     check({name: value for name, value in body.items() if name in STANDARD})
 
 
-def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
+def test_a_model_that_is_switched_in_the_system_turn_is_named_there() -> None:
     turns = (Turn("user", (TextBlock("hi"),)),)
     asked = Conversation(
         "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")

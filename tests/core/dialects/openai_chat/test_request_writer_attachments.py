@@ -48,7 +48,7 @@ def said(role: str, content: object, **more: object) -> dict[str, object]:
     ("block", "text"),
     ROWS["documents are text and what cannot go is said"],
 )
-def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) -> None:
+def test_documents_are_text_and_what_cannot_go_is_reported(block: Block, text: str) -> None:
     messages = write(user(block, "read it"))
     assert messages == [said("user", text + "\n\nread it")]
     assert "JVBE" not in json.dumps(messages)
@@ -69,7 +69,7 @@ def test_a_document_may_hold_images() -> None:
         ("original", {"detail": "high"}),
     ],
 )
-def test_an_image_is_looked_at_as_closely_as_the_client_asked(
+def test_an_image_is_looked_at_as_closely_as_the_client_requested(
     detail: str, sent: dict[str, str]
 ) -> None:
     (message,) = write(user(Image(Linked("http://x/a.png"), detail)))

@@ -190,7 +190,7 @@ def test_system_text_comes_first_and_once() -> None:
     ]
 
 
-def test_system_text_inside_keeps_its_place_as_user_text() -> None:
+def test_system_text_inside_keeps_its_index_as_user_text() -> None:
     late = Turn("system", (TextBlock("now brief"),))
     assert write(user("q"), late, assistant("r"), late, user("s")) == [
         said("user", "q\n\n<system-reminder>\nnow brief\n</system-reminder>"),
@@ -244,7 +244,7 @@ OTHER = ToolResult("b", (TextBlock("two"),))
         ),
     ],
 )
-def test_results_stay_in_place_or_come_first(
+def test_results_keep_their_order_or_come_first(
     order: Any, turns: tuple[Turn, ...], messages: list[object]
 ) -> None:
     assert write(assistant(CALL), *turns, settings=RequestSettings(order=order))[1:] == messages

@@ -105,7 +105,7 @@ def test_a_finish_goes_out_where_the_reply_breaks_off() -> None:
     assert b"".join(made.abort("gone")) == FINISH
 
 
-def test_words_behind_a_finish_stay_behind_it(step: int) -> None:
+def test_text_behind_a_finish_stays_behind_it(step: int) -> None:
     body = b"".join([*WORDS, FINISH, *WORDS[2:]])
     plain = rewritten(body, rewriter(fast=True, counted=True), step)
     assert rewritten(body, rewriter(fast=True), step) == plain

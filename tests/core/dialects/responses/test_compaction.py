@@ -38,7 +38,7 @@ def asked(*items: dict[str, Any]) -> Any:
     return read({"model": "m", "input": [*items], "tools": [FUNCTION], "tool_choice": "auto"})
 
 
-def test_the_model_is_asked_for_a_summary_and_offered_no_tools() -> None:
+def test_the_model_gets_a_request_for_a_summary_and_offered_no_tools() -> None:
     conversation, context = asked({"role": "user", "content": "hi"}, TRIGGER)
     assert conversation.turns == (
         Turn("user", (TextBlock("hi"),)),
@@ -117,7 +117,7 @@ def test_what_breaks_the_format_is_left_to_the_reader(body: Any) -> None:
 
 
 @pytest.mark.parametrize("memory", [None, Memory(9, 10_000)], ids=["no memory", "a memory"])
-def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_said(
+def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_sent(
     memory: Memory | None,
 ) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]

@@ -99,7 +99,7 @@ def test_deltas_are_read_and_what_repeats_them_is_not() -> None:
     assert events == [START, Thinking("t"), ThinkingEnd(), Text("a"), Text("b")]
 
 
-def test_a_thought_told_raw_and_as_a_summary_is_told_once() -> None:
+def test_a_thought_received_raw_and_as_a_summary_is_emitted_once() -> None:
     events = read(
         delta("reasoning_text", "t"),
         delta("reasoning_summary_text", "t"),
@@ -108,7 +108,7 @@ def test_a_thought_told_raw_and_as_a_summary_is_told_once() -> None:
     assert events == [Thinking("t"), Thinking("u")]
 
 
-def test_arguments_that_no_delta_told_are_told_by_the_item() -> None:
+def test_arguments_that_no_delta_sent_are_read_from_the_item() -> None:
     added = {
         "type": "response.output_item.added",
         "output_index": 0,
@@ -123,7 +123,7 @@ def test_arguments_that_no_delta_told_are_told_by_the_item() -> None:
     assert read(done) == [ToolCall(0, "c", "f", '{"a":1}')]
 
 
-def test_arguments_told_when_a_call_begins_are_told_once() -> None:
+def test_arguments_sent_when_a_call_begins_are_emitted_once() -> None:
     added = {"type": "response.output_item.added", "output_index": 0, "item": CALL}
     done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
     assert read(added, done) == [ToolCall(0, "c", "f", ""), ToolCall(0, "", "", '{"a":1}')]
@@ -137,7 +137,7 @@ def test_arguments_of_a_call_that_goes_on_whole_come_with_it() -> None:
     assert read(added, delta("function_call_arguments", "{}"), done) == [DialectBlock(NAME, call)]
 
 
-def test_items_that_nobody_numbered_are_known_by_their_ids() -> None:
+def test_items_that_nobody_numbered_are_matched_by_their_ids() -> None:
     def added(name: str) -> dict[str, Any]:
         item = {**CALL, "id": name, "call_id": f"call_{name}", "arguments": ""}
         return {"type": "response.output_item.added", "item": item}

@@ -22,11 +22,11 @@ def test_an_error_has_the_apis_shape() -> None:
     ("status", "given"),
     [(400, 400), (401, 401), (404, 404), (413, 400), (422, 400), (429, 429), (500, 400), (502, 400), (503, 503), (529, 503), (200, 400)],
 )  # fmt: skip
-def test_what_does_not_heal_is_not_asked_again(status: int, given: int) -> None:
+def test_what_does_not_heal_is_not_requested_again(status: int, given: int) -> None:
     assert error_reply(status, b"{}")[0] == given
 
 
-def test_the_servers_words_are_kept() -> None:
+def test_the_servers_text_is_kept() -> None:
     status, body = error_reply(500, b'{"error": {"message": "template"}}')
     assert (status, body["error"]["message"]) == (400, "the server answered with status 500: template")  # type: ignore[index]  # fmt: skip
     assert error_reply(400, b"")[1]["error"]["message"] == "the server answered with status 400 and no words"  # type: ignore[index]  # fmt: skip

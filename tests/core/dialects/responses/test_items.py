@@ -139,7 +139,7 @@ def test_each_output_of_the_history_is_a_result(item: dict[str, Any], block: Too
     assert turns(CALL, item)[1:] == [Turn("user", (block,))]
 
 
-def test_an_output_without_its_call_is_refused_in_the_apis_words() -> None:
+def test_an_output_without_its_call_is_refused_with_the_apis_text() -> None:
     with pytest.raises(RequestError, match="No tool call found for function call output"):
         read({"type": "function_call_output", "call_id": "c9", "output": "o"})
 
@@ -172,7 +172,7 @@ def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
         ({"type": "function_call", "call_id": "c"}, "name"),
     ],
 )
-def test_a_wrong_item_is_refused_with_its_place(item: dict[str, Any], place: str) -> None:
+def test_a_wrong_item_is_refused_with_its_path(item: dict[str, Any], place: str) -> None:
     with pytest.raises(RequestError) as raised:
         read(item)
     assert raised.value.path == place

@@ -22,7 +22,7 @@ ITEMS: dict[str, OutputItem] = {
 
 
 @pytest.mark.parametrize("kind", ITEMS)
-def test_every_event_names_the_same_item_at_the_same_place(kind: str) -> None:
+def test_every_event_names_the_same_item_at_the_same_index(kind: str) -> None:
     item = ITEMS[kind]
     events = [*item.start(), *item.feed('{"a": '), *item.feed("1}")]
     whole, last = item.finish(COMPLETED)

@@ -92,7 +92,7 @@ def test_a_schema_keeps_its_name_and_strictness() -> None:
     }
 
 
-def test_json_without_a_schema_is_asked_for_as_such() -> None:
+def test_json_without_a_schema_is_requested_as_such() -> None:
     body, _ = write(asked(text={"format": {"type": "json_object"}}), RequestSettings())
     assert body["response_format"] == {"type": "json_object"}
 
@@ -140,7 +140,7 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
     ("fields", "place"),
     ROWS["what cannot be answered is refused with its place"],
 )
-def test_what_cannot_be_answered_is_refused_with_its_place(
+def test_what_cannot_be_answered_is_refused_with_its_path(
     fields: dict[str, Any], place: str
 ) -> None:
     with pytest.raises(RequestError) as raised:

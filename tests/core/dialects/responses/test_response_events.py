@@ -58,7 +58,7 @@ def kinds(items: list[Any]) -> list[str]:
     return [item["type"] for item in items]
 
 
-def test_a_response_is_told_in_order() -> None:
+def test_a_response_is_sent_in_order() -> None:
     stream = complete([Thinking("a"), ThinkingEnd(), Text("b"), Text("c"), STOP])
     assert types(stream) == [
         *["created", "in_progress"],
@@ -100,14 +100,14 @@ def test_ids_are_those_that_codex_keeps_and_no_two_alike() -> None:
     assert [item["id"] for item in output(stream)] == ["rs_1_0", "msg_1_1", "fc_1_2", "ctc_1_3"]
 
 
-def test_each_thought_is_an_item_in_its_place() -> None:
+def test_each_thought_is_an_item_in_its_order() -> None:
     said: list[Event] = [Thinking("a"), ThinkingEnd(), Thinking("b"), ThinkingEnd(), Text("c"), Thinking("d")]  # fmt: skip
     items = output(complete([*said, STOP]))
     assert kinds(items) == ["reasoning", "reasoning", "message", "reasoning"]
     assert [item["summary"][0]["text"] for item in items if "summary" in item] == ["a", "b", "d"]
 
 
-def test_a_thought_comes_as_opaque_content_when_asked_for() -> None:
+def test_a_thought_comes_as_opaque_content_when_requested() -> None:
     stream = complete([Thinking("é"), STOP], context_of(include=["reasoning.encrypted_content"]))
     (item,) = output(stream)
     assert item["encrypted_content"].startswith("think-addon.")
@@ -236,7 +236,7 @@ def test_the_last_event_repeats_the_request() -> None:
     assert stream[0]["response"]["tools"] == []
 
 
-def test_other_choices_have_no_place() -> None:
+def test_other_choices_are_left_out() -> None:
     assert output(complete([Text("a"), Text("b", choice=1), STOP]))[0]["content"][0]["text"] == "a"
 
 

@@ -54,12 +54,12 @@ def response_behind(reason: str, *, repeats: bool = False) -> dict[str, Any]:
     return response
 
 
-def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:
+def test_the_text_and_the_thought_is_counted_without_blanks_of_json() -> None:
     items, _ = fed(Thinking("abc"), Text("de"), ToolCall(0, "c", "f", '{"a": 1}'))
     assert (items.thinking_length, items.text_length) == (3, 2 + len('{"a":1}'))
 
 
-def test_an_item_of_another_kind_stands_in_its_place() -> None:
+def test_an_item_of_another_kind_keeps_its_index() -> None:
     search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {}}
     items, events = fed(Text("a"), DialectBlock("responses", search), Text("b"))
     assert [item["type"] for item in items.output] == ["message", "web_search_call", "message"]
@@ -72,7 +72,7 @@ def test_a_servers_own_item_without_an_id_gets_one() -> None:
     assert items.output[1] == {"id": f"{items._context.id}_1", **search}
 
 
-def test_a_block_of_another_dialect_has_no_place() -> None:
+def test_a_block_of_another_dialect_is_left_out() -> None:
     assert fed(DialectBlock("anthropic", {"type": "content_block_start"}))[1] == []
 
 

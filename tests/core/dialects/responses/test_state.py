@@ -76,7 +76,7 @@ def test_a_reference_is_the_item_that_was_sent() -> None:
     assert kinds(complete(kept, {"input": said}).items) == TURN[1:]
 
 
-def test_an_item_with_its_id_from_a_response_is_found_there_or_where_it_was_sent_again() -> None:
+def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_again() -> None:
     kept, made = memory(), {**OUTPUT[1], "id": "msg_a_1"}
     said = complete(kept, {"input": "one"})
     keep(kept, {}, said, {"id": "resp_a", "status": "completed", "output": [made]})
@@ -88,7 +88,7 @@ def test_an_item_with_its_id_from_a_response_is_found_there_or_where_it_was_sent
     assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [made]
 
 
-def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
+def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
     history = complete(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
     assert (history.items, history.left_out) == ([], 1)
 
@@ -97,7 +97,7 @@ def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
     ("body", "status", "code", "words"),
     ROWS["what is not known is refused in the apis words"],
 )  # fmt: skip
-def test_what_is_not_known_is_refused_in_the_apis_words(
+def test_what_is_not_kept_is_refused_with_the_apis_text(
     body: dict[str, Any], status: int, code: str, words: str
 ) -> None:
     with pytest.raises(UnknownError) as raised:
@@ -148,7 +148,7 @@ def test_a_history_with_an_entry_of_another_shape_is_taken_as_not_there(
 
 
 @pytest.mark.parametrize("entry", ODD)
-def test_an_item_of_an_entry_of_another_shape_is_not_known(entry: bytes) -> None:
+def test_an_item_of_an_entry_of_another_shape_is_not_read(entry: bytes) -> None:
     kept = memory()
     kept.keep("resp_a", entry, names=["item msg_1"])
     with pytest.raises(UnknownError, match="Item with id 'msg_1' not found"):

@@ -72,7 +72,7 @@ def test_each_item_is_shown_by_its_id(begun: Memory) -> None:
     assert (status, item["content"][0]["text"]) == (200, "b")
 
 
-def test_an_item_that_is_taken_out_is_no_longer_said(begun: Memory) -> None:
+def test_an_item_that_is_taken_out_is_no_longer_sent(begun: Memory) -> None:
     (name,) = added(begun, "b", name="y")
     assert asked(begun, "DELETE", f"{ITEMS}/{name}", name="z")[1]["id"] == "conv_x"
     assert listed(begun) == ["a"]
@@ -84,7 +84,7 @@ def test_an_item_that_is_taken_out_is_no_longer_said(begun: Memory) -> None:
     ]
 
 
-def test_what_a_response_said_is_in_its_conversation(begun: Memory) -> None:
+def test_the_output_of_a_response_is_in_its_conversation(begun: Memory) -> None:
     body = {"input": "b", "conversation": "conv_x"}
     output = [with_id({"role": "assistant", "content": "c"}, "1")]
     response: dict[str, Any] = {"id": "resp_1", "status": "completed", "output": output}
@@ -103,7 +103,7 @@ def test_what_a_response_said_is_in_its_conversation(begun: Memory) -> None:
         ("DELETE", "/v1/conversations/resp_1"),
     ],
 )
-def test_what_is_not_kept_is_not_found(begun: Memory, method: str, path: str) -> None:
+def test_what_is_not_kept_is_refused(begun: Memory, method: str, path: str) -> None:
     keep(begun, {}, complete(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
     status, said = asked(begun, method, path, b'{"items": []}')
     assert (status, "not found" in said["error"]["message"]) == (404, True)
@@ -117,7 +117,7 @@ def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:
         complete(begun, {"input": "c", "conversation": "conv_x"})
 
 
-def test_what_is_said_at_one_time_is_all_kept(begun: Memory) -> None:
+def test_what_is_sent_at_one_time_is_all_kept(begun: Memory) -> None:
     said = {"model": "m", "conversation": "conv_x"}
     bodies = [{**said, "input": text} for text in "bcd"]
     histories = [complete(begun, body) for body in bodies]

@@ -16,7 +16,7 @@ def test_what_others_encrypted_is_none_of_ours() -> None:
     assert decode("gAAAAAB") is None
 
 
-def test_what_was_damaged_on_its_way_is_none() -> None:
+def test_what_was_damaged_on_the_wire_is_none() -> None:
     assert decode(MARK + "!!") is None
 
 

@@ -122,7 +122,7 @@ def test_a_search_for_tools_is_a_function_of_its_kind() -> None:
     assert toolbox.find(made.name) == ToolName("tool_search", "tool_search")
 
 
-def test_a_tool_without_a_name_is_refused_with_its_place() -> None:
+def test_a_tool_without_a_name_is_refused_with_its_path() -> None:
     with pytest.raises(RequestError) as raised:
         Toolbox().offer(Fields({"type": "function"}, "tools.0"))
     assert raised.value.path == "tools.0.name"
@@ -182,7 +182,7 @@ def test_a_name_comes_with_its_namespace() -> None:
         ({}, ""),
     ],
 )
-def test_a_custom_tools_text_is_found_wherever_the_model_put_it(
+def test_a_custom_tools_text_is_read_wherever_the_model_put_it(
     given: dict[str, Any], text: str
 ) -> None:
     assert free_text(given) == text

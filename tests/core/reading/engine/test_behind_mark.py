@@ -38,7 +38,7 @@ def test_half_a_closer_behind_a_mark_is_no_argument_yet(closer: str) -> None:
     assert may_begin_call(MarkPosition.AT_BREAK, closer + "{", last=False) is True
 
 
-def test_words_behind_a_sections_mark_are_no_call() -> None:
+def test_text_behind_a_sections_mark_is_no_call() -> None:
     assert begins_prose("I look it up", last=False)
     with pytest.raises(NeedMore):
         begins_prose("now", last=False)

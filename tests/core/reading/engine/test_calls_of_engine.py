@@ -72,7 +72,7 @@ def test_what_may_be_no_call_is_text_beyond_its_bound() -> None:
         ("<tool_call><function=now></function> now </tool_call>", "now "),
     ],
 )
-def test_marks_around_words_and_a_call_are_no_text(text: str, said: str) -> None:
+def test_marks_around_text_and_a_call_are_no_text(text: str, said: str) -> None:
     for size in (len(text), 1):
         engine = call_engine(Expectations(TOOLS))
         pieces = [text[at : at + size] for at in range(0, len(text), size)]

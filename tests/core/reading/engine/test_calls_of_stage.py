@@ -168,7 +168,7 @@ def test_one_call_at_a_time_where_the_request_wants_that() -> None:
     assert events[1:] == [Text(OSLO), Finish("stop")]
 
 
-def test_where_json_was_asked_for_a_bare_object_is_the_answer() -> None:
+def test_where_json_was_requested_a_bare_object_is_the_answer() -> None:
     text = '{"name": "now", "arguments": {}}'
     assert calls(run(stage(), Text(text))) == [("now", "{}")]
     assert run(stage(wants_json=True), Text(text)) == [Text(text)]
@@ -177,26 +177,26 @@ def test_where_json_was_asked_for_a_bare_object_is_the_answer() -> None:
 # Notes.
 
 
-def test_what_was_read_is_told() -> None:
+def test_what_was_read_is_reported() -> None:
     read = CallsRead()
     run(stage(read), Text(f"{NOW}\n{OSLO}\n[TOOL_CALLS]now[ARGS]{{}}"), Finish("stop"))
     assert read.hints == ["3 calls read from text: hermes, mistral-args"]
 
 
-def test_a_call_that_was_cut_off_is_told() -> None:
+def test_a_call_that_was_cut_off_is_reported() -> None:
     read = CallsRead()
     run(stage(read), Text(NOW + CUT), Finish("length"))
     assert read.hints == ["1 call read from text: hermes"]
     assert read.notes == ["the call of 'get_weather' in the text was cut off"]
 
 
-def test_a_call_that_was_cut_off_so_early_that_it_is_text_is_told() -> None:
+def test_a_call_that_was_cut_off_so_early_that_it_is_text_is_reported() -> None:
     read = CallsRead()
     assert run(stage(read), Text('{"name": "now", "arguments": {'), Finish("length"))
     assert read.notes == ["a call of 'now' was cut off and stays text"]
 
 
-def test_nothing_read_is_nothing_told() -> None:
+def test_nothing_read_is_nothing_reported() -> None:
     read = CallsRead()
     run(stage(read), Text("a"), Finish("stop"))
     assert (read.hints, read.notes) == ([], [])
@@ -269,7 +269,7 @@ def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     assert made.plain(Thinking) is None
 
 
-def test_words_of_the_servers_arguments_come_out_as_they_are() -> None:
+def test_text_of_the_servers_arguments_comes_out_as_it_is() -> None:
     server = stage()
     assert server.plain(ToolCall) is None
     server.feed(ToolCall(0, "a", "now", '{"a": "b'))
@@ -366,7 +366,7 @@ def test_calls_of_other_forms_count_where_the_reply_says_nothing_else(name: str)
 
 
 @pytest.mark.parametrize("name", UNMARKED)
-def test_calls_without_marks_are_words(name: str) -> None:
+def test_calls_without_marks_are_text(name: str) -> None:
     assert read(WRITTEN[name].write([OSLO_CALL])) == []
 
 
@@ -401,11 +401,11 @@ def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
     assert calls.forms == ["hermes"]
 
 
-def test_with_one_call_asked_for_only_the_first_counts() -> None:
+def test_with_one_call_requested_only_the_first_counts() -> None:
     assert read(f"{NOW}\n{OTHER}", expectations=Expectations(TOOLS, most=1)) == [("now", {})]
 
 
-def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
+def test_too_much_text_in_calls_is_no_calls_and_are_not_kept() -> None:
     calls = ThoughtCalls(Expectations(TOOLS))
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):

@@ -36,7 +36,7 @@ def test_half_a_mark_behind_a_sections_mark_waits() -> None:
 
 
 @pytest.mark.parametrize("text", ["<tool_call> is it", "<tool_call> now", "<tool_call>7,"])
-def test_no_row_begins_at_words(text: str) -> None:
+def test_no_row_begins_at_text(text: str) -> None:
     assert find_start(MARK, text, TOOLS, last=False) is None
 
 
@@ -72,7 +72,7 @@ def test_at_the_replys_end_all_of_it_is_judged() -> None:
     assert (verdict.calls[0].is_open, point.at) == (True, len(text))
 
 
-def test_only_a_doubtful_place_asks_what_follows() -> None:
+def test_only_a_doubtful_candidate_asks_what_follows() -> None:
     text = '<tool_call>{"name": "now", "arguments": {}}'
     for stands in Stands:
         candidate = begun(text, stands)

@@ -88,7 +88,7 @@ def test_thoughts_and_calls_in_one_text(text: str, said: list[object]) -> None:
     assert _said([text]) == _said(text) == said
 
 
-def test_plain_words_pass_where_nothing_waits() -> None:
+def test_plain_text_passes_where_nothing_waits() -> None:
     engine = Engine(mark_table(AUTO))
     assert engine.plain() is None
     engine.feed("Hello")
@@ -100,7 +100,7 @@ def test_plain_words_pass_where_nothing_waits() -> None:
     assert engine.plain() is None
 
 
-def test_the_closers_of_a_thought_that_says_nothing_are_known() -> None:
+def test_the_closers_of_a_thought_that_says_nothing_are_read() -> None:
     engine = Engine(mark_table(AUTO))
     engine.feed("<think>")
     assert engine.silent_closers == ("</think>",)
@@ -123,7 +123,7 @@ def test_line_ends_wait_for_a_call_only_where_calls_are_read() -> None:
     assert Engine(mark_table(AUTO)).feed("a\n") == [Text("a\n")]
 
 
-def test_a_closer_behind_words_is_noted_and_stays_text() -> None:
+def test_a_closer_behind_text_is_noted_and_stays_text() -> None:
     engine = Engine(mark_table(AUTO))
     assert engine.feed("a</think>b") == [Text("a</think>b")]
     assert engine.answer.unmatched_closer

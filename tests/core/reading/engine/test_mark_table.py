@@ -60,12 +60,12 @@ def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:
     assert "</think>" not in mark_table(AUTO, reads_calls=True).behind_calls
 
 
-def test_the_longest_silent_mark_is_found() -> None:
+def test_the_longest_silent_mark_is_matched() -> None:
     grammar = mark_table(AUTO)
     assert grammar.silent_at("<|start|>assistant<|channel|>") == "<|start|>assistant"
     assert grammar.silent_at("a<|end|>") == ""
 
 
-def test_a_set_is_made_once_for_the_same_rows() -> None:
+def test_a_set_is_built_once_for_the_same_rows() -> None:
     assert mark_table(choose(["auto"])) is mark_table(choose(["auto"]))
     assert mark_table(choose(["auto"]), attributes=False) is not mark_table(choose(["auto"]))

@@ -60,7 +60,7 @@ def test_the_answers_closer_counts_once_its_opener_went() -> None:
     assert answer.frames == ("", "</answer>")
 
 
-def test_an_unmatched_closer_behind_words_is_noted() -> None:
+def test_an_unmatched_closer_behind_text_is_noted() -> None:
     answer = Answer(0)
     answer.note_unmatched("", "</think>")
     assert not answer.unmatched_closer

@@ -62,7 +62,7 @@ APART = {
 @pytest.mark.parametrize(("text", "apart"), APART.items())
 @pytest.mark.parametrize("begins", InitialState)
 @pytest.mark.parametrize("size", [1, 100])
-def test_a_closer_amid_words_is_told_from_one_that_a_model_writes(
+def test_a_closer_amid_text_differs_from_one_that_a_model_writes(
     begins: InitialState, text: str, apart: bool, size: int
 ) -> None:
     stage = _stage(begins)
@@ -70,7 +70,7 @@ def test_a_closer_amid_words_is_told_from_one_that_a_model_writes(
     assert stage.findings.beginning.closer_apart == apart
 
 
-def test_a_special_token_is_nobodys_words() -> None:
+def test_a_special_token_is_nobodys_text() -> None:
     stage = _stage()
     _read(stage, "a <channel|> b")
     assert stage.findings.beginning.closer_apart
@@ -174,18 +174,18 @@ def test_a_thought_of_a_phrase_that_nothing_ends_is_reported() -> None:
     assert stage.findings.unclosed
 
 
-def test_markers_are_off_unless_asked_for() -> None:
+def test_markers_are_off_unless_requested() -> None:
     assert _read(_stage(), "Let me think. Now I'll say 2.") == "Let me think. Now I'll say 2."
 
 
 @pytest.mark.parametrize(("text", "thought"), [("<think>a</think>b", True), ("b", False)])
-def test_a_thought_is_found_where_there_is_one(text: str, thought: bool) -> None:
+def test_a_thought_is_read_where_there_is_one(text: str, thought: bool) -> None:
     stage = _stage()
     _read(stage, text)
     assert stage.findings.thought is thought
 
 
-def test_a_thought_in_the_field_and_in_the_content_is_told_once() -> None:
+def test_a_thought_in_the_field_and_in_the_content_is_emitted_once() -> None:
     events: list[Event] = [
         Text("<think>"),
         Thinking("Hm"),

@@ -93,7 +93,7 @@ def test_the_servers_own_thinking_ends_the_reading_of_tags() -> None:
     assert _names(events) == ["now"]
 
 
-def test_a_draft_that_is_said_again_is_one_call() -> None:
+def test_a_draft_that_is_sent_again_is_one_call() -> None:
     text = f"<think>I look.\n{NOW}\n</think>\n{NOW}"
     events, findings = _read(InitialState.TEXT, Text(text), Finish("stop"))
     assert _names(events) == ["now"]

@@ -47,7 +47,7 @@ def test_a_place_that_leaves_the_outcome_open_has_one_for_all_that_follows() -> 
         assert follows >= {Follows.END, *(closers if inside else {Follows.TEXT})}
 
 
-def test_words_end_what_is_silent() -> None:
+def test_text_ends_what_is_silent() -> None:
     assert not set(SILENT_SO_FAR) & {NEXT_STATE[state, Mark.TEXT] for state in SILENT_SO_FAR}
 
 

@@ -17,7 +17,7 @@ def _thought_calls(*thoughts: str) -> ThoughtCalls:
     return calls
 
 
-def test_the_last_thing_that_a_thought_says_counts() -> None:
+def test_the_last_call_of_a_thought_counts() -> None:
     (call,) = _thought_calls(f"I look.\n{NOW}").take(answered=True)
     assert (call.name, call.arguments, call.id) == ("now", "{}", "call_x_0")
 

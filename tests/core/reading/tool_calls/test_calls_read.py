@@ -5,7 +5,7 @@ from collections import Counter
 from converter.core.reading.tool_calls.calls_read import CallsRead
 
 
-def test_calls_that_were_read_are_told_by_their_place() -> None:
+def test_calls_that_were_read_are_reported_by_their_offset() -> None:
     read = CallsRead(forms=Counter({"hermes": 2}), thought=Counter({"kimi": 1}))
     assert read.hints == ["2 calls read from text: hermes", "1 call read from a thought: kimi"]
     assert CallsRead().hints == CallsRead().notes == []
@@ -17,6 +17,6 @@ def test_values_that_got_a_type_are_counted() -> None:
     assert more.hints == ["3 values of calls put in the schema's type: 'a', 'b'"]
 
 
-def test_what_went_wrong_is_told_call_by_call() -> None:
+def test_what_went_wrong_is_reported_call_by_call() -> None:
     read = CallsRead(cut=["a"], text=["b"], repeated=["c"], mended=["d"])
     assert [note.split("'")[1] for note in read.notes] == ["a", "b", "c", "d"]

@@ -56,7 +56,7 @@ def test_the_points_are_the_same_however_the_text_is_cut(
         assert points(marks, text, size) == wanted
 
 
-def test_a_mark_in_a_string_is_told_as_such() -> None:
+def test_a_mark_in_a_string_is_reported_as_such() -> None:
     extent = Extent(JSON)
     point = extent.feed('{"a": "</tool_call>')
     assert point

@@ -139,7 +139,7 @@ def test_missing_ends_are_put_there_where_no_value_is_open(
     assert outcome(written, TOOLS, end=end) == wanted
 
 
-def test_text_of_no_tool_among_calls_keeps_its_place() -> None:
+def test_text_of_no_tool_among_calls_keeps_its_order() -> None:
     text = '[{"name": "f"}, {"name": "x"}, {"name": "f"}, {"name": "y"}]'
     found = verdict(text, TOOLS)
     assert [call.lead for call in found.calls] == ["", '{"name": "x"}, ']
@@ -291,7 +291,7 @@ HEADERS = [
 
 
 @pytest.mark.parametrize(("form", "header"), HEADERS)
-def test_the_name_is_found_in_the_header(form: str, header: str) -> None:
+def test_the_name_is_read_in_the_header(form: str, header: str) -> None:
     assert outcome(header.format("f") + '{"a": 1}', TOOLS, form) == [("f", {"a": 1})]
     assert outcome(header.format("g") + '{"a": 1}', TOOLS, form) == "TEXT"
 

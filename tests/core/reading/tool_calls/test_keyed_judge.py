@@ -76,7 +76,7 @@ def test_so_it_does_where_nothing_need_close_the_call(value: str) -> None:
         assert outcome(f"● {text}", WRITE, "bullet", End.STOP) == [("write", values)]
 
 
-def test_a_form_that_nothing_closes_ends_before_words() -> None:
+def test_a_form_that_nothing_closes_ends_before_text() -> None:
     text = "● <function=write><parameter=path></function> x</parameter>"
     assert outcome(text, WRITE, "bullet", End.STOP) == [("write", {"path": "</function> x"})]
     text = "● <function=write><parameter=path>a</parameter>\n\nDone."
@@ -96,7 +96,7 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize("inner", LEFT_OUT)
-def test_closing_marks_may_be_left_out_or_said_again(inner: str) -> None:
+def test_closing_marks_may_be_left_out_or_repeated(inner: str) -> None:
     """The last value's own can be missing as well: then no later mark may close it."""
     text = f"<function=write>\n{inner}</function>"
     assert outcome(text, WRITE, "qwen3-coder", End.STOP) == A_B
@@ -118,7 +118,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("inner", PAIRS)
-def test_pairs_whose_marks_are_left_out_or_said_again(inner: str) -> None:
+def test_pairs_whose_marks_are_left_out_or_repeated(inner: str) -> None:
     assert outcome(f"write{inner}", WRITE, "glm") == A_B
 
 
@@ -178,7 +178,7 @@ def test_a_call_that_is_quoted_in_an_open_value_is_none() -> None:
         "<parameter=path>\na\n</parameter> and so <parameter=content>\nb\n</parameter>\n",
     ],
 )
-def test_words_behind_a_closing_mark_leave_the_value_open(inner: str) -> None:
+def test_text_behind_a_closing_mark_leaves_the_value_open(inner: str) -> None:
     text = f"<function=write>\n{inner}</function>"
     assert outcome(text, WRITE, "qwen3-coder") == "UNCLOSED"
     assert all(call.is_open for call in verdict(text, WRITE, "qwen3-coder", End.STOP).calls)

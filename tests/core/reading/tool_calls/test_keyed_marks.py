@@ -37,7 +37,7 @@ def test_each_form_has_its_marks() -> None:
     ]
 
 
-def test_the_words_of_a_mark() -> None:
+def test_the_text_of_a_mark() -> None:
     found = marks("kimi-k3", '<|open|>call tool="f"<|sep|><|open|>argument key="a > b"<|sep|>').all
     assert [mark.tag for mark in found] == ['tool="f"', 'key="a > b"']
     (key, other) = marks(
