@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.judge import CLIENTS, Client, Heard, hear
+from tests.faults.judge import CLIENTS, Client, Received, hear
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import Proxy, start_proxy
@@ -95,14 +95,14 @@ def test_a_reply_is_read_no_further_while_its_hook_waits(
     proxy: Proxy, model: ByPathServer, go_on: Path
 ) -> None:
     long = model.rows[CHAT] = Long()
-    client, heard = CLIENTS["openai"], list[Heard]()
-    asked = (proxy.ports[0], client.path, asks(client, "long"))
-    asking = threading.Thread(target=lambda: heard.append(hear(*asked)))
+    client, received = CLIENTS["openai"], list[Received]()
+    request = (proxy.ports[0], client.path, asks(client, "long"))
+    asking = threading.Thread(target=lambda: received.append(hear(*request)))
     asking.start()
     assert long.standing() < SOCKETS
     go_on.touch()
     asking.join(60)
-    (said,) = heard
-    assert said.body.count(b"x" * 1000) == 20 * PIECES
-    assert b"Hello" in said.body
-    assert said.body.endswith(b"data: [DONE]\n\n")
+    (reply,) = received
+    assert reply.body.count(b"x" * 1000) == 20 * PIECES
+    assert b"Hello" in reply.body
+    assert reply.body.endswith(b"data: [DONE]\n\n")

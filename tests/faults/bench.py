@@ -112,13 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="faults whose name holds this")
     parser.add_argument("--all", action="store_true", help="print what holds as well")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     held, tried = 0, 0
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench:
-        for case in (case for case in CASES if asked.only in case.name):
+        for case in (case for case in CASES if options.only in case.name):
             complaint = bench.complaint(case)
             tried, held = tried + 1, held + (not complaint)
-            if complaint or asked.all:
+            if complaint or options.all:
                 print(f"{case.name:60} {complaint or 'holds'}", flush=True)
     faults = len(FAULTS) + sum(map(len, NATIVE.values()))
     print(f"{held} of {tried} cases of {faults} faults hold")

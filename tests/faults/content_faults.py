@@ -172,8 +172,8 @@ ERRORS = [
 
 
 def _ends(name: str, verdict: str, *frames: bytes) -> Fault:
-    told = [ROLE, *text(*HELLO), *frames]
-    return Fault(name, verdict, streamed(told), before=("deep", "Hello"))
+    frames_sent = [ROLE, *text(*HELLO), *frames]
+    return Fault(name, verdict, streamed(frames_sent), before=("deep", "Hello"))
 
 
 ENDS = [

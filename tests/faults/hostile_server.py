@@ -40,7 +40,7 @@ class Fault:
     """`stream`, `whole`: what is sent to a request for either; an empty list: nothing is tried.
 
     `verdict`: what may become of it, such as "full" or "full cut". `said` and `before`: the thinking
-    and the text that must have been heard in a full and in a cut reply. `words`: what the error
+    and the text that must have been received in a full and in a cut reply. `words`: what the error
     must tell. `accept`: what happens before a request is read. `server`: instead of this one.
     """
 

@@ -24,7 +24,7 @@ class WrongError(Exception):
 
 
 @dataclass(frozen=True)
-class Heard:
+class Received:
     """A reply as it came, its framing taken off."""
 
     status: int
@@ -41,7 +41,7 @@ class Verdict:
     error: str = ""
 
 
-def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Heard:
+def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Received:
     """Ask, and read the reply as strictly as a client may; `listen` gets each chunk as it comes."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as client:
         return hear_on(client, path, body, listen)
@@ -49,7 +49,7 @@ def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Heard:
 
 def hear_on(
     client: socket.socket, target: str, body: bytes, listen: Listen = len, more: str = ""
-) -> Heard:
+) -> Received:
     """Ask on a connection that stands. `more`: further lines of the head."""
     request = (
         f"POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}"
@@ -57,14 +57,14 @@ def hear_on(
     client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
     with client.makefile("rb") as reader:
         try:
-            return _heard(reader, listen)
+            return _received(reader, listen)
         except TimeoutError:
             raise WrongError("no end, after seconds") from None
         except OSError as error:
             raise WrongError(f"the connection broke: {error}") from None
 
 
-def _heard(reader: Any, listen: Listen) -> Heard:
+def _received(reader: Any, listen: Listen) -> Received:
     first = reader.readline().split()
     if len(first) < 2:
         raise WrongError("closed without an answer")
@@ -74,15 +74,15 @@ def _heard(reader: Any, listen: Listen) -> Heard:
         headers[name.lower()] = value.strip()
     kind = headers.get("content-type", "")
     if "chunked" in headers.get("transfer-encoding", ""):
-        return Heard(int(first[1]), kind, b"".join(_chunks(reader, listen)))
+        return Received(int(first[1]), kind, b"".join(_chunks(reader, listen)))
     if "content-length" in headers:
         size = int(headers["content-length"])
         body = reader.read(size)
         if len(body) != size:
             raise WrongError(f"{size} bytes announced, {len(body)} came")
-        return Heard(int(first[1]), kind, body)
+        return Received(int(first[1]), kind, body)
     bodiless = first[1] in (b"204", b"304")
-    return Heard(int(first[1]), kind, b"" if bodiless else reader.read())
+    return Received(int(first[1]), kind, b"" if bodiless else reader.read())
 
 
 def _chunks(reader: Any, listen: Listen) -> list[bytes]:
@@ -120,34 +120,34 @@ def _fields(frame: str) -> tuple[str, str]:
     return "".join(names[-1:]), "\n".join(data)
 
 
-def openai_stream(heard: Heard) -> Verdict:
+def openai_stream(received: Received) -> Verdict:
     """Read chunks to a finish and [DONE], or to an error."""
-    said = {"reasoning_content": "", "content": ""}
+    texts = {"reasoning_content": "", "content": ""}
     finished, done, error = False, False, ""
-    for _, data in frames_of(heard.body):
+    for _, data in frames_of(received.body):
         done = done or data == "[DONE]"
         payload = {} if done else _object(data)  # SDKs stop there
         if payload.get("error"):
-            error = _words_of(payload["error"])
+            error = _message_of(payload["error"])
         for choice in payload.get("choices") or []:
-            _hear_choice(choice, said)
+            _hear_choice(choice, texts)
             finished = finished or bool(choice.get("finish_reason"))
     if not (error or finished):
         raise WrongError(f"neither finished nor an error ([DONE] {done})")
-    return Verdict(CUT if error else FULL, (said["reasoning_content"], said["content"]), error)
+    return Verdict(CUT if error else FULL, (texts["reasoning_content"], texts["content"]), error)
 
 
-def _hear_choice(choice: Any, said: dict[str, str]) -> None:
+def _hear_choice(choice: Any, texts: dict[str, str]) -> None:
     """SDKs read these as their types say, and fail where they are others."""
     if not isinstance(choice, dict) or not isinstance(choice.get("delta"), dict):
         raise WrongError(f"a choice without a delta: {choice!r}")
     if type(choice.get("index")) is not int:
         raise WrongError(f"a choice with index {choice.get('index')!r}")
-    for name in said:
+    for name in texts:
         piece = choice["delta"].get(name)
         if not isinstance(piece, str | None):
             raise WrongError(f"{name} is {piece!r}")
-        said[name] += piece or ""
+        texts[name] += piece or ""
 
 
 class AnthropicReader:
@@ -167,7 +167,7 @@ class AnthropicReader:
             self._feed_block(kind, payload)
         elif kind in ("error", "message_stop"):
             self.end = kind
-            self.error = _words_of(payload["error"]) if kind == "error" else ""
+            self.error = _message_of(payload["error"]) if kind == "error" else ""
 
     def _feed_block(self, kind: str, payload: dict[str, Any]) -> None:
         starts = kind == "content_block_start"
@@ -183,10 +183,10 @@ class AnthropicReader:
         return "".join(block.get(field, "") for block in self.blocks)
 
 
-def anthropic_stream(heard: Heard) -> Verdict:
+def anthropic_stream(received: Received) -> Verdict:
     """Read a message to its stop, or to an error."""
     reader = AnthropicReader()
-    for name, data in frames_of(heard.body):
+    for name, data in frames_of(received.body):
         payload = _object(data)
         if name != payload.get("type"):
             raise WrongError(f"event {name!r} with type {payload.get('type')!r}")
@@ -195,60 +195,60 @@ def anthropic_stream(heard: Heard) -> Verdict:
         raise WrongError("a block stays open")
     if not reader.end:
         raise WrongError("neither message_stop nor an error")
-    said = (reader.all_of("thinking"), reader.all_of("text"))
-    return Verdict(CUT if reader.error else FULL, said, reader.error)
+    texts = (reader.all_of("thinking"), reader.all_of("text"))
+    return Verdict(CUT if reader.error else FULL, texts, reader.error)
 
 
-def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Heard], Verdict]:
-    def verdict(heard: Heard) -> Verdict:
+def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Received], Verdict]:
+    def verdict(received: Received) -> Verdict:
         try:
-            said = read(heard.body)
+            reply = read(received.body)
         except (ValueError, TypeError, AssertionError, LookupError, RecursionError) as error:
-            raise WrongError(f"no reply: {error!r} in {heard.body[:80]!r}") from None
-        if not (isinstance(said.thinking, str) and isinstance(said.text, str)):
-            raise WrongError(f"a reply that says {said.text!r}")
-        return Verdict(FULL, (said.thinking, said.text))
+            raise WrongError(f"no reply: {error!r} in {received.body[:80]!r}") from None
+        if not (isinstance(reply.thinking, str) and isinstance(reply.text, str)):
+            raise WrongError(f"a reply that says {reply.text!r}")
+        return Verdict(FULL, (reply.thinking, reply.text))
 
     return verdict
 
 
-def failure(heard: Heard, dialect: str) -> Verdict:
-    payload = _object(heard.body.decode(errors="replace"))
-    if not heard.kind.startswith("application/json"):
-        raise WrongError(f"an error of type {heard.kind!r}")
+def failure(received: Received, dialect: str) -> Verdict:
+    payload = _object(received.body.decode(errors="replace"))
+    if not received.kind.startswith("application/json"):
+        raise WrongError(f"an error of type {received.kind!r}")
     if dialect == "ollama":
         return Verdict(FAILED, error=_line_error(payload))
     if dialect == "anthropic" and (
         payload.get("type") != "error" or "type" not in payload.get("error", {})
     ):
-        raise WrongError(f"no error of the Messages API: {heard.body[:80]!r}")
-    return Verdict(FAILED, error=_words_of(payload.get("error")))
+        raise WrongError(f"no error of the Messages API: {received.body[:80]!r}")
+    return Verdict(FAILED, error=_message_of(payload.get("error")))
 
 
 def _object(data: str) -> dict[str, Any]:
     try:
-        found = json.loads(data, parse_constant=_refused)
+        parsed = json.loads(data, parse_constant=_refused)
     except (ValueError, RecursionError):
         raise WrongError(f"no JSON: {data[:80]!r}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise WrongError(f"no object: {data[:80]!r}")
-    return found
+    return parsed
 
 
 def _refused(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _words_of(error: Any) -> str:
+def _message_of(error: Any) -> str:
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         raise WrongError(f"no words in the error {error!r}")
     return str(error["message"])
 
 
-def responses_stream(heard: Heard) -> Verdict:
+def responses_stream(received: Received) -> Verdict:
     """Read a response to its last event, which says whether it failed."""
     reader = StrictResponseReader()
-    for name, data in frames_of(heard.body):
+    for name, data in frames_of(received.body):
         event = _object(data)
         if name != event.get("type"):
             raise WrongError(f"event {name!r} with type {event.get('type')!r}")
@@ -259,17 +259,17 @@ def responses_stream(heard: Heard) -> Verdict:
     response = reader.response
     if response.get("status") not in ("completed", "incomplete", "failed"):
         raise WrongError("no last event")
-    said = _items_of(response)
+    texts = _items_of(response)
     if response["status"] != "failed":
-        return Verdict(FULL, said)
-    return Verdict(CUT, said, _words_of(response["error"]))
+        return Verdict(FULL, texts)
+    return Verdict(CUT, texts, _message_of(response["error"]))
 
 
 def _items_of(response: dict[str, Any]) -> tuple[str, str]:
-    said = {"reasoning": "", "message": ""}
+    texts = {"reasoning": "", "message": ""}
     for item in response["output"]:
-        said[item["type"]] += text_of_item(item)
-    return said["reasoning"], said["message"]
+        texts[item["type"]] += text_of_item(item)
+    return texts["reasoning"], texts["message"]
 
 
 def _read_response(body: bytes) -> Said:
@@ -279,10 +279,10 @@ def _read_response(body: bytes) -> Said:
     return Said(*_items_of(response))
 
 
-def ollama_stream(heard: Heard) -> Verdict:
+def ollama_stream(received: Received) -> Verdict:
     """Read lines to the one that says that it is done, or to an error."""
-    said, error, over = Said("", ""), "", False
-    text = heard.body.decode()
+    reply, error, over = Said("", ""), "", False
+    text = received.body.decode()
     if text and not text.endswith("\n"):
         raise WrongError(f"the last line has no end: {text[-60:]!r}")
     for line in map(_object, text.split("\n")[:-1]):
@@ -291,15 +291,15 @@ def ollama_stream(heard: Heard) -> Verdict:
         if "error" in line:
             error = _line_error(line)
         else:
-            more = _ollama_words(line)
-            said = Said(said.thinking + more.thinking, said.text + more.text)
+            more = _ollama_message(line)
+            reply = Said(reply.thinking + more.thinking, reply.text + more.text)
         over = bool(error) or line["done"]
     if not over:
         raise WrongError("neither done nor an error")
-    return Verdict(CUT if error else FULL, (said.thinking, said.text), error)
+    return Verdict(CUT if error else FULL, (reply.thinking, reply.text), error)
 
 
-def _ollama_words(reply: dict[str, Any]) -> Said:
+def _ollama_message(reply: dict[str, Any]) -> Said:
     """What a line or a whole reply says; the package's types have no null there."""
     message = reply.get("message")
     if not isinstance(reply.get("done"), bool) or not isinstance(message, dict):
@@ -313,7 +313,7 @@ def _ollama_words(reply: dict[str, Any]) -> Said:
 def _read_ollama(body: bytes) -> Said:
     reply = json.loads(body)
     assert reply["done"] is True, reply
-    return _ollama_words(reply)
+    return _ollama_message(reply)
 
 
 def _line_error(line: dict[str, Any]) -> str:
@@ -329,7 +329,7 @@ class Client:
     name: str
     path: str
     question: Callable[[bool], bytes]
-    stream: Callable[[Heard], Verdict]
+    stream: Callable[[Received], Verdict]
     whole: Callable[[bytes], Said]
     streams_as: str = "text/event-stream"
 
@@ -368,11 +368,11 @@ def judge(port: int, dialect: str, stream: bool) -> Verdict:
     return verdict_of(hear(port, client.path, client.question(stream)), client, stream)
 
 
-def verdict_of(heard: Heard, client: Client, stream: bool) -> Verdict:
+def verdict_of(received: Received, client: Client, stream: bool) -> Verdict:
     """Say what came."""
     dialect = client.name
-    if heard.status >= 400:
-        return failure(heard, dialect)
-    if heard.kind.startswith(client.streams_as) != stream:
-        raise WrongError(f"a reply of type {heard.kind!r}")
-    return client.stream(heard) if stream else whole_reply(client.whole)(heard)
+    if received.status >= 400:
+        return failure(received, dialect)
+    if received.kind.startswith(client.streams_as) != stream:
+        raise WrongError(f"a reply of type {received.kind!r}")
+    return client.stream(received) if stream else whole_reply(client.whole)(received)

@@ -47,12 +47,12 @@ def _good(speech: "Speech") -> list[Fault]:
 
 
 def _lines(speech: "Speech") -> list[Fault]:
-    said = b"".join(speech.stream)
-    bodies = {name: said.replace(*change) for name, change in LINES.items()}
-    bodies["a byte order mark"] = b"\xef\xbb\xbf" + said
-    bodies["no blank line at the end"] = said.removesuffix(b"\n\n")
+    sent_whole = b"".join(speech.stream)
+    bodies = {name: sent_whole.replace(*change) for name, change in LINES.items()}
+    bodies["a byte order mark"] = b"\xef\xbb\xbf" + sent_whole
+    bodies["no blank line at the end"] = sent_whole.removesuffix(b"\n\n")
     for name, value in BESIDE.items():
-        bodies[f"{name} beside"] = said.replace(b'{"type"', b'{"x": ' + value + b', "type"')
+        bodies[f"{name} beside"] = sent_whole.replace(b'{"type"', b'{"x": ' + value + b', "type"')
     return [Fault(name, "full", [*_sent([body]), *END]) for name, body in bodies.items()]
 
 

@@ -25,7 +25,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_the_client_learns_the_truth(bench: Bench, name: str) -> None:
     marks = [proxy.mark() for proxy in bench.proxies]
-    wrong = {case.name: said for case in FAULTS[name] if (said := bench.complaint(case))}
+    wrong = {case.name: complaint for case in FAULTS[name] if (complaint := bench.complaint(case))}
     assert wrong == {}
     for proxy, mark in zip(bench.proxies, marks, strict=True):
         proxy.check(mark)

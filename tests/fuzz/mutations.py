@@ -16,7 +16,7 @@ from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
 from tests.support.recorded import FOLDER
 
-type Place = tuple[dict[str, Any] | list[Any], Any]
+type Member = tuple[dict[str, Any] | list[Any], Any]
 """A container in a JSON value, and a key or an index in it."""
 
 SHORT = 60_000
@@ -101,9 +101,9 @@ def spoiled_json(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
     """
     whole = {"": _copied(value)}
     for _ in range(draw(st.integers(1, most))):
-        places = list(_places(whole))
-        container, key = draw(st.sampled_from(places))
-        other = draw(st.sampled_from(places))
+        members = list(_members(whole))
+        container, key = draw(st.sampled_from(members))
+        other = draw(st.sampled_from(members))
         change = draw(st.sampled_from(CHANGES))
         change(container, key, _copied(other[0][other[1]]), draw)
     return whole.get("")
@@ -113,12 +113,12 @@ def _copied(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _places(value: Any) -> Iterator[Place]:
+def _members(value: Any) -> Iterator[Member]:
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in list(items):
         yield value, key
         if isinstance(inner, dict | list):
-            yield from _places(inner)
+            yield from _members(inner)
 
 
 def _replace(container: Any, key: Any, _: Any, draw: st.DrawFn) -> None:
@@ -206,8 +206,8 @@ def spoiled_frames(draw: st.DrawFn, frames: list[bytes], most: int = 4) -> list[
 def pieces_of(draw: st.DrawFn, body: bytes) -> list[bytes]:
     """The bytes as they may come: in one piece, in some, in many of one length."""
     if draw(st.booleans()):
-        places = sorted(draw(st.sets(st.integers(1, max(1, len(body) - 1)), max_size=8)))
-        bounds = zip([0, *places], [*places, len(body)], strict=True)
+        offsets = sorted(draw(st.sets(st.integers(1, max(1, len(body) - 1)), max_size=8)))
+        bounds = zip([0, *offsets], [*offsets, len(body)], strict=True)
         return [body[begin:end] for begin, end in bounds if begin < end]
     length = draw(st.sampled_from([1, 7, 64, 1000, 1 << 20]))
-    return [body[place : place + length] for place in range(0, len(body), length)]
+    return [body[offset : offset + length] for offset in range(0, len(body), length)]

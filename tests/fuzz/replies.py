@@ -44,16 +44,16 @@ def _checked(out: list[bytes]) -> list[bytes]:
     return out
 
 
-def _read(client: Dialect, rewriter: Rewriter, said: bytes, *, is_own: bool = False) -> None:
+def _read(client: Dialect, rewriter: Rewriter, sent: bytes, *, is_own: bool = False) -> None:
     faults = [note for note in (rewriter.failure, *rewriter.notes) if "fault of the addon" in note]
     assert not faults, faults
     rewriter.summary.values()
     if is_own:
         return  # what nobody could read goes on to it as it came, and a second end
     if rewriter.form is Form.STREAM:
-        STREAMS[client.name](said)
+        STREAMS[client.name](sent)
     else:
-        assert isinstance(json.loads(said), dict), said[:200]
+        assert isinstance(json.loads(sent), dict), sent[:200]
 
 
 STREAMS: dict[str, Callable[[bytes], object]] = {

@@ -52,21 +52,23 @@ _TEXTS = st.lists(
 
 def _view(choices: Sequence[Sequence[str]], form: Form) -> object:
     """Return what a client reads, or that it is an error; ids come once, indexes from 0."""
-    frames = [delta(index, content=piece) for index, said in enumerate(choices) for piece in said]
+    frames = [
+        delta(index, content=piece) for index, pieces in enumerate(choices) for piece in pieces
+    ]
     frames += [finish("stop", index) for index in range(len(choices))]
-    given = recording(b"".join([*frames, DONE]), tools=OFFERED)
-    rewriter = given.rewriter(OPENAI_CHAT, form)
-    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
-    heard = parse_reply(out, form, OPENAI_CHAT)
-    if heard.error:
+    recorded = recording(b"".join([*frames, DONE]), tools=OFFERED)
+    rewriter = recorded.rewriter(OPENAI_CHAT, form)
+    out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
+    parsed = parse_reply(out, form, OPENAI_CHAT)
+    if parsed.error:
         return "an error"
-    found = [heard.choices[index] for index in sorted(heard.choices)]
-    ids = [call["id"] for words in found for call in words.calls.values()]
+    replies = [parsed.choices[index] for index in sorted(parsed.choices)]
+    ids = [call["id"] for reply in replies for call in reply.calls.values()]
     assert len(ids) == len(set(ids))
-    assert all([*words.calls] == [*range(len(words.calls))] for words in found)
+    assert all([*reply.calls] == [*range(len(reply.calls))] for reply in replies)
     return [
-        [[(call["name"], call["arguments"]) for call in words.calls.values()], words.joined("text")]
-        for words in found
+        [[(call["name"], call["arguments"]) for call in reply.calls.values()], reply.joined("text")]
+        for reply in replies
     ]
 
 

@@ -29,19 +29,19 @@ MEASURED = {dialect.name: of(dialect) for dialect in (ANTHROPIC, OPENAI_CHAT)}
 
 def responses_request(recording: Recording) -> dict[str, object]:
     """The same question as the Responses API has it."""
-    asked = json.loads(recording.request.body)
-    turns = [turn for turn in asked.get("messages", ()) if isinstance(turn.get("content"), str)]
-    given = [
+    request = json.loads(recording.request.body)
+    turns = [turn for turn in request.get("messages", ()) if isinstance(turn.get("content"), str)]
+    items = [
         {"type": "message", "role": turn["role"], "content": turn["content"]}
         for turn in turns
         if turn["role"] in ("system", "user", "assistant")
     ]
     tools = [
         {"type": "function", **tool["function"]}
-        for tool in asked.get("tools", ())
+        for tool in request.get("tools", ())
         if "function" in tool
     ]
-    return {"model": "m", "input": given, "tools": tools, "reasoning": {"effort": "low"}}
+    return {"model": "m", "input": items, "tools": tools, "reasoning": {"effort": "low"}}
 
 
 def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
@@ -50,24 +50,25 @@ def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
     try:
         if not exchange.translated:
             return read_request.note(exchange, body)
-        asked = read_request.read(exchange, body, memory)
-        return [asked.written(server, parses) for server in SERVERS for parses in (True, False)][-1]
+        parsed = read_request.read(exchange, body, memory)
+        written = [parsed.written(server, parses) for server in SERVERS for parses in (True, False)]
+        return written[-1]
     except Exception as error:
-        words, answer = exchange.refusal(error)
-        assert 400 <= answer.status < 500, words
+        message, answer = exchange.refusal(error)
+        assert 400 <= answer.status < 500, message
         assert json.loads(answer.body)
         return None
 
 
 def judge(exchange: Exchange, body: bytes) -> None:
     """Read it; what is made of it is JSON, and its reply can be set up, if anybody read it."""
-    asked = read(exchange, body)
-    if asked is None:
+    parsed = read(exchange, body)
+    if parsed is None:
         return
-    assert isinstance(json_text.read(json_text.write(asked.body)), dict)
-    assert str(asked.requested_model) is not None
-    if asked.form:
-        exchange.client.wire.encoder(asked.reply_context, asked.form is Form.WHOLE).close()
+    assert isinstance(json_text.read(json_text.write(parsed.body)), dict)
+    assert str(parsed.requested_model) is not None
+    if parsed.form:
+        exchange.client.wire.encoder(parsed.reply_context, parsed.form is Form.WHOLE).close()
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)

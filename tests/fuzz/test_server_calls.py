@@ -43,7 +43,7 @@ _WORDS = (
 _VALUES: st.SearchStrategy[object] = st.sampled_from(
     [*_WORDS, 7, -0.5, 1e30, True, None, [1, "x"], {"k": {}}, [], {}, {"city": "]"}]
 )
-_GIVEN = st.dictionaries(st.sampled_from([*PROPERTIES]), _VALUES, max_size=3)
+_ARGUMENTS = st.dictionaries(st.sampled_from([*PROPERTIES]), _VALUES, max_size=3)
 _DRESSES = st.sampled_from(
     [
         *("{}", "functions.{}", "{}<|channel|>commentary", "</think>{}", "{}\n", "{}:0"),
@@ -88,12 +88,12 @@ class Numbering:
     def of(self, number: int, first: bool) -> Json:
         """The fields of a piece of a call."""
         fixed: dict[str, Json] = {"null": {"index": None}, "zero": {"index": 0}}
-        told = {**fixed.get(self.index, {})}
+        fields = {**fixed.get(self.index, {})}
         if self.index == "each" or (self.index == "first" and first):
-            told = {"index": number}
+            fields = {"index": number}
         if self.ids == "every" or (first and self.ids != "none"):
-            told["id"] = "c" if self.ids == "same" else f"c{number}"
-        return told
+            fields["id"] = "c" if self.ids == "same" else f"c{number}"
+        return fields
 
 
 CLEAR = [
@@ -111,7 +111,7 @@ def _meant(draw: st.DrawFn) -> Call:
     name = draw(st.sampled_from([*NAMES, TEXTS]))
     if name == TEXTS:
         return Call(name, draw(st.lists(st.sampled_from(_WORDS), max_size=3).map("".join)))
-    return Call(name, {} if name == "now" else draw(_GIVEN))
+    return Call(name, {} if name == "now" else draw(_ARGUMENTS))
 
 
 @st.composite
@@ -160,7 +160,7 @@ def _entries(
     draw: st.DrawFn, calls: Sequence[Call], numbering: Numbering, whole: bool = False
 ) -> list[list[Json]]:
     """The pieces of each call."""
-    made: list[list[Json]] = []
+    built: list[list[Json]] = []
     for number, call in enumerate(calls):
         key = "custom" if call.name == TEXTS else "function"
         functions = draw(_functions(call, whole, numbering.ids != "none"))
@@ -168,8 +168,8 @@ def _entries(
             numbering.of(number, not at) | {key: function} for at, function in enumerate(functions)
         ]
         pieces[0]["type"] = key
-        made.append(pieces)
-    return made
+        built.append(pieces)
+    return built
 
 
 @dataclass(frozen=True)
@@ -208,20 +208,20 @@ type Ran = dict[int, list[Call]]
 def _run(body: bytes, client: Dialect, form: Form, count: int = 1) -> Ran | None:
     """The calls that a client runs, by choice; None for an error. `count`: the wanted choices."""
     label = JSON if body.startswith(b"{") else STREAM
-    given_reply = recording(body, label, tools=OFFERED, n=count)
-    rewriter = given_reply.rewriter(client, form)
-    out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
-    heard = parse_reply(out, form, client)
-    if heard.error or rewriter.failure:
+    recorded = recording(body, label, tools=OFFERED, n=count)
+    rewriter = recorded.rewriter(client, form)
+    out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
+    parsed = parse_reply(out, form, client)
+    if parsed.error or rewriter.failure:
         return None
     runs: Ran = {}
-    for index, words in heard.choices.items():
-        ids = [call["id"] for call in words.calls.values()]
+    for index, reply in parsed.choices.items():
+        ids = [call["id"] for call in reply.calls.values()]
         assert all(ids)
         assert len(ids) == len(set(ids))
-        assert [*words.calls] == [*range(len(words.calls))]
+        assert [*reply.calls] == [*range(len(reply.calls))]
         runs[index] = [
-            _call(call["name"], call["arguments"], client) for call in words.calls.values()
+            _call(call["name"], call["arguments"], client) for call in reply.calls.values()
         ]
     return runs
 

@@ -46,5 +46,5 @@ def test_bodies_of_other_shapes(data: st.DataObject, recording: Recording) -> No
     judge(recording, [json.dumps(data.draw(spoiled_json(said))).encode()])
 
 
-def _place(found: "re.Match[bytes]") -> int:
-    return found.start()
+def _place(match: "re.Match[bytes]") -> int:
+    return match.start()

@@ -46,7 +46,7 @@ def _values(parts: Sequence[str]) -> st.SearchStrategy[str]:
 
 def _calls(parts: Sequence[str]) -> st.SearchStrategy[Calls]:
     values = st.fixed_dictionaries({"path": _values(parts), "content": _values(parts)})
-    return st.lists(values.map(lambda given: ("write_file", given)), min_size=1, max_size=2)
+    return st.lists(values.map(lambda arguments: ("write_file", arguments)), min_size=1, max_size=2)
 
 
 def _run(pieces: Sequence[str]) -> Ran | None:
@@ -70,7 +70,9 @@ def _is(ran: Ran | None, meant: Calls) -> bool:
     return (
         ran is not None
         and [name for name, _ in ran] == [name for name, _ in meant]
-        and all(_same(given, wanted) for (_, given), (_, wanted) in zip(ran, meant, strict=True))
+        and all(
+            _same(arguments, wanted) for (_, arguments), (_, wanted) in zip(ran, meant, strict=True)
+        )
     )
 
 
@@ -105,15 +107,15 @@ def test_it_is_the_same_however_it_is_cut(data: st.DataObject, name: str, meant:
 
 def _told(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
     """What a client runs (None for an error), and the thinking and the text that it reads."""
-    given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
-    rewriter = given_reply.rewriter(client, form)
-    out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
-    heard = parse_reply(out, form, client)
-    words = heard.choice()
-    thought, text = ("".join(words.joined(kind).split()) for kind in ("thinking", "text"))
-    if heard.error or rewriter.failure:
+    recorded = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
+    rewriter = recorded.rewriter(client, form)
+    out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
+    parsed = parse_reply(out, form, client)
+    reply = parsed.choice()
+    thought, text = ("".join(reply.joined(kind).split()) for kind in ("thinking", "text"))
+    if parsed.error or rewriter.failure:
         return None, thought, text
-    calls = [(call["name"], json.loads(call["arguments"])) for call in words.calls.values()]
+    calls = [(call["name"], json.loads(call["arguments"])) for call in reply.calls.values()]
     return calls, thought, text
 
 

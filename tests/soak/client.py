@@ -10,7 +10,7 @@ from tests.faults.judge import (
     FAILED,
     FULL,
     STREAMS,
-    Heard,
+    Received,
     Verdict,
     WrongError,
     failure,
@@ -37,8 +37,8 @@ class SoakClient:
         """Ask, and tell what is wrong with the reply; empty: nothing."""
         try:
             async with asyncio.timeout(SECONDS):
-                heard = await self._hear(plan)
-            return complaint(plan, verdict(plan, heard))
+                received = await self._hear(plan)
+            return complaint(plan, verdict(plan, received))
         except TimeoutError:
             await self.close()
             return "no end, after seconds"
@@ -53,7 +53,7 @@ class SoakClient:
             await closed(self._writer)
         self._reader = self._writer = None
 
-    async def _hear(self, plan: Plan) -> Heard:
+    async def _hear(self, plan: Plan) -> Received:
         body = plan.request
         head = f"POST {plan.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         if self._writer is None:
@@ -61,22 +61,22 @@ class SoakClient:
             self._reader, self._writer = opened
         self._writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
         assert self._reader
-        heard, keeps = await _heard(self._reader)
+        received, keeps = await _received(self._reader)
         if not keeps:
             await self.close()
-        return heard
+        return received
 
 
-async def _heard(reader: asyncio.StreamReader) -> tuple[Heard, bool]:
+async def _received(reader: asyncio.StreamReader) -> tuple[Received, bool]:
     lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     pairs = [line.partition(":") for line in lines[1:] if line]
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     status, kind = int(lines[0].split()[1]), headers.get("content-type", "")
     keeps = headers.get("connection", "").lower() != "close"
     if "chunked" in headers.get("transfer-encoding", ""):
-        return Heard(status, kind, await _chunks(reader)), keeps
+        return Received(status, kind, await _chunks(reader)), keeps
     length = int(headers.get("content-length", 0))
-    return Heard(status, kind, await reader.readexactly(length)), keeps
+    return Received(status, kind, await reader.readexactly(length)), keeps
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
@@ -87,21 +87,21 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
     return body
 
 
-def verdict(plan: Plan, heard: Heard) -> Verdict:
+def verdict(plan: Plan, received: Received) -> Verdict:
     """Say what has become of a reply. Raises for what never may."""
     if plan.dialect == "responses":
-        return _of_responses(plan, heard)
-    if heard.status >= 400:
-        return failure(heard, plan.dialect)
-    if plan.stream and heard.kind.startswith("text/event-stream"):
-        return STREAMS[plan.dialect](heard)
-    return whole_reply(_WHOLE[plan.dialect])(heard)
+        return _of_responses(plan, received)
+    if received.status >= 400:
+        return failure(received, plan.dialect)
+    if plan.stream and received.kind.startswith("text/event-stream"):
+        return STREAMS[plan.dialect](received)
+    return whole_reply(_WHOLE[plan.dialect])(received)
 
 
-def _of_responses(plan: Plan, heard: Heard) -> Verdict:
-    if heard.status >= 400:
-        return Verdict(FAILED, error=json.loads(heard.body)["error"]["message"])
-    response = read_response(heard.body) if plan.stream else json.loads(heard.body)
+def _of_responses(plan: Plan, received: Received) -> Verdict:
+    if received.status >= 400:
+        return Verdict(FAILED, error=json.loads(received.body)["error"]["message"])
+    response = read_response(received.body) if plan.stream else json.loads(received.body)
     message = as_message(response)
     thinking, text = _said(message, "thinking"), _said(message, "text")
     error = (message.get("error") or {}).get("message", "")

@@ -25,8 +25,8 @@ TOOL = {"type": "object", "properties": {"city": {"type": "string"}}}
 def _of_chat(reply: Item, thoughts: bool) -> list[Item]:
     message = reply["choices"][0]["message"]
     names = ("content", "tool_calls", *(["reasoning_content"] if thoughts else []))
-    said = {name: message[name] for name in names if message.get(name) is not None}
-    return [{"role": "assistant", **said}]
+    fields = {name: message[name] for name in names if message.get(name) is not None}
+    return [{"role": "assistant", **fields}]
 
 
 def _of_messages(reply: Item, thoughts: bool) -> list[Item]:
@@ -49,8 +49,8 @@ class Way:
     body: Callable[[list[Item]], Item]
 
 
-def _result_block(call: str, said: str) -> Item:
-    block = {"type": "tool_result", "tool_use_id": call, "content": said}
+def _result_block(call: str, result: str) -> Item:
+    block = {"type": "tool_result", "tool_use_id": call, "content": result}
     return {"role": "user", "content": [block]}
 
 
@@ -115,9 +115,9 @@ class Talk:
     def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, EarlierThoughts]:
         """Say something, get this stream for a reply; return the server's request."""
         self.items.append(user)
-        asked = self.asked()
-        rewriter = AwaitedReply(asked).rewriter(Form.STREAM, self.way.client, Form.WHOLE)
-        position, out = asked.earlier.position, list[bytes]()
+        request = self.asked()
+        rewriter = AwaitedReply(request).rewriter(Form.STREAM, self.way.client, Form.WHOLE)
+        position, out = request.earlier.position, list[bytes]()
         for chunk in (*reply, b""):
             out += rewriter.feed(chunk) if chunk else rewriter.close()
             if position:
@@ -125,7 +125,7 @@ class Talk:
         if position:
             position.keep()
         self.items += self.way.kept(json.loads(b"".join(out)), self.thoughts)
-        return dict(asked.body), asked.earlier
+        return dict(request.body), request.earlier
 
 
 def says(text: str) -> Item:

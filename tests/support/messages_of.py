@@ -13,7 +13,7 @@ from tests.support.judged_calls import judged
 
 HEAD = Start("chatcmpl-1", "small")
 SIGNATURE = ASKED.signature
-SAID = ("text", "thinking", "partial_json")
+DELTA_FIELDS = ("text", "thinking", "partial_json")
 
 
 def strictly_sequential(stream: list[Json]) -> bool:
@@ -43,18 +43,20 @@ def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]
 
 def blocks(stream: Iterable[Json]) -> list[tuple[str, str]]:
     """Each block's kind and what it says: a call's name and its input."""
-    said: list[tuple[str, str]] = []
+    contents: list[tuple[str, str]] = []
     for event in stream:
         if event["type"] == "content_block_start":
             block = event["content_block"]
-            said.append((block["type"], block["name"] + " " if block["type"] == "tool_use" else ""))
+            contents.append(
+                (block["type"], block["name"] + " " if block["type"] == "tool_use" else "")
+            )
         elif event["type"] == "content_block_delta":
             delta = event["delta"]
-            said[-1] = (
-                said[-1][0],
-                said[-1][1] + next((delta[name] for name in SAID if name in delta), ""),
+            contents[-1] = (
+                contents[-1][0],
+                contents[-1][1] + next((delta[name] for name in DELTA_FIELDS if name in delta), ""),
             )
-    return said
+    return contents
 
 
 def ending(stream: list[Json]) -> tuple[str, str | None]:
@@ -100,8 +102,8 @@ def _fold(message: Json, event: Json) -> None:
             _add(message["content"][event["index"]], **event["delta"])
         case {"type": "content_block_stop"}:
             block = message["content"][event["index"]]
-            given = block.pop("json")
-            block |= {"input": json.loads(given)} if block["type"] == "tool_use" else {}
+            arguments = block.pop("json")
+            block |= {"input": json.loads(arguments)} if block["type"] == "tool_use" else {}
         case {"type": "message_delta"}:
             message |= event["delta"] | {"usage": event["usage"]}
         case {"type": "error"}:
@@ -109,7 +111,7 @@ def _fold(message: Json, event: Json) -> None:
             message |= event
 
 
-def _add(block: Json, type: str, **said: str) -> None:  # noqa: A002
-    for name, value in said.items():
+def _add(block: Json, type: str, **delta: str) -> None:  # noqa: A002
+    for name, value in delta.items():
         key = "json" if type == "input_json_delta" else name
         block[key] = block[key] + value

@@ -53,14 +53,14 @@ def exchange(
     hosts: Sequence[str] = (),
 ) -> Recording:
     """A raw recording of this reply."""
-    said = {"content-type": JSON, **(headers or {})}
+    sent_headers = {"content-type": JSON, **(headers or {})}
     items = {"input": [{"role": "user", "content": "Hi"}]} if client is RESPONSES else {}
     body = request_body(form, **{**items, **(asked or {})})
     kind = SSE if form is Form.STREAM else JSON
     raw = Recording(
         name,
-        RecordedRequest("POST", PATHS[client] + query, said, body),
-        RecordedRequest("POST", CHAT + query, said, body),
+        RecordedRequest("POST", PATHS[client] + query, sent_headers, body),
+        RecordedRequest("POST", CHAT + query, sent_headers, body),
         Answered(status, kind),
         tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
         Answered(status, kind),

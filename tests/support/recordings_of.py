@@ -36,7 +36,7 @@ def recording(
     }
     request = RecordedRequest("POST", path, {"content-type": JSON}, json.dumps(question).encode())
     chunks = tuple(
-        Chunk(place / 1000, body[place : place + PIECE]) for place in range(0, len(body), PIECE)
+        Chunk(offset / 1000, body[offset : offset + PIECE]) for offset in range(0, len(body), PIECE)
     )
     answered = Answered(status, content_type)
     got = Answered(status, content_type, body)
@@ -45,24 +45,26 @@ def recording(
     )
 
 
-def streamed(*texts: str, **given: Any) -> Recording:
-    return recording(b"".join(stream(*texts)), **given)
+def streamed(*texts: str, **fields: Any) -> Recording:
+    return recording(b"".join(stream(*texts)), **fields)
 
 
-def two_replies(*first: bytes, answer: Sequence[str] = ("It is ", "5."), **given: Any) -> Recording:
+def two_replies(
+    *first: bytes, answer: Sequence[str] = ("It is ", "5."), **fields: Any
+) -> Recording:
     """Two streamed replies of llama.cpp's, as they are recorded: the second goes on behind the first."""
     head = str(HEAD["id"]).encode()
     second = b"".join(stream(*answer)).replace(head, head + b"-2")
-    return recording(b"".join([ROLE, *first]) + second, facts=NotedFacts("llama.cpp"), **given)
+    return recording(b"".join([ROLE, *first]) + second, facts=NotedFacts("llama.cpp"), **fields)
 
 
-def of_whole(text: str, **given: Any) -> Recording:
-    return recording(whole(text), JSON, **given)
+def of_whole(text: str, **fields: Any) -> Recording:
+    return recording(whole(text), JSON, **fields)
 
 
-def native(events: list[dict[str, Any]], **given: Any) -> Recording:
+def native(events: list[dict[str, Any]], **fields: Any) -> Recording:
     body = b"".join(
         b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n"
         for event in events
     )
-    return recording(body, path=MESSAGES, options={"native": ["messages"]}, **given)
+    return recording(body, path=MESSAGES, options={"native": ["messages"]}, **fields)

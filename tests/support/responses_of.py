@@ -41,14 +41,14 @@ def context_of(**fields: Any) -> ResponseContext:
     return replace(own, model=conversation.model, id="1", created_at=1700000000)
 
 
-def own_answer(asked: OwnRequest, memory: Memory) -> tuple[int, Json]:
+def own_answer(request: OwnRequest, memory: Memory) -> tuple[int, Json]:
     """The status and body of a request that needs no model, or of its refusal."""
     try:
-        status, said = answer(asked, memory)
+        status, body = answer(request, memory)
     except (RequestError, UnreadableError) as error:
         _, refusal = EXCHANGE.refusal(error)
         return refusal.status, json.loads(refusal.body)
-    return status, dict(said)
+    return status, dict(body)
 
 
 def written(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:
@@ -116,8 +116,8 @@ def accumulated(stream: list[Json]) -> Json:
 def parsed(response: Json) -> Json:
     """A whole response as the SDK's `parse` reads it; its types must fit."""
     read = Response.model_validate(response)
-    said: Any = parse_response(text_format=omit, input_tools=omit, response=read)
-    again: Json = said.to_dict()
+    parsed: Any = parse_response(text_format=omit, input_tools=omit, response=read)
+    again: Json = parsed.to_dict()
     return again
 
 

@@ -121,9 +121,9 @@ PLAIN = st.lists(
 @st.composite
 def cut[T: (str, bytes)](draw: st.DrawFn, value: T) -> list[T]:
     """The value in pieces, none of them empty."""
-    places: list[int] = sorted(draw(st.sets(st.integers(1, max(1, len(value) - 1)), max_size=12)))
+    offsets: list[int] = sorted(draw(st.sets(st.integers(1, max(1, len(value) - 1)), max_size=12)))
     pieces = [
-        value[begin:end] for begin, end in zip([0, *places], [*places, len(value)], strict=True)
+        value[begin:end] for begin, end in zip([0, *offsets], [*offsets, len(value)], strict=True)
     ]
     return [piece for piece in pieces if piece]
 
@@ -155,9 +155,9 @@ class Choice:
         return "".join(self.content)
 
     def deltas(self) -> list[dict[str, Any]]:
-        said: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-        said += [{self.native_name: piece} for piece in self.native]
-        said += [{"content": piece} for piece in self.content]
+        deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+        deltas += [{self.native_name: piece} for piece in self.native]
+        deltas += [{"content": piece} for piece in self.content]
         for index, call in enumerate(self.calls):
             named = {
                 "index": index,
@@ -168,24 +168,24 @@ class Choice:
             pieces = [
                 {"index": index, "function": {"arguments": piece}} for piece in call.arguments
             ]
-            said += [{"tool_calls": [entry]} for entry in [named, *pieces]]
-        for place, piece in enumerate(self.late):
-            said.insert(len(said) - 1 - place, {"content": piece})
-        return said
+            deltas += [{"tool_calls": [entry]} for entry in [named, *pieces]]
+        for offset, piece in enumerate(self.late):
+            deltas.insert(len(deltas) - 1 - offset, {"content": piece})
+        return deltas
 
     def message(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"role": "assistant", "content": self.text}
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if self.native:
-            said[self.native_name] = "".join(self.native)
+            message[self.native_name] = "".join(self.native)
         calls = [
             (call, {"name": call.name, "arguments": "".join(call.arguments)}) for call in self.calls
         ]
         if calls:
-            said["tool_calls"] = [
+            message["tool_calls"] = [
                 {"id": call.id, "type": "function", "function": function}
                 for call, function in calls
             ]
-        return said
+        return message
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ class Reply:
         ]
         order = [index for index in self.order if index < len(waiting)]
         order += [index for index, deltas in enumerate(waiting) for _ in deltas]
-        said = [(index, *waiting[index].pop(0)) for index in order if waiting[index]]
-        return [self._frame(number, *delta) for number, delta in enumerate(said)]
+        ordered = [(index, *waiting[index].pop(0)) for index in order if waiting[index]]
+        return [self._frame(number, *delta) for number, delta in enumerate(ordered)]
 
     def _frame(
         self, number: int, index: int, delta: dict[str, Any], finish: str | None
@@ -228,8 +228,8 @@ class Reply:
 
     def stream(self) -> bytes:
         frames: list[bytes] = [_line(frame) for frame in self.frames()]
-        for place in self.comments:
-            frames.insert(place, b": ping")
+        for index in self.comments:
+            frames.insert(index, b": ping")
         frames += (
             [_line(HEAD | {"object": "chat.completion.chunk", "choices": [], "usage": self.usage})]
             if self.usage

@@ -107,10 +107,10 @@ REQUESTS = st.builds(
 
 def words(transcript: Transcript) -> str:
     """All that a transcript tells, in one string."""
-    told = [word for turn in transcript.turns for part in turn.parts for word in _words(part)]
-    asked = [json.dumps(value, ensure_ascii=False) for value in transcript.settings.values()]
+    texts = [word for turn in transcript.turns for part in turn.parts for word in _words(part)]
+    settings = [json.dumps(value, ensure_ascii=False) for value in transcript.settings.values()]
     beside = [word for part in transcript.beside for word in _words(part)]
-    return "\n".join([*told, *asked, *beside, *transcript.rest])
+    return "\n".join([*texts, *settings, *beside, *transcript.rest])
 
 
 def _words(part: Part) -> Iterator[str]:

@@ -21,33 +21,37 @@ HOURS = "".join(f"\nat {hour} o'clock: sunny, 21 degrees" for hour in range(100)
 """So many that a few calls fill a window of 8,192 tokens."""
 
 
-def told(*words: str) -> tuple[dict[str, object], dict[str, object]]:
+def tool_and_result(*kinds: str) -> tuple[dict[str, object], dict[str, object]]:
     """The tool, and what a call of it gives."""
-    pictured = "pictured" in words
+    pictured = "pictured" in kinds
     properties = {"city": {"type": "string"}, **({"dates": DATES} if pictured else {})}
     picture = {"type": "image", "data": DOT, "mimeType": "image/png"}
-    text = {"type": "text", "text": "sunny, 21 degrees" + (HOURS if "hours" in words else "")}
-    said = [text, *([picture] if pictured else [])]
+    text = {"type": "text", "text": "sunny, 21 degrees" + (HOURS if "hours" in kinds else "")}
+    content = [text, *([picture] if pictured else [])]
     schema = {"type": "object", "properties": properties, "required": ["city"]}
-    return {**TOOL, "inputSchema": schema}, {"content": said}
+    return {**TOOL, "inputSchema": schema}, {"content": content}
 
 
-def answers(lines: Iterator[str], *words: str) -> Iterator[str]:
+def answers(lines: Iterator[str], *kinds: str) -> Iterator[str]:
     """The answers to requests; notifications have no id and get none."""
-    tool, given = told(*words)
+    tool, result_of_call = tool_and_result(*kinds)
     for line in lines:
-        asked = json.loads(line)
-        if "id" not in asked:
+        request = json.loads(line)
+        if "id" not in request:
             continue
-        version = (asked.get("params") or {}).get("protocolVersion")
+        version = (request.get("params") or {}).get("protocolVersion")
         hello: dict[str, object] = {
             "protocolVersion": version,
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "w", "version": "1"},
         }
-        known = {"initialize": hello, "tools/list": {"tools": [tool]}, "tools/call": given}
-        result = known.get(asked["method"], {})
-        yield json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+        results = {
+            "initialize": hello,
+            "tools/list": {"tools": [tool]},
+            "tools/call": result_of_call,
+        }
+        result = results.get(request["method"], {})
+        yield json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
 
 if __name__ == "__main__":
