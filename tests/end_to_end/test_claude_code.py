@@ -57,7 +57,7 @@ ENFORCED = (
 )
 ADAPTIVE = {"thinking": {"type": "adaptive"}, "temperature": 0}
 """In place of a budget of its own."""
-HEARD_NOTHING = "no visible output"
+NOTHING_RECEIVED = "no visible output"
 
 
 @pytest.fixture(scope="session")
@@ -125,10 +125,10 @@ def test_the_real_servers_cache_holds_a_turn_whose_thought_came_back(
 ) -> None:
     """It brings its thoughts: a model that wants them reads none of its turn again."""
     more = {"body": {**CACHED, "temperature": 0}}
-    told = [*NO_TOOLS, "--model", name]
+    arguments = [*NO_TOOLS, "--model", name]
     port = llamas["extracted"].port
-    first = ask(program, port, tmp_path, "12 * 7", *told, **more).end["usage"]
-    second = ask(program, port, tmp_path, "6 * 7", *told, "--continue", **more).end["usage"]
+    first = ask(program, port, tmp_path, "12 * 7", *arguments, **more).end["usage"]
+    second = ask(program, port, tmp_path, "6 * 7", *arguments, "--continue", **more).end["usage"]
     had = sum(first[f"{part}_tokens"] for part in ("input", "cache_read_input", "output"))
     assert least <= had - second["cache_read_input_tokens"] <= most
 
@@ -161,8 +161,8 @@ def test_a_call_that_is_none_is_not_run_and_the_model_is_asked_again(
 def test_a_call_that_the_model_writes_into_its_text_is_one(
     claude: AskClaude, model: ByPathServer, form: str
 ) -> None:
-    words = WRITTEN[form].write([("Bash", COMMAND)])
-    pieces = [words[at : at + 5] for at in range(0, len(words), 5)]
+    written = WRITTEN[form].write([("Bash", COMMAND)])
+    pieces = [written[at : at + 5] for at in range(0, len(written), 5)]
     model.rows[CHAT] = [named(stream("<think>I should look.</think>", *pieces)), named(ANSWERS)]
     session = claude("Say hello.", "--allowedTools", "Bash")
     assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]
@@ -181,11 +181,11 @@ def test_it_works_on_a_server_that_knows_no_tools(
     tool = tmp_path / "tool.json"
     command = {"command": sys.executable, "args": [str(WEATHER_TOOL)]}
     tool.write_text(json.dumps({"mcpServers": {"w": command}}))
-    told = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", WEATHER)
+    arguments = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", WEATHER)
     body = {"grammar": GRAMMAR, "temperature": 0}
     with start_proxy(modes, ["--set", "think_tools=told"], proxy_folder, "no-tools") as proxy:
         prompt = "What is the weather in Oslo?"
-        session = ask(program, proxy.ports[0], tmp_path, prompt, *NO_TOOLS, *told, body=body)
+        session = ask(program, proxy.ports[0], tmp_path, prompt, *NO_TOOLS, *arguments, body=body)
     assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]
     assert session.blocks[1]["name"] == WEATHER
     assert "21 degrees" in json.dumps(session.results)
@@ -202,8 +202,8 @@ def test_a_model_that_wants_its_thoughts_gets_each_once(
     claude("Say hello.", "--allowedTools", "Bash", "--model", "Kimi-K3")
     model.rows[CHAT] = named(ANSWERS)
     claude("Again.", "--continue", "--model", "Kimi-K3")
-    said = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
-    assert [(turn["reasoning_content"], turn["content"]) for turn in said] == [
+    replies = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
+    assert [(turn["reasoning_content"], turn["content"]) for turn in replies] == [
         ("I should look.", "Let me see."),
         ("There it is.", "It says hello."),
     ]
@@ -214,8 +214,8 @@ def test_all_that_it_asks_beside_messages_stays_here(
 ) -> None:
     model.rows[CHAT] = named(ANSWERS)
     claude("hi")
-    asked_of_it = {"/v1/metadata", "/v1/models", "/version", "/api/version", CHAT}
-    assert set(model.paths()) <= asked_of_it
+    allowed_paths = {"/v1/metadata", "/v1/models", "/version", "/api/version", CHAT}
+    assert set(model.paths()) <= allowed_paths
 
 
 # A reply that shows nothing: it asks again of its own accord, once, so such a reply is passed on as
@@ -234,7 +234,7 @@ def test_after_a_reply_that_shows_nothing_it_goes_on(
 ) -> None:
     model.rows[CHAT] = [named(silent), named(ANSWERS)]
     session = claude("hi")
-    assert HEARD_NOTHING in json.dumps(session.results)
+    assert NOTHING_RECEIVED in json.dumps(session.results)
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
@@ -242,11 +242,11 @@ def test_after_a_reply_that_shows_nothing_it_goes_on(
 
 
 def test_a_prompt_too_long_is_known_for_what_it_is(claude: AskClaude, model: ByPathServer) -> None:
-    words = (
+    message = (
         "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
     )
     model.rows[CHAT] = Says(
-        {"error": {"code": 400, "message": words, "type": "exceed_context_size_error"}}, 400
+        {"error": {"code": 400, "message": message, "type": "exceed_context_size_error"}}, 400
     )
     session = claude("hi")
     assert session.status == 1
@@ -290,10 +290,10 @@ def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(
 def test_a_call_that_was_cut_off_is_not_run(
     claude: AskClaude, model: ByPathServer, tmp_path: Path, ending: dict[str, str]
 ) -> None:
-    made = tmp_path / "made"
-    begun = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {made}'}}
+    created = tmp_path / "made"
+    begun = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {created}'}}
     last = data({**HEAD, "choices": [{"index": 0, "delta": {}, **ending}]})
     cut = [ROLE, delta(tool_calls=[begun]), last, USAGE, DONE]
     model.rows[CHAT] = [named(cut), *[named(ANSWERS)] * 5]
     claude("Make a file.", "--allowedTools", "Bash")
-    assert not made.exists()
+    assert not created.exists()

@@ -19,7 +19,7 @@ from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
 
-WORDS = " ".join([*MARKUP, *LINKS])
+MARKED_TEXT = " ".join([*MARKUP, *LINKS])
 HALVES = "half @1 a pair @2"
 """Of characters of 32 bits: no UTF-8 can carry them, JSON does."""
 MEGABYTE = 1_000_000
@@ -30,18 +30,18 @@ ELEMENTS = ("#injected", "pre script", "pre img", "pre svg", "pre iframe", "pre 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ByPathServer]:
-    with ByPathServer(owned_by("llamacpp")) as made:
-        yield made
+    with ByPathServer(owned_by("llamacpp")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def web(server: ByPathServer, proxy_folder: Path, page: Page) -> Iterator[Mitmweb]:
     """A mitmweb whose page this browser has logged in to."""
-    with Mitmweb(server.address, proxy_folder) as made:
-        address, _, token = made.page.partition("?token=")
+    with Mitmweb(server.address, proxy_folder) as web:
+        address, _, token = web.page.partition("?token=")
         page.log_in(address, token)
-        yield made
-        made.check()
+        yield web
+        web.check()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def looked(web: Mitmweb, page: Page) -> Iterator[Page]:
     web.check()
 
 
-def said_everywhere(words: str, status: int = 200) -> tuple[Says, bytes]:
+def exchange_showing(words: str, status: int = 200) -> tuple[Says, bytes]:
     """A reply and a request with the words wherever a view shows any."""
     function = {"name": words, "arguments": json.dumps({words: words})}
     call = {"index": 0, "id": words, "type": "function", "function": function}
@@ -78,14 +78,14 @@ def looks(page: Page, web: Mitmweb) -> str:
     """All that our views show of the newest flow."""
     page.open(web.page.partition("?")[0], "Request")
     page.until(lambda: page.view() == "Thinking", "the view of the request")
-    told = page.content()
+    shown = page.content()
     page.turn_to("Response")
     page.until(lambda: page.view() == "Thinking", "the view of the response")
-    told += page.content()
+    shown += page.content()
     page.choose("Thinking server")
-    told += page.content()
+    shown += page.content()
     page.turn_to("Comment")
-    return told
+    return shown
 
 
 @pytest.mark.parametrize("status", [200, 400])
@@ -93,13 +93,13 @@ def looks(page: Page, web: Mitmweb) -> str:
 def test_markup_and_links_are_text(
     web: Mitmweb, server: ByPathServer, looked: Page, path: str, status: int
 ) -> None:
-    server.rows[CHAT], body = said_everywhere(WORDS, status)
+    server.rows[CHAT], body = exchange_showing(MARKED_TEXT, status)
     web.clear()
     with Client(web.port) as client:
         client.ask(f"{path}?<script>window.hit=7</script>", body)
-    told = "".join(looks(looked, web).replace("\n", " ").split())
-    for words in (MARKUP[0], MARKUP[1], LINKS[0], LINKS[2]):
-        assert "".join(words.split()) in told
+    shown = "".join(looks(looked, web).replace("\n", " ").split())
+    for markup in (MARKUP[0], MARKUP[1], LINKS[0], LINKS[2]):
+        assert "".join(markup.split()) in shown
     looked.screenshot(f"mitmweb-hostile-{status}")
 
 
@@ -107,12 +107,12 @@ def test_markup_and_links_are_text(
 def test_what_acts_on_a_reader_is_spelled_out(
     web: Mitmweb, server: ByPathServer, looked: Page, words: str
 ) -> None:
-    server.rows[CHAT], body = said_everywhere(words)
+    server.rows[CHAT], body = exchange_showing(words)
     web.clear()
     with Client(web.port) as client:
         client.ask(CHAT, body)
-    told = looks(looked, web)
-    assert (SHOWN if words is ACTING else "\\ud800 a pair \\udfff") in told
+    shown = looks(looked, web)
+    assert (SHOWN if words is ACTING else "\\ud800 a pair \\udfff") in shown
     everything = str(looked.script("return document.documentElement.textContent"))
     for sign in ACTING.replace(" ", ""):
         assert sign.isprintable() or sign not in everything

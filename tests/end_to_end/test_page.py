@@ -34,7 +34,7 @@ CALL = {
 }
 HEAD = "#rows button.row"
 BELOW = "at.scrollHeight - at.scrollTop - at.clientHeight"
-PLACES = """[...document.querySelectorAll("#differs del, #differs ins")]
+CHANGED_EDGES = """[...document.querySelectorAll("#differs del, #differs ins")]
     .slice(0, 2).map((each) => each.getBoundingClientRect().{})"""
 EDGES = """
 const [heads, cells] = ["th", "tbody tr:first-child td"].map((name) =>
@@ -147,9 +147,9 @@ def test_llama_cpp_is_seen_to_think(
 ) -> None:
     """The real server thinks until its limit ends it: what is shown of it grows."""
     grammar = r'root ::= "<think>\n" [a-z ]+'
-    asked = {"model": "tiny-think", "max_tokens": 9000, "stream": True, "grammar": grammar}
+    request = {"model": "tiny-think", "max_tokens": 9000, "stream": True, "grammar": grammar}
     body = {
-        **asked,
+        **request,
         "ignore_eos": True,
         "stream_options": {"include_usage": True},
         "messages": [{"role": "user", "content": "Think for long."}],
@@ -211,8 +211,8 @@ def test_a_conversation_with_tools_and_a_picture(
     assert "Be brief." not in think.text(".asked")
     for fold in (1, 2, 3):
         think.press(f".asked .folds > details:nth-of-type({fold}) > summary")
-    for words in ("stream true", "Be brief.", "An earlier one", "7 degrees"):
-        think.until_shown(words, ".asked")
+    for passage in ("stream true", "Be brief.", "An earlier one", "7 degrees"):
+        think.until_shown(passage, ".asked")
     think.screenshot("think-tools")
 
 
@@ -222,7 +222,7 @@ def test_the_frames_of_both_sides_stand_side_by_side(
     goes = threading.Event()
     web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER)[:2], goes, *END])
     with Client(web.port) as client:
-        live = Live(client.send(ANTHROPIC.path, _asked()))
+        live = Live(client.send(ANTHROPIC.path, _request()))
         think.show(web)
         think.pick()
         think.press("[data-tab=wire]")
@@ -243,8 +243,8 @@ def test_what_fills_a_request_is_told_by_size(
 ) -> None:
     many = {**frames.TOKENS, "prompt_tokens": 700}
     counted = frames.data({**frames.HEAD, "choices": [], "usage": many})
-    words = text("<think>deep</think>", ANSWER)
-    web_server.rows[CHAT] = Says(steps=[ROLE, *words, finish(), counted, DONE])
+    pieces = text("<think>deep</think>", ANSWER)
+    web_server.rows[CHAT] = Says(steps=[ROLE, *pieces, finish(), counted, DONE])
     tools = [{"type": "function", "function": {"name": name}} for name in ("<b>t0</b>", "t1")]
     turns = [{"role": "system", "content": "x" * 900}, {"role": "user", "content": QUESTION}]
     body = {"model": "small", "stream": True, "tools": tools, "messages": turns}
@@ -273,8 +273,8 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
 ) -> None:
     cached = {**frames.TOKENS, "prompt_tokens_details": {"cached_tokens": 2}}
     counted = frames.data({**frames.HEAD, "choices": [], "usage": cached})
-    words = [*text("<think>deep</think>", ANSWER), finish(), counted, DONE]
-    web_server.rows[CHAT] = Says(steps=words)
+    steps = [*text("<think>deep</think>", ANSWER), finish(), counted, DONE]
+    web_server.rows[CHAT] = Says(steps=steps)
     hostile = "Mend <img src=x onerror=alert(1)> \u202eit"
     function = {"name": "task", "arguments": json.dumps({"prompt": "Look for the fault"})}
     main: list[dict[str, object]] = [{"role": "user", "content": hostile}]
@@ -310,14 +310,14 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
     web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
-    said: list[dict[str, str]] = [
+    turns: list[dict[str, str]] = [
         {"role": "user", "content": "How late?"},
         {"role": "assistant", "content": ANSWER},
         {"role": "user", "content": "And now?"},
     ]
     with Client(web.port) as client:
         for length, hour in ((1, "13:05"), (3, "13:06")):
-            messages = [{"role": "system", "content": f"It is {hour}."}, *said[:length]]
+            messages = [{"role": "system", "content": f"It is {hour}."}, *turns[:length]]
             body = {"model": "small", "stream": True, "messages": messages}
             client.ask(CHAT, json.dumps(body).encode())
     think.show(web, 0)
@@ -329,8 +329,8 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
     assert think.text("[data-do=session]") == "What broke the cache"
     _open_session(web, think, "[data-do=session]")
     think.until_shown("-It is 13:05.\n+It is 13:06.", "#differs")
-    places = [think.script("return " + PLACES.format(side)) for side in ("top", "left")]
-    [[top, other_top], [left, other_left]] = cast(list[list[float]], places)
+    edges = [think.script("return " + CHANGED_EDGES.format(side)) for side in ("top", "left")]
+    [[top, other_top], [left, other_left]] = cast(list[list[float]], edges)
     assert top == other_top, "the two texts stand side by side"
     assert left < other_left
 
@@ -395,7 +395,7 @@ def _is_read_whole(web: Mitmweb, think: ThinkPage) -> None:
     assert think.script(CONTRAST) == []
 
 
-def _asked() -> bytes:
+def _request() -> bytes:
     turns = [{"role": "user", "content": QUESTION}]
     return json.dumps(
         {"model": "small", "max_tokens": 9, "stream": True, "messages": turns}
@@ -477,7 +477,7 @@ def test_exchanges_are_searched_and_filtered(
     ask(web, web_server)
     web_server.rows[CHAT] = Says({"error": {"message": "no"}}, 404)
     with Client(web.port) as client:
-        client.ask(CHAT, _asked())
+        client.ask(CHAT, _request())
     think.show(web, 2)
     think.fill("#words", "SEVENTY fourteen")
     think.until(lambda: len(think.rows()) == 1, "one row")
@@ -496,9 +496,9 @@ def test_it_is_used_by_keys(web: Mitmweb, web_server: ByPathServer, think: Think
     ask(web, web_server, "<think>The older one.</think>Yes.")
     ask(web, web_server, "<think>The newer one.</think>Yes.")
     think.show(web, 2)
-    for key, words in (("", "newer"), ("j", "older"), ("j", "older"), ("k", "newer")):
+    for key, age in (("", "newer"), ("j", "older"), ("j", "older"), ("k", "newer")):
         think.keys(key)
-        think.until_shown(f"The {words} one.", REPLY)
+        think.until_shown(f"The {age} one.", REPLY)
     think.keys("t")
     think.until(lambda: think.attribute("details.thinking", "open") == "None", "a folded thought")
     think.keys("t")

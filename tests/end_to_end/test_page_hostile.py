@@ -24,15 +24,15 @@ THOUGHTS = 10_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ByPathServer]:
-    with ByPathServer(owned_by("llamacpp")) as made:
-        yield made
+    with ByPathServer(owned_by("llamacpp")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def web(server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
-    with Mitmweb(server.address, proxy_folder) as made:
-        yield made
-        made.check()
+    with Mitmweb(server.address, proxy_folder) as web:
+        yield web
+        web.check()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def think(used_page: ThinkPage, web: Mitmweb) -> Iterator[ThinkPage]:
     assert {host.partition(":")[0] for host in used_page.hosts()} <= {"127.0.0.1"}
 
 
-def said_by_all(words: str) -> tuple[Says, bytes]:
+def exchange_showing(words: str) -> tuple[Says, bytes]:
     """A reply and a request that have the words in every place that the page shows."""
     function = {"name": words, "arguments": json.dumps({"a": words})}
     call = {"index": 0, "id": words, "type": "function", "function": function}
@@ -67,7 +67,7 @@ def said_by_all(words: str) -> tuple[Says, bytes]:
 
 
 def shown(think: ThinkPage, web: Mitmweb, server: ByPathServer, words: str) -> str:
-    server.rows[CHAT], body = said_by_all(words)
+    server.rows[CHAT], body = exchange_showing(words)
     with Client(web.port) as client:
         client.ask(CHAT, body)
     think.show(web)
@@ -80,9 +80,9 @@ def shown(think: ThinkPage, web: Mitmweb, server: ByPathServer, words: str) -> s
 
 
 def test_markup_is_text(web: Mitmweb, server: ByPathServer, think: ThinkPage) -> None:
-    told = shown(think, web, server, " ".join(MARKUP))
-    for words in MARKUP:
-        assert told.count(words) >= 5, words
+    page = shown(think, web, server, " ".join(MARKUP))
+    for markup in MARKUP:
+        assert page.count(markup) >= 5, markup
     assert think.script("return window.hit") is None
     for name in (
         "#injected",
@@ -98,26 +98,26 @@ def test_markup_is_text(web: Mitmweb, server: ByPathServer, think: ThinkPage) ->
 def test_only_links_to_the_web_are_links(
     web: Mitmweb, server: ByPathServer, think: ThinkPage
 ) -> None:
-    told = shown(think, web, server, " ".join([*LINKS, "[good](https://example.com/x)"]))
-    for words in LINKS:
-        assert words in told
+    page = shown(think, web, server, " ".join([*LINKS, "[good](https://example.com/x)"]))
+    for link in LINKS:
+        assert link in page
     links = think.script("return [...document.querySelectorAll('.md a')].map((a) => a.href)")
     pictures = "return [...document.querySelectorAll('.exchange img')].map((img) => img.src)"
     assert isinstance(links, list)
     assert set(links) == {"https://example.com/x"}
     assert think.script(pictures) == []
-    assert "good (example.com)" in told
-    told_of = (
+    assert "good (example.com)" in page
+    shows_destination = (
         "return [...document.querySelectorAll('.md a')].every((a) => a.rel.includes('noopener'))"
     )
-    assert think.script(told_of)
+    assert think.script(shows_destination)
 
 
 def test_what_acts_on_a_reader_is_spelled_out(
     web: Mitmweb, server: ByPathServer, think: ThinkPage
 ) -> None:
-    told = shown(think, web, server, ACTING)
-    assert told.count(SHOWN) >= 5
+    page = shown(think, web, server, ACTING)
+    assert page.count(SHOWN) >= 5
     everything = str(think.script("return document.documentElement.textContent"))
     assert not [
         sign for sign in ACTING.replace(" ", "") if not sign.isprintable() and sign in everything
@@ -151,12 +151,12 @@ def test_a_thousand_exchanges_are_listed(
 ) -> None:
     """A thousand of them come from a file, the last ten while the page is open."""
     server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
-    asked = [
+    bodies = [
         json.dumps({"model": f"m{number}", "stream": True, "messages": []}).encode()
         for number in range(5)
     ]
     with Client(web.port) as client:
-        for body in asked:
+        for body in bodies:
             client.ask(CHAT, body)
     saved = tmp_path / "saved.mitm"
     with saved.open("wb") as file:
@@ -165,7 +165,7 @@ def test_a_thousand_exchanges_are_listed(
     with Mitmweb(server.address, proxy_folder, "-r", str(saved)) as other:
         think.show(other, 1000)
         with Client(other.port) as client:
-            for body in 2 * asked:
+            for body in 2 * bodies:
                 client.ask(CHAT, body)
         think.until(lambda: think.text("#count") == "1,010 exchanges", "all of them")
         assert think.elements("#rows a.row") == 1000

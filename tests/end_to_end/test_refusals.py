@@ -29,7 +29,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 """By the words of llama.cpp's refusal. It took `\\d` itself, `\\S` and patterns without anchors."""
 AGAIN = "was asked again without"
-WORDS = "What is the weather in Oslo?"
+QUESTION = "What is the weather in Oslo?"
 ABOUT = "The weather of a city"
 CLOSED = {"connection": "close"}
 
@@ -38,11 +38,11 @@ def schema(value: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"city": value}, "required": ["city"]}
 
 
-def _asked(value: dict[str, Any], name: str) -> dict[str, Any]:
+def _request(value: dict[str, Any], name: str) -> dict[str, Any]:
     function = {"name": name, "description": ABOUT, "parameters": schema(value)}
     return {
         "model": "m",
-        "messages": [{"role": "user", "content": WORDS}],
+        "messages": [{"role": "user", "content": QUESTION}],
         "tools": [{"type": "function", "function": function}],
         "max_tokens": 8,
     }
@@ -50,13 +50,13 @@ def _asked(value: dict[str, Any], name: str) -> dict[str, Any]:
 
 def chat(port: int, value: dict[str, Any], name: str) -> str:
     with openai_client(port) as client:
-        reply = client.chat.completions.create(**_asked(value, name))
+        reply = client.chat.completions.create(**_request(value, name))
     return str(reply.choices[0].finish_reason)
 
 
 def streamed(port: int, value: dict[str, Any], name: str) -> str:
     with openai_client(port) as client:
-        reply = client.chat.completions.create(**_asked(value, name), stream=True)
+        reply = client.chat.completions.create(**_request(value, name), stream=True)
         return str([chunk.choices[0].finish_reason for chunk in reply if chunk.choices][-1])
 
 
@@ -64,7 +64,7 @@ def messages(port: int, value: dict[str, Any], name: str) -> str:
     with anthropic_client(port) as client:
         reply = client.messages.create(
             model="m",
-            messages=[{"role": "user", "content": WORDS}],
+            messages=[{"role": "user", "content": QUESTION}],
             tools=[{"name": name, "description": ABOUT, "input_schema": schema(value)}],
             max_tokens=8,
         )
@@ -75,14 +75,14 @@ def responses(port: int, value: dict[str, Any], name: str) -> str:
     tool: Any = {"type": "function", "name": name, "parameters": schema(value), "strict": False}
     with openai_client(port) as client:
         reply = client.responses.create(
-            model="m", input=WORDS, tools=[tool], max_output_tokens=16, store=False
+            model="m", input=QUESTION, tools=[tool], max_output_tokens=16, store=False
         )
     return str(reply.status)
 
 
 def ollamas(port: int, value: dict[str, Any], name: str) -> str:
     """By hand: the package drops words of a schema that it does not know."""
-    body = {**_asked(value, name), "stream": False, "options": {"num_predict": 8}}
+    body = {**_request(value, name), "stream": False, "options": {"num_predict": 8}}
     reply = httpx.post(f"http://127.0.0.1:{port}/api/chat", json=body, timeout=60)
     assert "done_reason" in reply.json(), reply.text
     return str(reply.json()["done_reason"])
@@ -95,9 +95,9 @@ def test_a_schema_that_the_grammar_refuses(ask: Any, words: str, llamas: dict[st
     mark = llama.proxy.mark()
     for _ in range(2):
         assert ask(llama.port, SCHEMAS[words], f"weather_{ask.__name__}_{len(words)}")
-    said = llama.proxy.output[mark:]
-    assert said.count(AGAIN) == 1
-    assert words in said
+    logged = llama.proxy.output[mark:]
+    assert logged.count(AGAIN) == 1
+    assert words in logged
 
 
 @pytest.mark.parametrize("kind", ["chat", "messages", "responses", "ollama"])
@@ -106,28 +106,30 @@ def test_a_picture_for_a_model_that_cannot_see(kind: str, llamas: dict[str, Llam
     url = f"data:image/png;base64,{data}"
     if kind == "messages":
         source = {"type": "base64", "media_type": "image/png", "data": data}
-        content: Any = [{"type": "text", "text": WORDS}, {"type": "image", "source": source}]
+        content: Any = [{"type": "text", "text": QUESTION}, {"type": "image", "source": source}]
         with anthropic_client(port) as client:
             turn: Any = {"role": "user", "content": content}
             assert client.messages.create(model="m", messages=[turn], max_tokens=8).content
     elif kind == "ollama":
-        pictured: Any = {"role": "user", "content": WORDS, "images": [data]}
+        pictured: Any = {"role": "user", "content": QUESTION, "images": [data]}
         with ollama.Client(f"http://127.0.0.1:{port}", headers=CLOSED) as own:
             assert own.chat("m", messages=[pictured], options={"num_predict": 8}).done
     else:
         with openai_client(port) as client:
             if kind == "chat":
                 part: Any = {"type": "image_url", "image_url": {"url": url}}
-                asked: Any = [{"role": "user", "content": [{"type": "text", "text": WORDS}, part]}]
-                reply = client.chat.completions.create(model="m", messages=asked, max_tokens=8)
+                messages: Any = [
+                    {"role": "user", "content": [{"type": "text", "text": QUESTION}, part]}
+                ]
+                reply = client.chat.completions.create(model="m", messages=messages, max_tokens=8)
                 assert reply.choices
             else:
                 item: Any = {"type": "input_image", "image_url": url, "detail": "auto"}
-                said: Any = [{"role": "user", "content": [item]}]
-                made = client.responses.create(
-                    model="m", input=said, max_output_tokens=16, store=False
+                items: Any = [{"role": "user", "content": [item]}]
+                response = client.responses.create(
+                    model="m", input=items, max_output_tokens=16, store=False
                 )
-                assert made.status != "failed"
+                assert response.status != "failed"
 
 
 REFUSED_BY = {
@@ -135,7 +137,7 @@ REFUSED_BY = {
     "guidance": "Grammar error: Unknown format: uri",
     "LM Studio": "Failed to initialize samplers: failed to parse grammar",
 }
-TOOL = _asked({"type": "string", "pattern": r"\d", "format": "uri"}, "log")
+TOOL = _request({"type": "string", "pattern": r"\d", "format": "uri"}, "log")
 
 
 LM_STUDIO = (
@@ -145,8 +147,8 @@ LM_STUDIO = (
 )
 
 
-def refusal(words: str, status: int, then: Reply) -> Reply:
-    body = json.dumps({"error": {"message": words, "code": status}}).encode()
+def refusal(message: str, status: int, then: Reply) -> Reply:
+    body = json.dumps({"error": {"message": message, "code": status}}).encode()
     return Reply([body[:9], body[9:]], JSON, status, then=then)
 
 
@@ -180,9 +182,9 @@ def good(stream: bool) -> Reply:
     return Reply([whole("<think>I add.</think>It is 5.")], JSON)
 
 
-def in_stream(words: str, then: Reply) -> Reply:
+def in_stream(message: str, then: Reply) -> Reply:
     """What LM Studio's streams say: status 200, and nothing but an error."""
-    error = json.dumps({"error": {"message": words}, "message": words})
+    error = json.dumps({"error": {"message": message}, "message": message})
     return Reply([f"event: error\ndata: {error}\n\n".encode()], then=then)
 
 
@@ -210,14 +212,14 @@ TOO_LONG = (
     "(6011 in the messages, 200 in the completion)."
 )
 """What llama-cpp-python 0.3.36 says to a whole request, and nothing to one for a stream."""
-SAID = {
+REASONS = {
     "chat/completions": "context length is 4096",
     "messages": "prompt is too long: 6011 tokens > 4096 maximum",
     "responses": "context_length_exceeded",
 }
 
 
-@pytest.mark.parametrize("path", SAID)
+@pytest.mark.parametrize("path", REASONS)
 def test_a_stream_without_a_byte_is_asked_for_its_reason(
     path: str, proxy: Proxy, server: ScriptedServer
 ) -> None:
@@ -225,7 +227,7 @@ def test_a_stream_without_a_byte_is_asked_for_its_reason(
     reply = httpx.post(
         f"http://127.0.0.1:{proxy.ports[0]}/v1/{path}", json=PICTURED[path], timeout=60
     )
-    assert SAID[path] in reply.text
+    assert REASONS[path] in reply.text
     sent = json.loads(server.asked[-1].body)
     assert (sent["max_tokens"], sent["stream"], len(server.asked)) == (1, False, 2)
     assert "stream_options" not in sent
@@ -249,11 +251,11 @@ def test_a_stream_that_was_begun_early_goes_on(server: ScriptedServer, proxy_fol
         url = f"http://127.0.0.1:{early.ports[0]}/v1/chat/completions"
         with httpx.stream("POST", url, json={**TOOL, "stream": True}, timeout=60) as reply:
             hold.set()  # the client has its head, the proxy has none
-            said = "".join(reply.iter_text())
+            received = "".join(reply.iter_text())
     assert reply.status_code == 200
-    assert "I add." in said
-    assert "data: [DONE]" in said
-    assert '"error"' not in said
+    assert "I add." in received
+    assert "data: [DONE]" in received
+    assert '"error"' not in received
 
 
 def test_a_user_may_want_the_error(server: ScriptedServer, proxy_folder: Path) -> None:

@@ -63,9 +63,9 @@ def thought(turn: int) -> str:
 def counts(asked: Asked) -> Says:
     """A server that thinks of how many turns of the user it was told, and says it."""
     body = json.loads(asked.body)
-    told = len([turn for turn in body["messages"] if turn["role"] == "user"])
-    words = f"<think>{thought(told)}</think>{told}"
-    return Says(steps=stream(words)) if body.get("stream") else Says(whole(words))
+    count = len([turn for turn in body["messages"] if turn["role"] == "user"])
+    reply = f"<think>{thought(count)}</think>{count}"
+    return Says(steps=stream(reply)) if body.get("stream") else Says(whole(reply))
 
 
 class Crew:
@@ -97,8 +97,8 @@ class Crew:
 
     def answered(self) -> list[int]:
         """The processes that have answered something, the last one first."""
-        told = re.findall(r"answered by (\d+)\n", self._program.output)
-        return list(dict.fromkeys(map(int, reversed(told))))
+        workers = re.findall(r"answered by (\d+)\n", self._program.output)
+        return list(dict.fromkeys(map(int, reversed(workers))))
 
     def kill_one(self) -> None:
         self._program.wait_for(r"answered by \d+\n")
@@ -151,8 +151,8 @@ def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, 
     left: dict[Talk, Any] = dict.fromkeys(TALKS)
     for turn in range(1, 2 * TURNS + 1):
         for talk in TALKS:
-            said, left[talk] = talk(crew.address, left[talk])
-            assert said == str(turn), talk.__name__
+            answer, left[talk] = talk(crew.address, left[talk])
+            assert answer == str(turn), talk.__name__
             if talk in RESTORED:
                 thoughts = re.findall(r"I count \d+\.", server.asked[-1].body.decode())
                 assert thoughts == [thought(earlier) for earlier in range(1, turn)]
@@ -188,16 +188,16 @@ def test_a_worker_killed_in_the_middle_takes_nothing_along(crew: Crew) -> None:
     """Whatever it was doing: who had an answer goes on from it, with another worker."""
 
     def talks(turns: int) -> list[str]:
-        said, previous = list[str](), ""
+        answers, previous = list[str](), ""
         for _ in range(turns):
             answer, previous = insists(crew, previous)
-            said.append(answer)
-        return said
+            answers.append(answer)
+        return answers
 
     with ThreadPoolExecutor(3) as talking:
-        under_way = [talking.submit(talks, 12) for _ in range(3)]
+        pending = [talking.submit(talks, 12) for _ in range(3)]
         crew.kill_one()
-        for talk in under_way:
+        for talk in pending:
             assert talk.result() == [str(turn) for turn in range(1, 13)]
 
 
@@ -223,13 +223,13 @@ def test_a_memory_that_is_silent_keeps_nobody_waiting_and_comes_back(crew: Crew)
                 refusal(client.conversations.create, openai.InternalServerError),
                 refusal(lambda: in_thread(crew.address, message), anthropic.InternalServerError),
             ]
-            assert {told.status_code for told in refused} == {503}
-            assert {told.headers["retry-after"] for told in refused} == {"1"}
+            assert {response.status_code for response in refused} == {503}
+            assert {response.headers["retry-after"] for response in refused} == {"1"}
             assert [responds(client, streamed).output_text for streamed in (True, False)] == [
                 "1"
             ] * 2
-            said = client.chat.completions.create(model="small", messages=[MORE])
-            assert said.choices[0].message.content == "1"
+            reply = client.chat.completions.create(model="small", messages=[MORE])
+            assert reply.choices[0].message.content == "1"
         trying = client.with_options(max_retries=9)
         assert responds(trying, previous_response_id=previous).output_text == "2"
 
@@ -250,8 +250,8 @@ def refuses_patterns(asked: Asked) -> Says:
 def says_with_tool(crew: Crew) -> None:
     with openai_at(crew.address) as client:
         request: Any = {"messages": [MORE], "tools": [TOOL]}
-        said: Any = client.chat.completions.create(model="small", **request).choices[0].message
-        assert (said.reasoning_content, said.content) == ("thought", "Done.")
+        message: Any = client.chat.completions.create(model="small", **request).choices[0].message
+        assert (message.reasoning_content, message.content) == ("thought", "Done.")
 
 
 def lessons(crew: Crew, server: ByPathServer) -> set[str]:
@@ -293,9 +293,9 @@ def test_a_server_is_asked_once_for_all_workers(tmp_path: Path) -> None:
         until(lambda: len(crew.answered()) == WORKERS, partial(says_with_tool, crew))
         crew.kill_one()
         until(lambda: len(crew.answered()) > WORKERS, partial(says_with_tool, crew))
-        asked = [*filter(for_a_client, server.asked)]
-        questions = [one.target for one in asked if one.target != CHAT]
-        refused = ["refused" for one in asked if one.target == CHAT and b"pattern" in one.body]
+        requests = [*filter(for_a_client, server.asked)]
+        questions = [one.target for one in requests if one.target != CHAT]
+        refused = ["refused" for one in requests if one.target == CHAT and b"pattern" in one.body]
         times = Counter([*questions, *refused])
         assert times.keys() == {*IDENTITY_PATHS, "/tokenize", "refused"}
         assert max(times.values()) <= WORKERS - 1, times  # four workers were asked

@@ -21,7 +21,7 @@ from tests.support.harness import start_proxy
 pytestmark = pytest.mark.slow
 
 type Start = Callable[..., Client]
-ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 ATTRIBUTES = '<thinking thought="b" thought_type="reflection" confidence="0.7"/>'
 LISTENER = """
@@ -57,39 +57,39 @@ def start(server: ByPathServer, tmp_path: Path) -> Iterator[Start]:
 
 
 def _ask(client: Client, path: str = CHAT, **fields: object) -> bytes:
-    return client.ask(path, json.dumps({**ASKED, "stream": True, **fields}).encode()).body
+    return client.ask(path, json.dumps({**REQUEST, "stream": True, **fields}).encode()).body
 
 
-def _told(path: Path) -> list[dict[str, Any]]:
+def _emitted(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(
     start: Start, server: ByPathServer, tmp_path: Path
 ) -> None:
-    file, heard = tmp_path / "thoughts.jsonl", tmp_path / "heard.jsonl"
+    file, received = tmp_path / "thoughts.jsonl", tmp_path / "heard.jsonl"
     script = tmp_path / "listener.py"
-    script.write_text(LISTENER.format(path=str(heard)))
+    script.write_text(LISTENER.format(path=str(received)))
     client = start(f"think_events={file}", script=script)
     server.rows[CHAT] = [
         Says(steps=stream("<think>\na\n</think>", f"x{ATTRIBUTES}y")),
         Says(whole("<think>c</think>z")),
     ]
     _ask(client)
-    _ask(client, MESSAGES, stream=False, messages=[*ASKED["messages"], *AGAIN])  # type: ignore[misc]
-    told = _told(file)
-    assert [event["thought"] for event in told] == ["a", "b", "c"]
-    assert [event["metadata"] for event in told] == [
+    _ask(client, MESSAGES, stream=False, messages=[*REQUEST["messages"], *AGAIN])  # type: ignore[misc]
+    emitted = _emitted(file)
+    assert [event["thought"] for event in emitted] == ["a", "b", "c"]
+    assert [event["metadata"] for event in emitted] == [
         {"verbosity": "normal"},
         {"verbosity": "normal", "thoughtType": "reflection", "confidence": 0.7},
         {"verbosity": "normal"},
     ]
-    assert len({event["contextId"] for event in told}) == 1
-    assert len({event["taskId"] for event in told}) == 2
-    assert {(event["kind"], event["thoughtType"]) for event in told} == {
+    assert len({event["contextId"] for event in emitted}) == 1
+    assert len({event["taskId"] for event in emitted}) == 2
+    assert {(event["kind"], event["thoughtType"]) for event in emitted} == {
         ("thought-stream", "reasoning")
     }
-    assert _told(heard) == told
+    assert _emitted(received) == emitted
 
 
 AGAIN = [{"role": "assistant", "content": "xy"}, {"role": "user", "content": "and?"}]
@@ -102,7 +102,7 @@ def test_a_thought_of_a_stream_that_dies_is_told(
     client = start(f"think_events={file}")
     server.rows[CHAT] = Says(steps=[delta(content="<think>half a thou")])
     _ask(client)
-    assert [event["thought"] for event in _told(file)] == ["half a thou"]
+    assert [event["thought"] for event in _emitted(file)] == ["half a thou"]
 
 
 def test_a_model_is_asked_to_think_with_the_clients_budget(
@@ -110,8 +110,8 @@ def test_a_model_is_asked_to_think_with_the_clients_budget(
 ) -> None:
     client = start("think_prompt=tags")
     server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
-    said = read_anthropic_stream(_ask(client, MESSAGES, system="be brief", **THINKING))
-    assert (said.thinking, said.text) == ("a", "b")
+    reply = read_anthropic_stream(_ask(client, MESSAGES, system="be brief", **THINKING))
+    assert (reply.thinking, reply.text) == ("a", "b")
     system = server.bodies()[0]["messages"][0]
     assert system["content"].startswith("be brief\n\n")
     assert "<thinking>" in system["content"]

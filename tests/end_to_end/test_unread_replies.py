@@ -74,8 +74,8 @@ def test_a_real_llama_reads_no_reply(
     assert misread.output[mark:].count(UNREAD) == 1
 
 
-def unread(words: str, *, stream: bool) -> Says:
-    error = {"error": {"code": 500, "message": words, "type": "server_error"}}
+def unread(message: str, *, stream: bool) -> Says:
+    error = {"error": {"code": 500, "message": message, "type": "server_error"}}
     if not stream:
         return Says(error, 500)
     return Says(steps=[b"data: %b\n\n" % json.dumps(error).encode()])
@@ -84,8 +84,8 @@ def unread(words: str, *, stream: bool) -> Says:
 def text(words: str, *, stream: bool) -> Says:
     if not stream:
         return Says(text_completion(words, "stop"))
-    said = [*map(text_completion, words), text_completion("", "stop")]
-    return Says(steps=[*map(data, said), DONE])
+    pieces = [*map(text_completion, words), text_completion("", "stop")]
+    return Says(steps=[*map(data, pieces), DONE])
 
 
 def chat(words: str, *, stream: bool) -> Says:
@@ -116,8 +116,8 @@ def test_a_prompt_that_opens_a_thought_is_gone_on_with(
             assert '"get_weather"' in reply.text
             assert "</think>" not in reply.text
         paths = [path for path in server.paths() if path in rows]
-        way = [TEMPLATE_PATH, COMPLETION_PATH]
-        assert paths == [CHAT, *way, *way]
+        rereading = [TEMPLATE_PATH, COMPLETION_PATH]
+        assert paths == [CHAT, *rereading, *rereading]
         for body in server.bodies(COMPLETION_PATH):
             assert (body["prompt"], body["max_tokens"]) == (PROMPT, 200)
             assert body.get("stream", False) is streamed
@@ -129,10 +129,10 @@ def test_a_prompt_that_opens_a_thought_is_gone_on_with(
 def test_a_server_that_writes_no_prompt_is_told_of_the_tools(
     words: str, dialect: Dialect, streamed: bool, proxy_folder: Path
 ) -> None:
-    told = chat(f"<think>I call.</think>{CALL}", stream=streamed)
+    reply_with_call = chat(f"<think>I call.</think>{CALL}", stream=streamed)
 
     def reply(asked: Asked) -> Says:
-        return unread(words, stream=streamed) if b'"tools"' in asked.body else told
+        return unread(words, stream=streamed) if b'"tools"' in asked.body else reply_with_call
 
     nowhere = Says({"error": "Unexpected endpoint"})
     rows: dict[str, Says | Script] = {CHAT: reply, TEMPLATE_PATH: nowhere}
@@ -151,9 +151,9 @@ def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
     words: str, dialect: Dialect, proxy_folder: Path
 ) -> None:
     error = json.dumps({"error": {"code": 500, "message": words}}).encode()
-    said = [*frames("<think>I call.</think>", "Wait. ")[:-3], b"data: %b\n\n" % error]
+    sent = [*frames("<think>I call.</think>", "Wait. ")[:-3], b"data: %b\n\n" % error]
     rows = {
-        CHAT: Says(steps=said),
+        CHAT: Says(steps=sent),
         TEMPLATE_PATH: Says({"prompt": PROMPT}),
         COMPLETION_PATH: text(f"I call.</think>{CALL}", stream=True),
     }
