@@ -52,9 +52,7 @@ _TEXTS = st.lists(
 
 def _view(choices: Sequence[Sequence[str]], form: Form) -> object:
     """Return what a client reads, or that it is an error; ids come once, indexes from 0."""
-    frames = [
-        delta(index, content=piece) for index, pieces in enumerate(choices) for piece in pieces
-    ]
+    frames = [delta(index, content=piece) for index, text in enumerate(choices) for piece in text]
     frames += [finish("stop", index) for index in range(len(choices))]
     recorded = recording(b"".join([*frames, DONE]), tools=OFFERED)
     rewriter = recorded.rewriter(OPENAI_CHAT, form)

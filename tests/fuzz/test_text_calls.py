@@ -70,9 +70,7 @@ def _is(ran: Ran | None, meant: Calls) -> bool:
     return (
         ran is not None
         and [name for name, _ in ran] == [name for name, _ in meant]
-        and all(
-            _same(arguments, wanted) for (_, arguments), (_, wanted) in zip(ran, meant, strict=True)
-        )
+        and all(_same(value, wanted) for (_, value), (_, wanted) in zip(ran, meant, strict=True))
     )
 
 

@@ -43,20 +43,20 @@ def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]
 
 def blocks(stream: Iterable[Json]) -> list[tuple[str, str]]:
     """Each block's kind and what it says: a call's name and its input."""
-    contents: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for event in stream:
         if event["type"] == "content_block_start":
             block = event["content_block"]
-            contents.append(
+            pairs.append(
                 (block["type"], block["name"] + " " if block["type"] == "tool_use" else "")
             )
         elif event["type"] == "content_block_delta":
             delta = event["delta"]
-            contents[-1] = (
-                contents[-1][0],
-                contents[-1][1] + next((delta[name] for name in DELTA_FIELDS if name in delta), ""),
+            pairs[-1] = (
+                pairs[-1][0],
+                pairs[-1][1] + next((delta[name] for name in DELTA_FIELDS if name in delta), ""),
             )
-    return contents
+    return pairs
 
 
 def ending(stream: list[Json]) -> tuple[str, str | None]:

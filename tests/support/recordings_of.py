@@ -45,26 +45,24 @@ def recording(
     )
 
 
-def streamed(*texts: str, **fields: Any) -> Recording:
-    return recording(b"".join(stream(*texts)), **fields)
+def streamed(*texts: str, **more: Any) -> Recording:
+    return recording(b"".join(stream(*texts)), **more)
 
 
-def two_replies(
-    *first: bytes, answer: Sequence[str] = ("It is ", "5."), **fields: Any
-) -> Recording:
+def two_replies(*first: bytes, answer: Sequence[str] = ("It is ", "5."), **more: Any) -> Recording:
     """Two streamed replies of llama.cpp's, as they are recorded: the second goes on behind the first."""
     head = str(HEAD["id"]).encode()
     second = b"".join(stream(*answer)).replace(head, head + b"-2")
-    return recording(b"".join([ROLE, *first]) + second, facts=NotedFacts("llama.cpp"), **fields)
+    return recording(b"".join([ROLE, *first]) + second, facts=NotedFacts("llama.cpp"), **more)
 
 
-def of_whole(text: str, **fields: Any) -> Recording:
-    return recording(whole(text), JSON, **fields)
+def of_whole(text: str, **more: Any) -> Recording:
+    return recording(whole(text), JSON, **more)
 
 
-def native(events: list[dict[str, Any]], **fields: Any) -> Recording:
+def native(events: list[dict[str, Any]], **more: Any) -> Recording:
     body = b"".join(
         b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n"
         for event in events
     )
-    return recording(body, path=MESSAGES, options={"native": ["messages"]}, **fields)
+    return recording(body, path=MESSAGES, options={"native": ["messages"]}, **more)

@@ -34,7 +34,7 @@ def tool_and_result(*kinds: str) -> tuple[dict[str, object], dict[str, object]]:
 
 def answers(lines: Iterator[str], *kinds: str) -> Iterator[str]:
     """The answers to requests; notifications have no id and get none."""
-    tool, result_of_call = tool_and_result(*kinds)
+    tool, sunny = tool_and_result(*kinds)
     for line in lines:
         request = json.loads(line)
         if "id" not in request:
@@ -45,11 +45,7 @@ def answers(lines: Iterator[str], *kinds: str) -> Iterator[str]:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "w", "version": "1"},
         }
-        results = {
-            "initialize": hello,
-            "tools/list": {"tools": [tool]},
-            "tools/call": result_of_call,
-        }
+        results = {"initialize": hello, "tools/list": {"tools": [tool]}, "tools/call": sunny}
         result = results.get(request["method"], {})
         yield json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
