@@ -81,7 +81,7 @@ def lists_of(row: Template) -> set[str]:
     if row.history is None:
         return heads
     loop = "those of the running tool loop" if row.history.loop else "all"
-    return {*heads, "none" if row.history.place == "drop" else loop}
+    return {*heads, "none" if row.history.form == "drop" else loop}
 
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Never
 
-from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.chat_templates import TemplateHistory
 from converter.core.dialects.server_fields import TEMPLATE
 from converter.core.dialects.table import join_texts
 from converter.core.model import thought_fields
@@ -155,7 +155,7 @@ class EarlierThoughts:
 
 def restore(
     body: Mapping[str, object],
-    history: HistoryPlace,
+    history: TemplateHistory,
     memory: Memory,
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
@@ -191,11 +191,11 @@ def restore(
     return changed, EarlierThoughts(restored, unknown, unreadable, position)
 
 
-def switched(body: Mapping[str, object], history: HistoryPlace) -> Mapping[str, object]:
+def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
     """Return the request with the switches without which its template drops the thoughts in it.
     Switches that the client sends count for more.
     """
-    if not any(message.get(history.place) for message in _messages(body)):
+    if not any(message.get(history.form) for message in _messages(body)):
         return body
     switches = {**history.switches, **as_object(body.get(TEMPLATE))}
     return {**body, TEMPLATE: switches} if switches else body
@@ -269,13 +269,13 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
 
 
 def _with(
-    message: Mapping[str, object], thinking: str, text: str, history: HistoryPlace
+    message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
     """Return a message with its thought, so that the template writes what the model had written."""
-    if history.place == "tags":
+    if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
     if not history.exact:
         thinking, text = thinking.strip(_LINE_ENDS), text.lstrip(_LINE_ENDS)
         text = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
     own = {"content": text} if isinstance(content_of(message), str) else {}
-    return {**message, **own, history.place: thinking}
+    return {**message, **own, history.form: thinking}

@@ -10,7 +10,7 @@ from converter.addon.exchange.earlier_thoughts import EarlierThoughts
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
-from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.chat_templates import TemplateHistory
 from converter.addon.servers.earlier_calls import with_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
@@ -220,7 +220,7 @@ class ReadRequest:
             conversation = replace(conversation, model=self.served_model)
         chosen = self.exchange.settings.history
         history = chosen.read_by(conversation.model, server)
-        settings = request_settings(server, conversation, history.place, chosen.order, parses)
+        settings = request_settings(server, conversation, history.form, chosen.order, parses)
         run_of = (self.repeated.run,) if self.repeated else ()
         chat, notes = request_writer.write(conversation, settings, *run_of)
         wanted = memory is not None and history.wanted
@@ -252,7 +252,7 @@ class ReadRequest:
     def _restored(
         self,
         body: Mapping[str, object],
-        history: HistoryPlace,
+        history: TemplateHistory,
         memory: Memory | None,
         join: Callable[[Iterable[str]], str],
     ) -> tuple[Mapping[str, object], EarlierThoughts]:

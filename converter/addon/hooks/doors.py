@@ -15,7 +15,7 @@ from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.client_headers import withhold_headers, withhold_keys
 from converter.addon.log_lines import LONGEST, in_a_line
-from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.addon.servers.probes import ADDON_PATH, addon_identity
 from converter.addon.servers.server_key import put_key
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.wire.printable import bounded
@@ -135,7 +135,7 @@ def identity(flow: HTTPFlow) -> Response | None:
     if (flow.request.method, flow.request.path) != ("GET", ADDON_PATH):
         return None
     server = flow.client_conn.proxy_mode.data if is_reverse(flow) else ""
-    return Response.make(200, addon_words(server), {"content-type": JSON})
+    return Response.make(200, addon_identity(server), {"content-type": JSON})
 
 
 def is_reverse(flow: HTTPFlow) -> bool:

@@ -17,7 +17,7 @@ from converter.addon.layer_contract import Refusal
 from converter.addon.log_lines import report
 from converter.addon.servers import refusals, unread_replies
 from converter.addon.servers.initial_state import end_of_prompt
-from converter.addon.servers.refusals import SCHEMA_WORDS
+from converter.addon.servers.refusals import SCHEMA_KEYS
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.request_facts import COUNTING
@@ -155,7 +155,7 @@ class RefusalReader(NextRequest):
     def _log_line(self, first: str) -> str:
         if self.renders:
             return ""  # the first of two steps: the second one has its line
-        names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
+        names = (name for name in self._names if name not in SCHEMA_KEYS or f'"{name}"' in first)
         return AGAIN.format(names=", ".join(sorted(names)), words=self._message)
 
     def _spare(self, answer: bytes, status: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
 from converter.addon.memory.store_waits import ANSWER, StoreElsewhere
-from converter.addon.servers.known_servers import AGE, MOST_KNOWN
+from converter.addon.servers.known_servers import AGE, MOST_LESSONS
 from converter.core.model.memory import Bounds, ProcessStore, Store
 
 _DAY = 86_400
@@ -39,7 +39,7 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
         return store
     if not settings.lessons:
         return None
-    bounds = Bounds(MOST_KNOWN, MOST_BYTES_OF_LESSONS, AGE)
+    bounds = Bounds(MOST_LESSONS, MOST_BYTES_OF_LESSONS, AGE)
     return StoreElsewhere(_file(None, bounds, "lessons.sqlite"))
 
 

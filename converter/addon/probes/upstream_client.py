@@ -22,7 +22,7 @@ from converter.addon.memory.shared_lessons import SharedLessons
 from converter.addon.probes.upstream_http import NoReplyError, fetch
 from converter.addon.servers.initial_state import initial_state, needs_prompt
 from converter.addon.servers.known_servers import (
-    MOST_KNOWN,
+    MOST_LESSONS,
     Bounded,
     Key,
     KnownServers,
@@ -218,7 +218,7 @@ class UpstreamClient:
         if until < time.monotonic():
             with suppress(ConnectionError):
                 reply = await self._fetch(upstream, headers, ProbeRequest(_MODELS))
-                listed = entries(reply.value() if reply else None)[:MOST_KNOWN]
+                listed = entries(reply.value() if reply else None)[:MOST_LESSONS]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 

@@ -21,26 +21,30 @@ _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPlace:
-    """The earlier thoughts that a template reads: those in `place`; `loop`: only behind the user's
-    last message. `switches`: entries of `chat_template_kwargs` without which it drops them.
-    `exact`: it writes no line ends around a thought itself, so that the model's own belong to it.
-    `wanted`: thoughts that a client drops are to be put back.
+class TemplateHistory:
+    """The earlier thoughts that a chat template reads.
+
+    Attributes:
+        form: The field or the marks that hold them; `drop`: the template reads none.
+        loop: The template reads only those behind the user's last message.
+        switches: Entries of `chat_template_kwargs` without which the template drops them.
+        exact: The template writes no line ends around a thought: the model's own belong to it.
+        wanted: Thoughts that a client drops are to be put back.
     """
 
-    place: HistoryForm = "reasoning_content"
+    form: HistoryForm = "reasoning_content"
     loop: bool = False
     switches: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False
     wanted: bool = False
 
 
-ALL, LOOP, NEVER = HistoryPlace(), HistoryPlace(loop=True), HistoryPlace("drop")
-EXACT, EXACT_LOOP = HistoryPlace(exact=True), HistoryPlace(loop=True, exact=True)
+ALL, LOOP, NEVER = TemplateHistory(), TemplateHistory(loop=True), TemplateHistory("drop")
+EXACT, EXACT_LOOP = TemplateHistory(exact=True), TemplateHistory(loop=True, exact=True)
 
 
-def _kept_by(*, exact: bool = False, **switches: object) -> HistoryPlace:
-    return HistoryPlace(switches=switches, exact=exact)
+def _kept_by(*, exact: bool = False, **switches: object) -> TemplateHistory:
+    return TemplateHistory(switches=switches, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Template:
     models: str
     source: str
     switches: Switches = field(default_factory=dict)
-    history: HistoryPlace | None = None
+    history: TemplateHistory | None = None
     always: bool = False
     bare_closer: bool = False
     opens: bool = True
@@ -199,7 +203,7 @@ def always_thinks(name: str) -> bool:
     return row is not None and row.always
 
 
-def history_of(name: str) -> HistoryPlace | None:
+def history_of(name: str) -> TemplateHistory | None:
     """Return the earlier thoughts that a model's template reads; `None`: nobody knows."""
     row = _row(name.lower())
     return row.history if row else None
@@ -210,7 +214,7 @@ def _row(name: str) -> Template | None:
     return next((row for row in TEMPLATES if re.search(row.models, name)), None)
 
 
-UNKNOWN = HistoryPlace("tags")
+UNKNOWN = TemplateHistory("tags")
 """The history of a model without a row: its thoughts as it most likely wrote them."""
 
 
@@ -223,14 +227,14 @@ class WrittenHistory:
     thoughts: HistoryForm | None
     order: Order
 
-    def read_by(self, model: str, server: Server | None) -> HistoryPlace:
+    def read_by(self, model: str, server: Server | None) -> TemplateHistory:
         """Return the form of earlier thoughts for the model, on this server, if it is known. The
         model wants its thoughts back by its row, or by the user's word.
         """
         row = history_of(model)
         history = row or UNKNOWN
-        named = server.history if server and history.place == "reasoning_content" else history.place
+        named = server.history if server and history.form == "reasoning_content" else history.form
         switches = history.switches if server is None or server.on else {}
-        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, history.place)
-        place = self.thoughts or named
-        return HistoryPlace(place, history.loop, switches, history.exact, wanted)
+        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, history.form)
+        form = self.thoughts or named
+        return TemplateHistory(form, history.loop, switches, history.exact, wanted)

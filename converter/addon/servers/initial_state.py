@@ -165,8 +165,8 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     if row and row.bare_closer:
         return False
     opens = row is not None and not row.switches
-    is_told = chosen is InitialState.TEXT and opens
-    return is_told or _is_switched_off(body)
+    is_chosen = chosen is InitialState.TEXT and opens
+    return is_chosen or _is_switched_off(body)
 
 
 def turns_thinking_off(body: Mapping[str, object]) -> bool:
@@ -191,10 +191,10 @@ def begins_in_thought(facts: Facts, thinks: bool) -> bool:
     """Return True if the model begins with a thought, though the server may take that out of the
     text. `thinks`: the model is known to think by itself.
     """
-    if (told := request(facts) or switches(facts)) is not None:
-        return told.inside
-    told = facts.prompt or facts.corrected
-    return thinks or (told is not None and told.inside)
+    if (state := request(facts) or switches(facts)) is not None:
+        return state.inside
+    state = facts.prompt or facts.corrected
+    return thinks or (state is not None and state.inside)
 
 
 def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:

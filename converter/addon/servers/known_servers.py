@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from converter.addon.servers import initial_state, refusals
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
-from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
+from converter.addon.servers.refusals import ODD, SCHEMA_KEYS
 from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
 from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.request_facts import COUNTING
@@ -28,7 +28,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
-MOST_KNOWN = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
+MOST_LESSONS = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
 """One machine has a few; a client that makes names up must not fill the memory."""
 MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
 """Some for each model and each refused schema; all of them are read at once."""
@@ -71,11 +71,11 @@ def named_server(word: str) -> tuple[Server, bool]:
 
 _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
 _NAMES = {word_of(server, certain) for server in SERVERS for certain in (True, False)}
-_WORDS: Mapping[str, Callable[[str], bool]] = {
+_TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNTOLD, ""}.__contains__,
     BEGINS: _STATES.__contains__,
-    REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_WORDS - {ODD},
+    REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_KEYS - {ODD},
     FIELDS: are_paths,
     **dict.fromkeys((REPEATS, PARSES, THINKS, UNREAD, *_LACKS.values()), not_),
 }
@@ -97,7 +97,7 @@ def _is_lesson(name: str, stored: object) -> bool:
     match stored:
         case [int() | float(), str(word)]:
             kind, blank, digest = name.partition(" ")
-            fits = _WORDS.get(kind + blank)
+            fits = _TESTS.get(kind + blank)
             return fits is not None and bool(_DIGEST.fullmatch(digest)) and fits(word)
     return False
 
@@ -128,12 +128,12 @@ type Key = tuple[Upstream, str]
 
 
 class Bounded[Name, Value](OrderedDict[Name, Value]):
-    """A dictionary of the newest `MOST_KNOWN` entries; writing one makes it the newest."""
+    """A dictionary of the newest `MOST_LESSONS` entries; writing one makes it the newest."""
 
     def __setitem__(self, name: Name, value: Value) -> None:
         super().__setitem__(name, value)
         self.move_to_end(name)
-        if len(self) > MOST_KNOWN:
+        if len(self) > MOST_LESSONS:
             self.popitem(last=False)
 
 
@@ -259,12 +259,12 @@ class KnownServers:
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
-        """Remember where a reply did begin, after a guess. Where the server had said otherwise, it
-        is to be asked again: its model has another template now.
+        """Remember where a reply began, after a guess. If the server had reported another state,
+        forget that, so that a probe asks again: the model has another template now.
         """
         _, digest = prompt_key(upstream, body)
-        told = _state(self._word(upstream, PROMPT + digest))
-        if told and told.inside != state.inside:
+        reported = _state(self._word(upstream, PROMPT + digest))
+        if reported and reported.inside != state.inside:
             self._learn(upstream, PROMPT + digest)
         self._learn(upstream, BEGINS + digest, state.value)
 
@@ -292,7 +292,7 @@ class KnownServers:
     def saw_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
-        """Remember what of a request the server refuses, and takes without."""
+        """Remember the parts of a request that the server refuses, and takes a request without."""
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
             self._learn(upstream, _LACKS[part] + _model(body))
@@ -304,8 +304,8 @@ class KnownServers:
             name = FIELDS + _model(body)
             before = (self._word(upstream, name) or "").splitlines()
             self._learn(upstream, name, "\n".join(sorted(fields | {*before})[:MOST_FIELDS]))
-        for schema, words in refusals.refused_schemas(body, names).items():
-            self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
+        for schema, keys in refusals.refused_schemas(body, names).items():
+            self._learn(upstream, REFUSES + schema, "\n".join(sorted(keys)))
 
     def spared(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]

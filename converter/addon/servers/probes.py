@@ -106,10 +106,10 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
 
 
 def count_tokens(
-    server: Server, body: Mapping[str, object], asked: ProbeRequest | None = None
+    server: Server, body: Mapping[str, object], request: ProbeRequest | None = None
 ) -> Probe[int | None]:
     """Return how many tokens the prompt of a chat completion has, None when the server has no
-    tokenizer to ask. `asked`: the client's own question, in its dialect.
+    tokenizer to ask. `request`: the client's own count, in its dialect.
     """
     if server.name == "llama.cpp":
         # of autumn 2026; before that there is the prompt
@@ -118,11 +118,11 @@ def count_tokens(
             return counted
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
-    told = server.name in _TOKENIZE_MESSAGES
-    count = (yield from _tokenized(body, "count")) if told else None
-    if count is None and asked and server.name == "sglang":
+    renders = server.name in _TOKENIZE_MESSAGES
+    count = (yield from _tokenized(body, "count")) if renders else None
+    if count is None and request and server.name == "sglang":
         # one whose /tokenize renders no messages may have the Messages API's endpoint
-        count = _field((yield asked), "input_tokens")
+        count = _field((yield request), "input_tokens")
     return count if type(count) is int else None
 
 
@@ -269,12 +269,12 @@ ANY_SERVER = "any server"
 """The server of a forward proxy."""
 
 
-def addon_words(server: str) -> bytes:
-    """Return the addon's words about itself. `server`: the one behind it, empty for any."""
+def addon_identity(server: str) -> bytes:
+    """Return the addon's report of itself, as JSON. `server`: its upstream, empty for any."""
     return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
 
 
 def server_behind(value: object) -> str:
     """Return the server that the addon is in front of, nothing where another has answered."""
-    told = as_object(value)
-    return str(told.get("server") or ANY_SERVER) if told.get("name") == _NAME else ""
+    identity = as_object(value)
+    return str(identity.get("server") or ANY_SERVER) if identity.get("name") == _NAME else ""

@@ -25,7 +25,7 @@ from converter.core.model.raw_messages import (
 )
 from converter.core.reading.family_choice import for_model
 
-_TOLD = """# Tools
+_TOOL_PROMPT = """# Tools
 
 You can use these tools:
 <tools>
@@ -101,7 +101,7 @@ def family_of(model: str) -> Family:
 
 
 def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the request with its tools told in words; None when it offers none."""
+    """Return the request with its tools described in the system turn; None when it offers none."""
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
         return None
@@ -109,8 +109,8 @@ def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     written = _merged(_written(messages, family))
     if body.get("tool_choice") != "none":
         lines, example = "\n".join(map(_dumps, tools)), family.call(*_EXAMPLE)
-        told = _TOLD.format(tools=lines, example=example, choice=_choice(body))
-        written = _in_system(written, told)
+        text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice(body))
+        written = _in_system(written, text)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
     return with_messages(rest, written)
 
@@ -156,8 +156,8 @@ def _with_calls(
     pieces = [_text(message)]
     for call in calls:
         match call:
-            case {"function": {"name": str(name), **told}}:
-                pieces.append(family.call(name, _arguments(told.get("arguments"))))
+            case {"function": {"name": str(name), **fields}}:
+                pieces.append(family.call(name, _arguments(fields.get("arguments"))))
             case _:
                 continue
     rest = {name: value for name, value in message.items() if name != "tool_calls"}
@@ -209,8 +209,8 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
         return None
     asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
     match messages:
-        case [{"role": "system", "content": str(said)} as first, *rest]:
-            turns = [{**first, "content": f"{said}\n\n{asks}"}, *rest]
+        case [{"role": "system", "content": str(text)} as first, *rest]:
+            turns = [{**first, "content": f"{text}\n\n{asks}"}, *rest]
         case _:
             turns = [_system(asks), *messages]
     return with_messages(body, turns)
@@ -243,8 +243,8 @@ def begun(
     limits = {
         name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
     }
-    known_marks = marks or _marks_of(str(body.get("model") or ""))
-    message = {"role": "assistant", **_turn_fields(server, turn, known_marks, inside)}
+    thought_marks = marks or _marks_of(str(body.get("model") or ""))
+    message = {"role": "assistant", **_turn_fields(server, turn, thought_marks, inside)}
     goes_on = with_messages(body, [*messages_of(body), message])
     return {**goes_on, **limits, **server.prefill}
 

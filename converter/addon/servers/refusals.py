@@ -42,7 +42,7 @@ PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a seco
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
 IDS, NULLS = "long ids of calls", "content that is null"
 THOUGHTLESS, USERLESS = "calls without a thought", "a history without a user's turn"
-TOLD_PICTURES = "pictures in results of tools"
+PICTURES_OF_TOOLS = "pictures in results of tools"
 JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any object"
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
@@ -56,7 +56,7 @@ minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
 """
-SCHEMA_WORDS = frozenset(_LIMITS.split())
+SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Words that only narrow a value: without them a schema says less, and nothing else."""
 _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     # llama.cpp and LM Studio 0.4.19 of a pattern without anchors; newer llama.cpp of a broken one
@@ -65,11 +65,11 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"JSON schema error at #|Unrecognized schema: ", frozenset({ODD})),
     # llama.cpp, which went on without its grammar in b7786, and LM Studio 0.4.20: of escapes such
     # as `\d`, of too many repetitions, of objects without properties
-    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_WORDS | {ODD}),
+    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_KEYS | {ODD}),
     # vLLM since 0.8.4, with xgrammar (two) and outlines (three)
-    (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_WORDS),
-    (r"unsupported feature for structured outputs|anchored universal start state", SCHEMA_WORDS),
-    (r"Grammar error: ", SCHEMA_WORDS),  # vLLM with guidance, as 0.19: a format, a word
+    (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_KEYS),
+    (r"unsupported feature for structured outputs|anchored universal start state", SCHEMA_KEYS),
+    (r"Grammar error: ", SCHEMA_KEYS),  # vLLM with guidance, as 0.19: a format, a word
     # llama.cpp without a projector since b5394, and Ollama 0.33 that runs it; before that
     (r"image input is not supported|content part type: \W*image_url", frozenset({PICTURES})),
     # LM Studio 0.3.8 to 0.3.30; Ollama 0.30 and later, in its cloud and of MLX
@@ -107,8 +107,8 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     # Moonshot's API; DeepSeek's
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", frozenset({THOUGHTLESS})),
     # vLLM; OpenAI
-    (r"Tool message content only supports text", frozenset({TOLD_PICTURES})),
-    (r"[Ii]mage.{0,20} are only allowed for messages with role", frozenset({TOLD_PICTURES})),
+    (r"Tool message content only supports text", frozenset({PICTURES_OF_TOOLS})),
+    (r"[Ii]mage.{0,20} are only allowed for messages with role", frozenset({PICTURES_OF_TOOLS})),
     # llama-cpp-python 0.3.36, of all that is wrong in a message
     (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", frozenset({NULLS})),
     # llama-cpp-python; DeepSeek's API; LM Studio
@@ -120,10 +120,10 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", frozenset({THINKING})),
     # llama.cpp's reader of JSON; Python's writer
     (r"surrogate U\+D[8C]00|surrogates not allowed", frozenset({HALVES})),
-    *((words, frozenset({part})) for words, part in unread_replies.ROWS),
+    *((row, frozenset({part})) for row, part in unread_replies.ROWS),
 )
 _OF_PICTURES = (400, 415, 422, 500)
-_PICTURE_WORDS = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
+_PICTURE = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
 _ABOUT_ONE = re.compile(
     r"(?i)\b(?:too (?:large|big|many|long|small)|at most|maximum|exceeds?|limit|loading|load"
     r"|fetch\w*|download\w*|decod\w*|identify|corrupt\w*|truncated|timed out|base64|pixels?"
@@ -143,7 +143,7 @@ _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
 
-def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
+def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
     """Return the names of the parts that a server has refused; empty for any other error.
 
     Words that stand in the request that was `sent` do not count, because a server may repeat a
@@ -152,31 +152,31 @@ def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
     if status not in STATUSES:
         return frozenset()
     for row, names in _ROWS:
-        if found := re.search(row, words):
-            return frozenset() if _stands_in(found[0], sent) else names
-    said, names = refused_fields.found(words)
-    return frozenset() if said and _stands_in(said, sent) else names
+        if match := re.search(row, error):
+            return frozenset() if _stands_in(match[0], sent) else names
+    quoted, names = refused_fields.named(error)
+    return frozenset() if quoted and _stands_in(quoted, sent) else names
 
 
-def refuses_pictures(status: int, words: str, body: Mapping[str, object]) -> bool:
+def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
     """Return True if a refusal that no row has is about pictures at all: then this request may go
     out without its pictures, and nothing is remembered. Neither the model's name nor the request's
     own words count.
     """
-    left = re.sub(re.escape(str(body.get("model"))), " ", words, flags=re.IGNORECASE)
-    found = [match[0] for match in _PICTURE_WORDS.finditer(left)]
-    if status not in _OF_PICTURES or not found or _ABOUT_ONE.search(left):
+    left = re.sub(re.escape(str(body.get("model"))), " ", error, flags=re.IGNORECASE)
+    quoted = [match[0] for match in _PICTURE.finditer(left)]
+    if status not in _OF_PICTURES or not quoted or _ABOUT_ONE.search(left):
         return False
-    if context_length.find(words):
+    if context_length.find(error):
         return False
     texts = (text for text in strings_of([*messages_of(body)]) if not text.startswith("data:"))
     sent = "\n".join(texts)
-    return any(not _stands_in(each, sent) for each in found)
+    return any(not _stands_in(each, sent) for each in quoted)
 
 
-def _stands_in(words: str, sent: str) -> bool:
-    """Return True if a request holds these words, in any spelling: as JSON, or in an address."""
-    plain = _NO_WORD.sub(" ", words).strip().lower()
+def _stands_in(quoted: str, sent: str) -> bool:
+    """Return True if a request holds the quoted text, as JSON or in an address."""
+    plain = _NO_WORD.sub(" ", quoted).strip().lower()
     spellings = (sent, unquote_plus(sent)) if sent else ()
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
@@ -261,9 +261,9 @@ def without_schemas(
 
 def refused_schemas(body: Mapping[str, object], names: frozenset[str]) -> dict[str, frozenset[str]]:
     """Return the digests of a request's schemas that hold a refused word, each with all words."""
-    words = names & (SCHEMA_WORDS | {ODD})
-    held = [part for part in schemas(body) if words and pared(part, words) != part]
-    return {_digest(part): words for part in held}
+    keys = names & (SCHEMA_KEYS | {ODD})
+    held = [part for part in schemas(body) if keys and pared(part, keys) != part]
+    return {_digest(part): keys for part in held}
 
 
 def _digest(part: object) -> str:
@@ -315,7 +315,7 @@ class Part(NamedTuple):
 PARTS: Mapping[str, Part] = {
     PICTURES: Part(without_pictures, "blind "),
     PICTURES_ONCE: Part(without_pictures),
-    TOLD_PICTURES: Part(refused_messages.with_pictures_of_users, "shown ", then=PICTURES_ONCE),
+    PICTURES_OF_TOOLS: Part(refused_messages.with_pictures_of_users, "shown ", then=PICTURES_ONCE),
     TOOL_CHOICE: Part(without_choice, "unchosen "),
     PREFILL: Part(without_thought_behind_prefill, "prefill "),
     BEGUN: Part(continued, "begun "),

@@ -40,16 +40,16 @@ _ROWS = (
     rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
     rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
-_PLACE = re.compile(r"(?:\.\d+|\[\d+\])")
+_INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
-def found(words: str) -> tuple[str, frozenset[str]]:
-    """Return the server's words that name fields, and the names; empty where none does."""
+def named(error: str) -> tuple[str, frozenset[str]]:
+    """Return the part of an error that names fields, and their names; empty if no row fits."""
     for row in _ROWS:
-        if match := re.search(row, words):
-            paths = (_PLACE.sub("", path.strip(" '")) for path in match["path"].split(","))
-            named = {path.lower().replace(" ", "_") if " " in path else path for path in paths}
-            return match[0], frozenset(FIELD + path for path in named - _KEPT)
+        if match := re.search(row, error):
+            paths = (_INDEX.sub("", path.strip(" '")) for path in match["path"].split(","))
+            fields = {path.lower().replace(" ", "_") if " " in path else path for path in paths}
+            return match[0], frozenset(FIELD + path for path in fields - _KEPT)
     return "", frozenset()
 
 

@@ -304,7 +304,7 @@ def history(model: str) -> Finding:
     wish = history_of(model)
     if wish is None:
         return Finding("history", "what its template does with earlier thoughts is not known")
-    if wish.place == "drop":
+    if wish.form == "drop":
         return Finding("history", "the model wants none of its earlier thoughts")
     where = ", behind the user's last message" if wish.loop else ""
     switches = ", ".join(f"{name}: {value}".lower() for name, value in wish.switches.items())

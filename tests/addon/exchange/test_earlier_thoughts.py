@@ -14,7 +14,7 @@ from converter.addon.exchange import settings
 from converter.addon.exchange.earlier_thoughts import restore
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import read
-from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.chat_templates import TemplateHistory
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
@@ -334,7 +334,7 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
         elif what == "ask":
             talk.append(says("ab"[two % 2]))
             body = {"model": model, "messages": talk}
-            changed, earlier = restore(body, HistoryPlace(exact=True), memory.of(owner))
+            changed, earlier = restore(body, TemplateHistory(exact=True), memory.of(owner))
             expected = [
                 kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)
             ]

@@ -8,7 +8,7 @@ from converter.addon.servers.chat_templates import (
     LOOP,
     NEVER,
     TEMPLATES,
-    HistoryPlace,
+    TemplateHistory,
     history_of,
     template_of,
 )
@@ -54,21 +54,21 @@ def test_of_other_models_nothing_is_known(model: str) -> None:
     [
         ("deepseek-ai/DeepSeek-R1-0528", NEVER),
         ("deepseek-v4-pro", EXACT),
-        ("MiniMaxAI/MiniMax-M3", HistoryPlace()),
+        ("MiniMaxAI/MiniMax-M3", TemplateHistory()),
         ("google/gemma-4-31B-it", LOOP),
         ("openai/gpt-oss-120b", EXACT_LOOP),
         ("Qwen/Qwen3-8B", LOOP),
         ("Qwen/Qwen3.5-4B", LOOP),
-        ("Qwen/Qwen3.6-35B-A3B", HistoryPlace(switches={"preserve_thinking": True})),
-        ("moonshotai/Kimi-K2.6", HistoryPlace(switches={"preserve_thinking": True}, exact=True)),
+        ("Qwen/Qwen3.6-35B-A3B", TemplateHistory(switches={"preserve_thinking": True})),
+        ("moonshotai/Kimi-K2.6", TemplateHistory(switches={"preserve_thinking": True}, exact=True)),
         ("moonshotai/Kimi-K2-Thinking", EXACT_LOOP),
         ("zai-org/GLM-4.6", LOOP),
-        ("zai-org/GLM-4.7-Flash", HistoryPlace(switches={"clear_thinking": False})),
+        ("zai-org/GLM-4.7-Flash", TemplateHistory(switches={"clear_thinking": False})),
         ("Qwen/Qwen3-Coder-30B", None),
         ("llama-3.3-70b", None),
     ],
 )
 def test_a_row_says_what_becomes_of_earlier_thoughts(
-    model: str, history: HistoryPlace | None
+    model: str, history: TemplateHistory | None
 ) -> None:
     assert history_of(model) == history

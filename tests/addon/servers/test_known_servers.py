@@ -8,7 +8,7 @@ import pytest
 from converter.addon.servers import known_servers
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import (
-    MOST_KNOWN,
+    MOST_LESSONS,
     Bounded,
     KnownServers,
     Lesson,
@@ -287,7 +287,7 @@ def test_of_what_others_tell_the_later_word_holds() -> None:
 
 
 def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_servers, "MOST_KNOWN", 3)
+    monkeypatch.setattr(known_servers, "MOST_LESSONS", 3)
     kept: Bounded[str, int] = Bounded()
     for number, name in enumerate("abcad"):
         kept[name] = number
@@ -296,7 +296,7 @@ def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_memory_of_a_server_grows_without_end() -> None:
     known = KnownServers()
-    for number in range(MOST_KNOWN + 10):
+    for number in range(MOST_LESSONS + 10):
         upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
         known.recognised(upstream, by_name("vllm"))
         known.saw_repeated_opener(upstream)
@@ -308,7 +308,7 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
         known.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
         known.doubt(upstream)
     kept = [value for value in vars(known).values() if isinstance(value, dict)]
-    assert [len(each) for each in kept] == [MOST_KNOWN] * 3
+    assert [len(each) for each in kept] == [MOST_LESSONS] * 3
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from converter.addon.servers.probes import ANY_SERVER, addon_words, server_behind
+from converter.addon.servers.probes import ANY_SERVER, addon_identity, server_behind
 
 
 @pytest.mark.parametrize(
     ("server", "behind"), [("http://localhost:8000", "http://localhost:8000"), ("", ANY_SERVER)]
 )
 def test_what_it_says_is_understood(server: str, behind: str) -> None:
-    assert server_behind(json.loads(addon_words(server))) == behind
+    assert server_behind(json.loads(addon_identity(server))) == behind
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,14 @@ from converter.addon.servers.refusals import (
     ODD,
     PARTS,
     PICTURES,
+    PICTURES_OF_TOOLS,
     PREFILL,
     REFUSABLE,
-    SCHEMA_WORDS,
+    SCHEMA_KEYS,
     STATUSES,
     SYSTEM,
     THINKING,
     THOUGHTLESS,
-    TOLD_PICTURES,
     TOOL_CHOICE,
     TWO_BEGUN,
     USERLESS,
@@ -65,14 +65,14 @@ LM_STUDIO = (
         (CONVERSION + "Invalid pattern ^(ab$: unbalanced parentheses", {"pattern"}),
         (CONVERSION + "Unrecognized schema: true", {ODD}),
         ("JSON schema error at #/properties/a: unrecognized type strange", {ODD}),
-        ("Failed to initialize samplers: failed to parse grammar", SCHEMA_WORDS | {ODD}),
-        ("The provided JSON schema contains features not supported by xgrammar.", SCHEMA_WORDS),
-        ("Grammar error: Unknown format: uri", SCHEMA_WORDS),
-        ('Grammar error: Unimplemented keys: ["propertyNames"]', SCHEMA_WORDS),
-        ("Failed to transform json schema into a regex: unsupported", SCHEMA_WORDS),
-        ("Regex uses unsupported feature for structured outputs: look-around", SCHEMA_WORDS),
-        ("Regex does not have a anchored universal start stateThis means", SCHEMA_WORDS),
-        (LM_STUDIO, SCHEMA_WORDS | {ODD}),
+        ("Failed to initialize samplers: failed to parse grammar", SCHEMA_KEYS | {ODD}),
+        ("The provided JSON schema contains features not supported by xgrammar.", SCHEMA_KEYS),
+        ("Grammar error: Unknown format: uri", SCHEMA_KEYS),
+        ('Grammar error: Unimplemented keys: ["propertyNames"]', SCHEMA_KEYS),
+        ("Failed to transform json schema into a regex: unsupported", SCHEMA_KEYS),
+        ("Regex uses unsupported feature for structured outputs: look-around", SCHEMA_KEYS),
+        ("Regex does not have a anchored universal start stateThis means", SCHEMA_KEYS),
+        (LM_STUDIO, SCHEMA_KEYS | {ODD}),
         ("image input is not supported - hint: provide the mmproj", {PICTURES}),
         ("Model does not support images. Please use a model that does", {PICTURES}),
         ("m is not a multimodal model", {PICTURES}),
@@ -118,8 +118,8 @@ LM_STUDIO = (
             "The `reasoning_content` in the thinking mode must be passed back to the API.",
             {THOUGHTLESS},
         ),
-        ("Tool message content only supports text content, got image_url", {TOLD_PICTURES}),
-        ("Image URLs are only allowed for messages with role 'user'", {TOLD_PICTURES}),
+        ("Tool message content only supports text content, got image_url", {PICTURES_OF_TOOLS}),
+        ("Image URLs are only allowed for messages with role 'user'", {PICTURES_OF_TOOLS}),
         (
             "('body', 'messages', 1, 'ChatCompletionRequestAssistantMessage', 'content'), 'msg': "
             "'Input should be a valid string', 'input': None}",
@@ -240,14 +240,14 @@ def test_a_schema_may_be_of_any_depth() -> None:
 
 def test_a_response_format_is_a_schema() -> None:
     body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
-    made = without_schemas(body, refused_schemas(body, SCHEMA_WORDS).get)
+    made = without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get)
     assert r"\d" not in str(made)
     assert "json_schema" in str(made)
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
     body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
-    assert without_schemas(body, refused_schemas(body, SCHEMA_WORDS).get) is body
+    assert without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get) is body
     assert without_pictures(body) is body
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.refused_fields import FIELD, are_paths, found, without_fields
+from converter.addon.servers.refused_fields import FIELD, are_paths, named, without_fields
 from tests.support.rows import rows_of
 
 
@@ -13,7 +13,7 @@ from tests.support.rows import rows_of
     rows_of(__file__)["words name a field"],
 )
 def test_words_name_a_field(words: str, paths: list[str]) -> None:
-    said, names = found(words)
+    said, names = named(words)
     assert names == {FIELD + path for path in paths}
     assert said in words
 

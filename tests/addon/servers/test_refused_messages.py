@@ -11,9 +11,9 @@ from converter.addon.servers.refusals import (
     JSON_SCHEMA,
     NULLS,
     PARTS,
+    PICTURES_OF_TOOLS,
     THINKING,
     THOUGHTLESS,
-    TOLD_PICTURES,
     USERLESS,
 )
 
@@ -69,7 +69,7 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
             ),
         ),
         (
-            TOLD_PICTURES,
+            PICTURES_OF_TOOLS,
             of_messages(CALLING, SHOWN, RESULT, USER),
             of_messages(
                 CALLING,
@@ -114,7 +114,7 @@ def test_a_forced_call_goes_out_with_thinking_off() -> None:
     assert PARTS[THINKING].without(free) is free
 
 
-@pytest.mark.parametrize("part", [THOUGHTLESS, TOLD_PICTURES, NULLS, ARGUMENTS, USERLESS])
+@pytest.mark.parametrize("part", [THOUGHTLESS, PICTURES_OF_TOOLS, NULLS, ARGUMENTS, USERLESS])
 def test_odd_messages_stay(part: str) -> None:
     body = of_messages("odd", {"role": "tool", "content": "x"}, USER)
     assert PARTS[part].without(body) is body

@@ -15,7 +15,7 @@ from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
 from converter.addon.bounds import ANSWER_LIMIT
-from converter.addon.servers.probes import addon_words
+from converter.addon.servers.probes import addon_identity
 from converter.addon.start_lines import UNKNOWN_MODEL
 from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.model_facts import ModelFacts
@@ -92,7 +92,7 @@ def test_claude_code_is_told_of_the_window_where_the_server_tells() -> None:
 
 
 def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
-    with answering(200, addon_words("http://gpu:8000")) as address:
+    with answering(200, addon_identity("http://gpu:8000")) as address:
         met(address)
     behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
     assert caplog.messages == [f"{address} is {behind}"]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.addon.servers.probes import ADDON_PATH, addon_identity
 from converter.core.dialects.model_facts import WINDOW_FIELDS
 from converter.extras.command import launch
 from converter.extras.command.__main__ import main
@@ -102,7 +102,7 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     arguments and the variables that the client would start with.
     """
     started: list[tuple[list[str], dict[str, str]]] = []
-    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    server.rows[ADDON_PATH] = Says(addon_identity(server.address))
     monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
 
     def run(command: list[str], environment: dict[str, str]) -> int:
@@ -170,7 +170,7 @@ def test_a_proxy_at_any_port_is_used_with_its_options(server: ByPathServer, tmp_
 def test_a_server_that_is_down_is_named(
     server: ByPathServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.rows[ADDON_PATH] = Says(addon_words("http://gpu:8000"))
+    server.rows[ADDON_PATH] = Says(addon_identity("http://gpu:8000"))
     down = {"error": {"message": "no model server at http://gpu:8000: connection refused"}}
     server.rows["/v1/models"] = Says(down, 502)
     with pytest.raises(CommandError, match="no model server at http://gpu:8000: connection"):
@@ -193,7 +193,7 @@ def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
 @pytest.fixture
 def proxied(server: ByPathServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a server that stands for the proxy that runs."""
-    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    server.rows[ADDON_PATH] = Says(addon_identity(server.address))
     monkeypatch.setattr(launch, "running_proxy", lambda _: server.address)
     return server.address
 
@@ -432,7 +432,7 @@ def test_a_model_is_named_in_any_place(
 def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(
     server: ByPathServer, says: Says
 ) -> None:
-    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    server.rows[ADDON_PATH] = Says(addon_identity(server.address))
     server.rows["/v1/models"] = says
     assert launch.facts_at(server.address, "./folder").model == "./folder"
     with pytest.raises(CommandError, match="lists no models: load one, or name one with --model"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.addon.servers.probes import ADDON_PATH, addon_identity
 from converter.extras.command import link
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.link import find_local_server
@@ -42,7 +42,7 @@ def test_the_first_that_lists_models_is_taken_and_told(
 def test_the_addon_itself_is_passed_over_and_named(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    identity = {ADDON_PATH: Says(addon_words("http://gpu-box:8000"))}
+    identity = {ADDON_PATH: Says(addon_identity("http://gpu-box:8000"))}
     with ByPathServer({**owned_by("vllm"), **identity}) as proxy:
         ports = {proxy.server_port: "a proxy", server.server_port: "ours"}
         monkeypatch.setattr(link, "USUAL_PORTS", ports)
