@@ -23,10 +23,11 @@ _WISHES = (
         COMPACTION,
         re.compile(r"Your task is to create a detailed summary of|CONTEXT CHECKPOINT COMP"),
     ),
-    # Codex, Open WebUI 0.6, older Claude Code; opencode 1.0; Claude Code 2.1
+    # Codex, Open WebUI 0.6, older Claude Code; opencode 1.0; Claude Code 2.1; Continue 1
     (TITLE, re.compile(r"\bGenerate a (?:concise|short|brief)\b[^.\n]{0,80}\btitle\b")),
     (TITLE, re.compile(r"\AYou are a title generator")),
     (TITLE, re.compile(r"\A\s*<session>\n")),
+    (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),
 )
 _GOES_ON = re.compile(
     r"This session is being continued from a previous conversation"  # Claude Code 2.1

@@ -19,6 +19,7 @@ def user(words: str) -> dict[str, object]:
         ({"system": "Generate a concise, sentence-case title (3-7 words)", "messages": [ASKED]}, TITLE),
         ({"input": [user("Generate a concise, single-line task title of at most 40")]}, TITLE),
         ({"messages": [{"role": "system", "content": "You are a title generator."}, ASKED]}, TITLE),
+        ({"messages": [user("Given the following... please reply with a title for the chat that is")]}, TITLE),
         ({"messages": [user("Generate a short title for my book")], "tools": [{"name": "f"}]}, ""),
         ({"messages": [ASKED, SAID, user("Your task is to create a detailed summary of it")]}, COMPACTION),
         ({"input": [ASKED, SAID, user("You are performing a CONTEXT CHECKPOINT COMPACTION.")]}, COMPACTION),
