@@ -16,7 +16,7 @@ from tests.support.frames import END, ROLE, text
 from tests.support.kept_flows import Watched, pass_on, watched
 
 SECRET = "sk-very-secret-key-0123456789"
-ASKED = {"model": "small", "stream": True, "messages": [{"role": "user", "content": "How late?"}]}
+BODY = {"model": "small", "stream": True, "messages": [{"role": "user", "content": "How late?"}]}
 
 
 @contextmanager
@@ -31,9 +31,9 @@ def listed(there: Watched) -> list[HTTPFlow]:
     return [flow for flow in there.view if isinstance(flow, HTTPFlow)]
 
 
-def asked(there: Watched) -> HTTPFlow:
+def ended(there: Watched) -> HTTPFlow:
     head = {"authorization": f"Bearer {SECRET}", "user_agent": "agent/1.2 (of somebody)"}
-    flow = request(CHAT, ASKED, **head)
+    flow = request(CHAT, BODY, **head)
     flow.timestamp_created = flow.request.timestamp_start
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
@@ -44,14 +44,14 @@ def asked(there: Watched) -> HTTPFlow:
 def test_an_exchange_is_listed_at_the_next_start_without_secrets(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     with started(path) as there:
-        flow = asked(there)
+        flow = ended(there)
         before = row(flow, None, None)
     with started(path) as there:
         [again] = listed(there)
         after = row(again, None, None)
-        found = wait(Search().find(listed(there), "five LATE"))
+        match = wait(Search().find(listed(there), "five LATE"))
     assert again.id == flow.id
-    assert found == [flow.id]
+    assert match == [flow.id]
     same = ("at", "title", "model", "client", "state", "thinking", "text", "input_tokens")
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
     assert facts_of(again)["thoughts"] == 1
@@ -62,8 +62,8 @@ def test_an_exchange_is_listed_at_the_next_start_without_secrets(tmp_path: Path)
 def test_what_is_deleted_does_not_come_back_and_a_cleared_list_does(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     with started(path) as there:
-        asked(there)
-        asked(there)
+        ended(there)
+        ended(there)
     with started(path) as there:
         first, second = listed(there)
         there.view.remove([first])
@@ -78,17 +78,17 @@ def test_what_is_deleted_does_not_come_back_and_a_cleared_list_does(tmp_path: Pa
 def test_an_exchange_that_is_deleted_at_once_is_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
     with started(path) as there:
-        there.view.remove([asked(there)])
+        there.view.remove([ended(there)])
     with started(path) as there:
         assert listed(there) == []
 
 
-def test_a_file_of_something_else_is_told_and_left_alone(
+def test_a_file_of_something_else_is_reported_and_left_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "kept.sqlite"
-    path.write_text(words := "words, and no database at all " * 40)
+    path.write_text(before := "words, and no database at all " * 40)
     with caplog.at_level(logging.ERROR), started(path) as there:
-        asked(there)
+        ended(there)
     assert "think_page: expected a file of exchanges, got" in caplog.text
-    assert path.read_text() == words
+    assert path.read_text() == before

@@ -22,10 +22,10 @@ from tests.support.frames import DONE, ROLE, delta, finish, stream
 from tests.support.kept_flows import kept
 
 SYSTEM = {"role": "system", "content": "Be brief."}
-ASKED = {"role": "user", "content": "Mend b.py"}
+USER = {"role": "user", "content": "Mend b.py"}
 CALL = {"id": "c1", "function": {"name": "task", "arguments": '{"prompt": "Look"}'}}
 CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-FOUND = {"role": "tool", "tool_call_id": "c1", "content": "line 3"}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "line 3"}
 TOOLS = [{"type": "function", "function": {"name": "task"}}]
 
 
@@ -40,14 +40,14 @@ def roles(value: Any, side: str = "request") -> list[str]:
     return [turn["role"] for turn in value[side]["turns"]]
 
 
-def asked(*messages: object, **more: object) -> dict[str, object]:
+def chat(*messages: object, **more: object) -> dict[str, object]:
     return {"model": "m", "messages": list(messages), **more}
 
 
 def test_each_exchange_tells_what_is_new() -> None:
-    first = exchange("1", asked(SYSTEM, ASKED, tools=TOOLS), "1")
-    branch = exchange("2", asked(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
-    then = exchange("3", asked(SYSTEM, ASKED, CALLED, FOUND, tools=TOOLS, temperature=0), "1")
+    first = exchange("1", chat(SYSTEM, USER, tools=TOOLS), "1")
+    branch = exchange("2", chat(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
+    then = exchange("3", chat(SYSTEM, USER, CALLED, RESULT, tools=TOOLS, temperature=0), "1")
     values: list[Any] = [*session.read([first, branch, then])]
     assert roles(values[0])[:2] == ["system", "user"]
     assert roles(values[1]) == ["system", "user"]
@@ -57,17 +57,17 @@ def test_each_exchange_tells_what_is_new() -> None:
     assert kinds == ["thinking", "text"]
 
 
-def test_a_reply_that_still_comes_is_not_told() -> None:
-    flow = request(CHAT, asked(ASKED))
+def test_a_reply_that_still_comes_is_left_out() -> None:
+    flow = request(CHAT, chat(USER))
     running = session_exchange(
-        flow, {"id": flow.id, "running": True}, json.dumps(asked(ASKED)).encode()
+        flow, {"id": flow.id, "running": True}, json.dumps(chat(USER)).encode()
     )
     [value] = session.read([running])
     assert roles(value, "reply") == []
     assert value["session"] == flow.id
 
 
-def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
+def test_a_request_that_cannot_be_read_is_shown_as_it_came() -> None:
     flow = request(CHAT, b'{"messages": [')
     [value] = session.read(
         [session_exchange(flow, {"id": flow.id, "running": True}, b'{"messages": [')]
@@ -78,10 +78,10 @@ def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
 
 def test_tools_are_called_anywhere_in_the_session() -> None:
     chunks = [ROLE, delta(tool_calls=[{"index": 0, **CALL}]), finish("tool_calls"), DONE]
-    flow = kept(request(CHAT, asked(ASKED, tools=TOOLS)), response(EVENT_STREAM), *chunks)
+    flow = kept(request(CHAT, chat(USER, tools=TOOLS)), response(EVENT_STREAM), *chunks)
     caller = session_exchange(flow, {"id": flow.id, "running": False}, b"{}")
     running = session_exchange(flow, {"id": flow.id, "running": True}, b"{}")
-    assert session.called([exchange("1", asked(ASKED), "1"), running]) == set()
+    assert session.called([exchange("1", chat(USER), "1"), running]) == set()
     assert session.called([running, caller]) == {"task"}
 
 
@@ -91,15 +91,15 @@ OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        (asked(ASKED), asked(ASKED), {}),
+        (chat(USER), chat(USER), {}),
         (
-            asked(ASKED, temperature=0),
-            asked(ASKED, temperature=1),
+            chat(USER, temperature=0),
+            chat(USER, temperature=1),
             {"temperature": ["@@ -1 +1 @@", "-0", "+1"]},
         ),
         (
-            asked(SYSTEM, ASKED),
-            asked({**SYSTEM, "content": "Be long."}, ASKED),
+            chat(SYSTEM, USER),
+            chat({**SYSTEM, "content": "Be long."}, USER),
             {"message 0 (system)": ["@@ -1 +1 @@", "-Be brief.", "+Be long."]},
         ),
         (
@@ -108,13 +108,13 @@ OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
             {"the system text": ["@@ -1 +1 @@", "-Be brief.", "+Be long."]},
         ),
         (
-            asked(ASKED),
-            asked(ASKED, FOUND),
+            chat(USER),
+            chat(USER, RESULT),
             {"message 1 (tool)": ["@@ -0,0 +1,2 @@", "+line 3", "+c1"]},
         ),
         (
-            asked(ASKED, tools=OTHER),
-            asked(ASKED, tools=OTHER[::-1]),
+            chat(USER, tools=OTHER),
+            chat(USER, tools=OTHER[::-1]),
             {
                 "the order of the tools": [
                     "@@ -1,3 +1,3 @@",
@@ -132,16 +132,16 @@ def test_two_requests_differ(before: Any, now: Any, expected: object) -> None:
 
 
 def test_very_long_parts_are_not_compared_line_by_line() -> None:
-    found = dict(differences(asked({"role": "user", "content": "a\n" * 5001}), asked(ASKED)))
-    assert found == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
+    changes = dict(differences(chat({"role": "user", "content": "a\n" * 5001}), chat(USER)))
+    assert changes == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
 
 
-GIVEN = {"role": "user", "content": "Look"}
+TASK = {"role": "user", "content": "Look"}
 SESSION = (
-    exchange("1", asked(SYSTEM, ASKED), "1", title="Mend b.py", waited=1.25, client=HOSTILE),
-    exchange("2", asked(SYSTEM, GIVEN), "2", "1", title="Look"),
-    exchange("3", asked(SYSTEM, {"role": "user", "content": HOSTILE}), "3", "2", title=HOSTILE),
-    exchange("4", asked(SYSTEM, ASKED, CALLED, FOUND), "1", title="Mend b.py", output_tokens=1200),
+    exchange("1", chat(SYSTEM, USER), "1", title="Mend b.py", waited=1.25, client=HOSTILE),
+    exchange("2", chat(SYSTEM, TASK), "2", "1", title="Look"),
+    exchange("3", chat(SYSTEM, {"role": "user", "content": HOSTILE}), "3", "2", title=HOSTILE),
+    exchange("4", chat(SYSTEM, USER, CALLED, RESULT), "1", title="Mend b.py", output_tokens=1200),
 )
 
 
@@ -157,7 +157,7 @@ def test_branches_stand_behind_what_began_them() -> None:
 
 def test_nothing_in_it_is_markup_that_others_wrote() -> None:
     name = f'"{HOSTILE}'  # flows of a file may be called anything
-    hostile = exchange(name, asked(ASKED), name, "1", title=HOSTILE, model=HOSTILE)
+    hostile = exchange(name, chat(USER), name, "1", title=HOSTILE, model=HOSTILE)
     read = Read(page([*SESSION, hostile], "", ("1", "3")))
     assert read.open == []
     assert "script" not in read.seen
@@ -177,7 +177,7 @@ def test_two_requests_are_compared() -> None:
 
 
 @pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
-def test_what_is_left_of_a_session_is_told_whole(gone: tuple[int, ...]) -> None:
+def test_what_is_left_of_a_session_is_shown_whole(gone: tuple[int, ...]) -> None:
     """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
     left = [each for number, each in enumerate(SESSION) if number not in gone]
     written = page(left, "")
@@ -190,7 +190,7 @@ def test_nothing_left_is_an_empty_page() -> None:
 
 
 def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
-    goes_on = exchange("5", asked(SYSTEM, GIVEN, CALLED, FOUND), "2", "1", title="Look")
+    goes_on = exchange("5", chat(SYSTEM, TASK, CALLED, RESULT), "2", "1", title="Look")
     left = [SESSION[0], SESSION[2], goes_on]
     written = page(left, "")
     assert written.count('<details class="part branch" open>') == 2
@@ -198,12 +198,12 @@ def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
 
 def test_each_tools_calls_and_results_are_counted_once() -> None:
     offered = [*TOOLS, {"type": "function", "function": {"name": "idle"}}]
-    begun = [ASKED]
-    goes_on = [ASKED, CALLED, {**FOUND, "content": "x" * 400}]
+    begun = [USER]
+    goes_on = [USER, CALLED, {**RESULT, "content": "x" * 400}]
     reply = Transcript((ShownTurn("assistant", (ToolUse("c1", "task", "x" * 40),)),))
     exchanges = [
         SessionExchange(
-            {"session": "s"}, json.dumps(asked(*messages, tools=offered)).encode(), got, {}
+            {"session": "s"}, json.dumps(chat(*messages, tools=offered)).encode(), got, {}
         )
         for messages, got in ((begun, lambda: reply), (goes_on, None), (goes_on, None))
     ]
