@@ -26,39 +26,39 @@ def result(id_: str) -> dict[str, Any]:
 
 def ids(*messages: dict[str, Any]) -> list[str]:
     written: Any = with_ids_of_model({"model": MODEL, "messages": [*messages]})
-    told: list[str] = []
+    sent: list[str] = []
     for message in written["messages"]:
-        told += [each["id"] for each in message.get("tool_calls", ())]
-        told += [message["tool_call_id"]] if "tool_call_id" in message else []
-    return told
+        sent += [each["id"] for each in message.get("tool_calls", ())]
+        sent += [message["tool_call_id"]] if "tool_call_id" in message else []
+    return sent
 
 
 def test_ids_of_others_become_the_names_with_a_count() -> None:
-    told = ids(
+    sent = ids(
         turn(call("toolu_1")), result("toolu_1"), turn(call("call_b", "read")), result("call_b")
     )
-    assert told == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
+    assert sent == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
 
 
 def test_parallel_calls_have_their_own_results_whatever_their_order() -> None:
-    told = ids(turn(call("a"), call("b", "read")), result("b"), result("a"))
-    assert told == ["functions.bash:0", "functions.read:1", "functions.read:1", "functions.bash:0"]
+    sent = ids(turn(call("a"), call("b", "read")), result("b"), result("a"))
+    assert sent == ["functions.bash:0", "functions.read:1", "functions.read:1", "functions.bash:0"]
 
 
 def test_calls_that_share_an_id_have_their_results_in_order() -> None:
-    told = ids(turn(call("a"), call("a", "read")), result("a"), result("a"))
-    assert told[2:] == ["functions.bash:0", "functions.read:1"]
+    sent = ids(turn(call("a"), call("a", "read")), result("a"), result("a"))
+    assert sent[2:] == ["functions.bash:0", "functions.read:1"]
 
 
 def test_an_id_that_comes_again_in_a_later_turn_is_that_turns() -> None:
-    told = ids(turn(call("a")), result("a"), turn(call("a", "read")), result("a"))
-    assert told == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
+    sent = ids(turn(call("a")), result("a"), turn(call("a", "read")), result("a"))
+    assert sent == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
 
 
 def test_the_models_own_ids_stay_and_no_id_comes_twice() -> None:
     own = "functions.bash:1"
-    told = ids(turn(call("a")), result("a"), turn(call(own)), result(own), turn(call("c")))
-    assert told == [*["functions.bash:0"] * 2, *[own] * 2, "functions.bash:2"]
+    sent = ids(turn(call("a")), result("a"), turn(call(own)), result(own), turn(call("c")))
+    assert sent == [*["functions.bash:0"] * 2, *[own] * 2, "functions.bash:2"]
     assert ids(turn(call(own)), result(own), turn(call("b"))) == [own, own, "functions.bash:2"]
 
 
@@ -105,12 +105,12 @@ def test_short_ids_stay() -> None:
 def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": written}}
     message = {"role": "assistant", "tool_calls": [call, 5]}
-    made: Any = with_arguments(message)
-    assert (made is message) == (sent is None)
-    assert made["tool_calls"][0]["function"]["arguments"] == (sent or written)
+    changed: Any = with_arguments(message)
+    assert (changed is message) == (sent is None)
+    assert changed["tool_calls"][0]["function"]["arguments"] == (sent or written)
 
 
 def test_arguments_are_written_anew_for_a_reader_that_takes_less() -> None:
     call = {"function": {"arguments": '{"a": "\\ud83d", "a": 1e999}'}}
-    made: Any = with_arguments({"tool_calls": [call]}, anew=True)
-    assert made["tool_calls"][0]["function"]["arguments"] == '{"a":null}'
+    changed: Any = with_arguments({"tool_calls": [call]}, anew=True)
+    assert changed["tool_calls"][0]["function"]["arguments"] == '{"a":null}'

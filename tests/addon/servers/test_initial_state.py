@@ -43,8 +43,8 @@ def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: InitialSta
     assert end_of_prompt(prompt) is begun
 
 
-def _continued(said: object) -> dict[str, object]:
-    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}]
+def _continued(begun: object) -> dict[str, object]:
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": begun}]
     return {"messages": turns}
 
 

@@ -40,43 +40,43 @@ OFF = {**SMALL, "reasoning_format": "none"}
 
 
 def _begins(
-    known: KnownServers, body: Mapping[str, object], upstream: Upstream = HERE
+    cache: KnownServers, body: Mapping[str, object], upstream: Upstream = HERE
 ) -> InitialState:
-    return initial_state(known.facts(upstream, body))
+    return initial_state(cache.facts(upstream, body))
 
 
 def test_nothing_is_known_at_first() -> None:
-    known = KnownServers()
-    assert known.server(HERE) is None
-    assert not known.takes_thinking_out(HERE, "small")
-    assert not known.thinks(HERE, SMALL)
-    assert not known.has_prompt(prompt_key(HERE, SMALL))
-    assert _begins(known, SMALL) is TEXT
+    cache = KnownServers()
+    assert cache.server(HERE) is None
+    assert not cache.takes_thinking_out(HERE, "small")
+    assert not cache.thinks(HERE, SMALL)
+    assert not cache.has_prompt(prompt_key(HERE, SMALL))
+    assert _begins(cache, SMALL) is TEXT
 
 
 @pytest.mark.parametrize("other", ELSEWHERE, ids=str)
 def test_what_a_server_is_holds_for_its_address_and_prefix(other: Upstream) -> None:
-    known = KnownServers()
-    known.recognised(HERE, by_name("vllm"))
-    assert known.server(HERE) is by_name("vllm")
-    assert known.server(Upstream("http", "127.0.0.1", 8000)) is by_name("vllm")
-    assert known.server(other) is None
+    cache = KnownServers()
+    cache.recognised(HERE, by_name("vllm"))
+    assert cache.server(HERE) is by_name("vllm")
+    assert cache.server(Upstream("http", "127.0.0.1", 8000)) is by_name("vllm")
+    assert cache.server(other) is None
 
 
 def test_a_server_takes_out_the_thinking_of_one_model() -> None:
     """Behind a router each model may have a server of its own."""
-    known = KnownServers()
-    known.saw_thinking(HERE, SMALL)
-    assert known.facts(HERE, SMALL).parses
-    assert not known.takes_thinking_out(HERE, "large")
-    assert not known.facts(HERE, LARGE).parses
+    cache = KnownServers()
+    cache.saw_thinking(HERE, SMALL)
+    assert cache.facts(HERE, SMALL).parses
+    assert not cache.takes_thinking_out(HERE, "large")
+    assert not cache.facts(HERE, LARGE).parses
 
 
 @pytest.mark.parametrize("other", ELSEWHERE, ids=str)
 def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> None:
-    known = KnownServers()
-    known.saw_thinking(HERE, SMALL)
-    assert (known.takes_thinking_out(HERE, "small"), known.takes_thinking_out(other, "small")) == (
+    cache = KnownServers()
+    cache.saw_thinking(HERE, SMALL)
+    assert (cache.takes_thinking_out(HERE, "small"), cache.takes_thinking_out(other, "small")) == (
         True,
         False,
     )
@@ -84,8 +84,8 @@ def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> Non
 
 type Remember = Callable[[KnownServers], None]
 BEGINS: dict[str, tuple[Remember, InitialState]] = {
-    "takes thinking out": (lambda known: known.saw_thinking(HERE, SMALL), TEXT),
-    "may repeat the opener": (lambda known: known.saw_repeated_opener(HERE), LIKELY),
+    "takes thinking out": (lambda cache: cache.saw_thinking(HERE, SMALL), TEXT),
+    "may repeat the opener": (lambda cache: cache.saw_repeated_opener(HERE), LIKELY),
 }
 
 
@@ -93,63 +93,63 @@ BEGINS: dict[str, tuple[Remember, InitialState]] = {
 def test_what_is_known_of_a_server_decides_about_a_prompt_that_opens_a_thought(
     remember: Remember, begun: InitialState
 ) -> None:
-    known = KnownServers()
-    known.saw_prompt(HERE, SMALL, THINKING)
-    assert _begins(known, SMALL) is THINKING
-    remember(known)
-    assert _begins(known, SMALL) is begun
-    assert _begins(known, {**SMALL, "messages": []}) is begun
-    known.correct(HERE, SMALL, THINKING)
-    assert _begins(known, SMALL) is THINKING
+    cache = KnownServers()
+    cache.saw_prompt(HERE, SMALL, THINKING)
+    assert _begins(cache, SMALL) is THINKING
+    remember(cache)
+    assert _begins(cache, SMALL) is begun
+    assert _begins(cache, {**SMALL, "messages": []}) is begun
+    cache.correct(HERE, SMALL, THINKING)
+    assert _begins(cache, SMALL) is THINKING
 
 
 def test_a_server_that_repeats_openers_does_not_take_thinking_out() -> None:
-    known = KnownServers()
-    known.saw_repeated_opener(HERE)
-    assert not known.takes_thinking_out(HERE, "small")
+    cache = KnownServers()
+    cache.saw_repeated_opener(HERE)
+    assert not cache.takes_thinking_out(HERE, "small")
 
 
 @pytest.mark.parametrize("state", [TEXT, THINKING])
 def test_a_prompt_holds_for_its_server_model_and_switch(state: InitialState) -> None:
-    known = KnownServers()
-    known.saw_prompt(HERE, SMALL, state)
-    assert _begins(known, LATER) is state
-    assert known.has_prompt(prompt_key(HERE, LATER))
-    others = [known.has_prompt(prompt_key(HERE, LARGE)), known.has_prompt(prompt_key(HERE, OFF))]
-    assert [*others, *(known.has_prompt(prompt_key(other, SMALL)) for other in ELSEWHERE)] == [
+    cache = KnownServers()
+    cache.saw_prompt(HERE, SMALL, state)
+    assert _begins(cache, LATER) is state
+    assert cache.has_prompt(prompt_key(HERE, LATER))
+    others = [cache.has_prompt(prompt_key(HERE, LARGE)), cache.has_prompt(prompt_key(HERE, OFF))]
+    assert [*others, *(cache.has_prompt(prompt_key(other, SMALL)) for other in ELSEWHERE)] == [
         False
     ] * 6
 
 
 def test_a_prompt_that_was_not_told_is_not_asked_for_again() -> None:
-    known = KnownServers()
-    known.saw_prompt(HERE, SMALL, None)
-    assert known.has_prompt(prompt_key(HERE, SMALL))
-    assert _begins(known, SMALL) is TEXT
+    cache = KnownServers()
+    cache.saw_prompt(HERE, SMALL, None)
+    assert cache.has_prompt(prompt_key(HERE, SMALL))
+    assert _begins(cache, SMALL) is TEXT
 
 
 def test_a_correction_holds_for_its_server_model_and_switch() -> None:
-    known = KnownServers()
-    known.correct(HERE, OFF, THINKING)
-    assert _begins(known, {**LATER, "reasoning_format": "none"}) is THINKING
-    assert [_begins(known, body) for body in (SMALL, {**OFF, "model": "large"})] == [TEXT] * 2
-    assert [_begins(known, OFF, other) for other in ELSEWHERE] == [TEXT] * 4
+    cache = KnownServers()
+    cache.correct(HERE, OFF, THINKING)
+    assert _begins(cache, {**LATER, "reasoning_format": "none"}) is THINKING
+    assert [_begins(cache, body) for body in (SMALL, {**OFF, "model": "large"})] == [TEXT] * 2
+    assert [_begins(cache, OFF, other) for other in ELSEWHERE] == [TEXT] * 4
 
 
 def test_the_last_correction_holds() -> None:
-    known = KnownServers()
+    cache = KnownServers()
     for state in (THINKING, TEXT):
-        known.correct(HERE, {"model": "qwq-32b"}, state)
-    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+        cache.correct(HERE, {"model": "qwq-32b"}, state)
+    assert _begins(cache, {"model": "qwq-32b"}) is TEXT
 
 
 def test_a_model_that_thought_thinks_by_itself_whatever_the_switch() -> None:
-    known = KnownServers()
-    known.saw_thought(HERE, SMALL)
-    assert known.thinks(HERE, LATER)
-    assert known.thinks(HERE, OFF)
-    assert not known.thinks(HERE, LARGE)
-    assert [known.thinks(other, SMALL) for other in ELSEWHERE] == [False] * 4
+    cache = KnownServers()
+    cache.saw_thought(HERE, SMALL)
+    assert cache.thinks(HERE, LATER)
+    assert cache.thinks(HERE, OFF)
+    assert not cache.thinks(HERE, LARGE)
+    assert [cache.thinks(other, SMALL) for other in ELSEWHERE] == [False] * 4
 
 
 @pytest.mark.parametrize(("model", "thinks"), [("qwq-32b", True), ("DeepSeek-V3.1", False)])
@@ -162,9 +162,9 @@ ODD_NAMES: list[object] = [None, 7, ["small"], "\udcff", "a" * 100_000]
 
 @pytest.mark.parametrize("model", ODD_NAMES, ids=lambda model: repr(model)[:20])
 def test_any_name_is_remembered_in_a_few_bytes(model: object) -> None:
-    known = KnownServers()
-    known.correct(HERE, {"model": model}, THINKING)
-    assert _begins(known, {"model": model}) is THINKING
+    cache = KnownServers()
+    cache.correct(HERE, {"model": model}, THINKING)
+    assert _begins(cache, {"model": model}) is THINKING
     assert len(prompt_key(HERE, {"model": model})[1]) == 64
 
 
@@ -179,18 +179,18 @@ def test_a_name_and_a_switch_are_not_mixed_up() -> None:
 def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
     more: dict[str, object], takes: bool
 ) -> None:
-    known = KnownServers()
-    asked = {**SMALL, **more, "stream_options": {"include_usage": True}}
-    known.saw_refusal(HERE, asked, frozenset({"field stream_options", "field seed"}))
-    stream = {**asked, "stream": True, "seed": 1}
-    assert known.takes(HERE, stream, "stream_options") is takes
-    spared = known.spared(HERE, stream, REFUSABLE)
+    cache = KnownServers()
+    chat = {**SMALL, **more, "stream_options": {"include_usage": True}}
+    cache.saw_refusal(HERE, chat, frozenset({"field stream_options", "field seed"}))
+    stream = {**chat, "stream": True, "seed": 1}
+    assert cache.takes(HERE, stream, "stream_options") is takes
+    spared = cache.spared(HERE, stream, REFUSABLE)
     assert ("stream_options" in spared) is takes
     assert "seed" not in spared
 
 
 def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
-    known = KnownServers()
+    cache = KnownServers()
     schema = {"type": "object", "properties": {"day": {"type": "string", "pattern": "a"}}}
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     chat = {
@@ -200,90 +200,90 @@ def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
         "messages": [{"role": "user", "content": [picture]}],
     }
     names = frozenset({"field seed", "pattern", PICTURES, TOOL_CHOICE})
-    known.saw_refusal(HERE, chat, names)
-    assert known.spared(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
-    spared = str(known.spared(HERE, chat, REFUSABLE))
+    cache.saw_refusal(HERE, chat, names)
+    assert cache.spared(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
+    spared = str(cache.spared(HERE, chat, REFUSABLE))
     assert not any(word in spared for word in ("seed", "pattern", "image_url"))
 
 
 def test_another_server_at_an_address_begins_anew() -> None:
-    known = KnownServers()
+    cache = KnownServers()
     for server in ("vllm", "vllm", "sglang"):
-        known.recognised(HERE, by_name(server))
-        known.recognised(ELSEWHERE[0], by_name("vllm"))
-        begins = _begins(known, SMALL)
+        cache.recognised(HERE, by_name(server))
+        cache.recognised(ELSEWHERE[0], by_name("vllm"))
+        begins = _begins(cache, SMALL)
         for upstream in (HERE, ELSEWHERE[0]):
-            known.correct(upstream, SMALL, THINKING)
-    assert (begins, _begins(known, SMALL, ELSEWHERE[0])) == (TEXT, THINKING)
+            cache.correct(upstream, SMALL, THINKING)
+    assert (begins, _begins(cache, SMALL, ELSEWHERE[0])) == (TEXT, THINKING)
 
 
 def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
     now = [1000.0]
-    known = KnownServers(lambda: now[0])
-    assert known.is_due(HERE, 600, 60)
+    cache = KnownServers(lambda: now[0])
+    assert cache.is_due(HERE, 600, 60)
     for certain, seconds in ((True, 600), (False, 60)):
-        known.recognised(HERE, by_name("vllm"), certain)
+        cache.recognised(HERE, by_name("vllm"), certain)
         now[0] += seconds - 1
-        assert not known.is_due(HERE, 600, 60)
+        assert not cache.is_due(HERE, 600, 60)
         now[0] += 1
-        assert known.is_due(HERE, 600, 60)
-        assert known.server(HERE) is by_name("vllm")
-    known.recognised(HERE, by_name("vllm"))
-    known.doubt(HERE)
-    assert known.is_due(HERE, 600, 60)
+        assert cache.is_due(HERE, 600, 60)
+        assert cache.server(HERE) is by_name("vllm")
+    cache.recognised(HERE, by_name("vllm"))
+    cache.doubt(HERE)
+    assert cache.is_due(HERE, 600, 60)
 
 
 @pytest.mark.parametrize("certain", [True, False])
 def test_an_unsure_server_is_asked_again_once_it_has_replied(certain: bool) -> None:
-    known = KnownServers()
-    known.answered(HERE)
-    assert known.server(HERE) is None
-    known.recognised(HERE, by_name("generic"), certain)
-    assert not known.is_due(HERE, 600, 60)
-    known.answered(HERE)
-    assert known.is_due(HERE, 600, 60) is not certain
+    cache = KnownServers()
+    cache.answered(HERE)
+    assert cache.server(HERE) is None
+    cache.recognised(HERE, by_name("generic"), certain)
+    assert not cache.is_due(HERE, 600, 60)
+    cache.answered(HERE)
+    assert cache.is_due(HERE, 600, 60) is not certain
 
 
 def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
-    known = KnownServers()
-    known.saw_prompt(HERE, SMALL, THINKING)
-    known.correct(HERE, SMALL, LIKELY)
-    assert known.has_prompt(prompt_key(HERE, SMALL))
-    known.correct(HERE, SMALL, TEXT)
-    assert not known.has_prompt(prompt_key(HERE, SMALL))
-    assert _begins(known, SMALL) is TEXT
+    cache = KnownServers()
+    cache.saw_prompt(HERE, SMALL, THINKING)
+    cache.correct(HERE, SMALL, LIKELY)
+    assert cache.has_prompt(prompt_key(HERE, SMALL))
+    cache.correct(HERE, SMALL, TEXT)
+    assert not cache.has_prompt(prompt_key(HERE, SMALL))
+    assert _begins(cache, SMALL) is TEXT
 
 
 def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
-    known = KnownServers(iter(range(99)).__next__)
-    known.recognised(HERE, by_name("vllm"))
-    known.saw_thinking(HERE, SMALL)
-    assert known.news(ELSEWHERE[0]) == {}
-    assert known.news(HERE) == {"server": Lesson(0, "vllm"), PARSES: Lesson(1, "")}
-    known.saw_thinking(HERE, SMALL)
-    assert known.news(HERE) == {}
-    known.recognised(HERE, by_name("vllm"), certain=False)
-    news = known.news(HERE)
+    cache = KnownServers(iter(range(99)).__next__)
+    cache.recognised(HERE, by_name("vllm"))
+    cache.saw_thinking(HERE, SMALL)
+    assert cache.news(ELSEWHERE[0]) == {}
+    assert cache.news(HERE) == {"server": Lesson(0, "vllm"), PARSES: Lesson(1, "")}
+    cache.saw_thinking(HERE, SMALL)
+    assert cache.news(HERE) == {}
+    cache.recognised(HERE, by_name("vllm"), certain=False)
+    news = cache.news(HERE)
     assert news == {"server": Lesson(3, "vllm?")}
-    known.untold(HERE, news)
-    assert known.news(HERE) == news
+    cache.untold(HERE, news)
+    assert cache.news(HERE) == news
 
 
 def test_of_what_others_tell_the_later_word_holds() -> None:
-    known = KnownServers(lambda: 5.0)
-    known.recognised(HERE, by_name("vllm"))
-    known.saw_thinking(HERE, SMALL)
-    known.news(HERE)
-    known.take(HERE, {"server": Lesson(4, "sglang"), "repeats": Lesson(9, "")})
-    known.take(ELSEWHERE[0], {PARSES: Lesson(9, "")})
-    assert (known.server(HERE), known.takes_thinking_out(HERE, "small")) == (by_name("vllm"), True)
-    assert known.takes_thinking_out(ELSEWHERE[0], "small")
-    known.take(HERE, {"server": Lesson(6, "sglang")})
-    assert (known.server(HERE), known.takes_thinking_out(HERE, "small")) == (
+    cache = KnownServers(lambda: 5.0)
+    cache.recognised(HERE, by_name("vllm"))
+    cache.saw_thinking(HERE, SMALL)
+    cache.news(HERE)
+    cache.take(HERE, {"server": Lesson(4, "sglang"), "repeats": Lesson(9, "")})
+    cache.take(ELSEWHERE[0], {PARSES: Lesson(9, "")})
+    assert (cache.server(HERE), cache.takes_thinking_out(HERE, "small")) == (by_name("vllm"), True)
+    assert cache.takes_thinking_out(ELSEWHERE[0], "small")
+    cache.take(HERE, {"server": Lesson(6, "sglang")})
+    assert (cache.server(HERE), cache.takes_thinking_out(HERE, "small")) == (
         by_name("sglang"),
         False,
     )
-    assert known.news(HERE) == known.news(ELSEWHERE[0]) == {}
+    assert cache.news(HERE) == cache.news(ELSEWHERE[0]) == {}
 
 
 def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,19 +295,19 @@ def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_memory_of_a_server_grows_without_end() -> None:
-    known = KnownServers()
+    cache = KnownServers()
     for number in range(MOST_LESSONS + 10):
         upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
-        known.recognised(upstream, by_name("vllm"))
-        known.saw_repeated_opener(upstream)
-        known.saw_thinking(upstream, body)
-        known.saw_prompt(upstream, body, TEXT)
-        known.correct(upstream, body, TEXT)
-        known.saw_thought(upstream, body)
+        cache.recognised(upstream, by_name("vllm"))
+        cache.saw_repeated_opener(upstream)
+        cache.saw_thinking(upstream, body)
+        cache.saw_prompt(upstream, body, TEXT)
+        cache.correct(upstream, body, TEXT)
+        cache.saw_thought(upstream, body)
         refused = {**body, "tools": [{"function": {"parameters": {"pattern": "x"}}}]}
-        known.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
-        known.doubt(upstream)
-    kept = [value for value in vars(known).values() if isinstance(value, dict)]
+        cache.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
+        cache.doubt(upstream)
+    kept = [value for value in vars(cache).values() if isinstance(value, dict)]
     assert [len(each) for each in kept] == [MOST_LESSONS] * 3
 
 

@@ -40,7 +40,7 @@ def _models(*models: object, **headers: str) -> ProbeReply:
     return _ok({"object": "list", "data": list(models)}, **headers)
 
 
-def _asked[Result](
+def _probed[Result](
     question: Probe[Result], answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
 ) -> tuple[Result, list[ProbeRequest]]:
     """The question's result, and what it asked on the way."""
@@ -268,10 +268,10 @@ TEMPLATE = _ok({"prompt": "<|im_start|>hi"})
 def _counted(
     name: str, answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
 ) -> tuple[int | None, list[ProbeRequest]]:
-    return _asked(count_tokens(by_name(name), BODY), answers, otherwise)
+    return _probed(count_tokens(by_name(name), BODY), answers, otherwise)
 
 
-def _said(ask: ProbeRequest) -> object:
+def _body(ask: ProbeRequest) -> object:
     assert ask.body is not None
     return json_text.read(ask.body)
 
@@ -281,16 +281,16 @@ COUNTED_AT = "/v1/chat/completions/input_tokens"
 
 def test_llama_cpp_counts_a_chats_body() -> None:
     count, (ask,) = _counted("llama.cpp", {COUNTED_AT: _ok({"input_tokens": 42})})
-    assert (count, ask.path, _said(ask)) == (42, COUNTED_AT, BODY)
+    assert (count, ask.path, _body(ask)) == (42, COUNTED_AT, BODY)
 
 
 def test_an_older_llama_cpp_renders_the_template_and_then_counts() -> None:
     count, (_, render, tokenize) = _counted(
         "llama.cpp", {"/apply-template": TEMPLATE, "/tokenize": _ok({"tokens": [1, 2, 3]})}
     )
-    assert (count, render.path, _said(render)) == (3, "/apply-template", BODY)
+    assert (count, render.path, _body(render)) == (3, "/apply-template", BODY)
     assert tokenize.path == "/tokenize"
-    assert _said(tokenize) == {
+    assert _body(tokenize) == {
         "content": "<|im_start|>hi",
         "add_special": True,
         "parse_special": True,
@@ -302,13 +302,13 @@ def test_who_renders_messages_counts_what_a_request_says_to_the_model(name: str)
     count, (ask,) = _counted(
         name, {"/tokenize": _ok({"count": 42, "max_model_len": 2048, "tokens": [1]})}
     )
-    said = {name: BODY[name] for name in ("model", "messages", "tools", "chat_template_kwargs")}
-    assert (count, ask.path, _said(ask)) == (42, "/tokenize", said)
+    sent = {name: BODY[name] for name in ("model", "messages", "tools", "chat_template_kwargs")}
+    assert (count, ask.path, _body(ask)) == (42, "/tokenize", sent)
 
 
 def test_vllm_is_not_told_of_tools_that_are_not_there() -> None:
-    _, (ask,) = _asked(count_tokens(by_name("vllm"), {"model": "m", "messages": []}), {})
-    assert _said(ask) == {"model": "m", "messages": []}
+    _, (ask,) = _probed(count_tokens(by_name("vllm"), {"model": "m", "messages": []}), {})
+    assert _body(ask) == {"model": "m", "messages": []}
 
 
 COUNT = ("llama.cpp", "vllm", "sglang")
@@ -317,7 +317,7 @@ OTHERS = [server for server in SERVERS if server.name not in COUNT]
 
 @pytest.mark.parametrize("server", OTHERS, ids=lambda server: server.name)
 def test_other_servers_are_not_asked_to_count(server: Server) -> None:
-    assert _asked(count_tokens(server, BODY), {}) == (None, [])
+    assert _probed(count_tokens(server, BODY), {}) == (None, [])
 
 
 UNCOUNTED: dict[str, ProbeReply | None] = {
@@ -389,8 +389,8 @@ LONG = ["<think>", *["word"] * 20]
 def _prompt_state(
     tokens: object, name: str = "vllm"
 ) -> tuple[InitialState | None, list[ProbeRequest]]:
-    told = {"/tokenize": _ok({"count": 5, "token_strs": tokens})}
-    return _asked(prompt_state(by_name(name), BODY), told)
+    answers = {"/tokenize": _ok({"count": 5, "token_strs": tokens})}
+    return _probed(prompt_state(by_name(name), BODY), answers)
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_vllm_is_asked_for_the_prompt_of_this_request() -> None:
     _, (ask,) = _prompt_state(CLOSED)
     named = ("model", "messages", "tools", "chat_template_kwargs")
     assert ask.path == "/tokenize"
-    assert _said(ask) == {name: BODY[name] for name in named} | {"return_token_strs": True}
+    assert _body(ask) == {name: BODY[name] for name in named} | {"return_token_strs": True}
 
 
 @pytest.mark.parametrize("tokens", [None, 5, [], "text", {}], ids=repr)
@@ -421,7 +421,7 @@ def test_a_prompt_that_cannot_be_read_tells_nothing(tokens: object) -> None:
 
 
 def test_a_prompt_that_is_refused_tells_nothing() -> None:
-    assert _asked(prompt_state(by_name("vllm"), BODY), {})[0] is None
+    assert _probed(prompt_state(by_name("vllm"), BODY), {})[0] is None
 
 
 @pytest.mark.parametrize(
@@ -430,31 +430,31 @@ def test_a_prompt_that_is_refused_tells_nothing() -> None:
     ids=["opened", "not opened", "no prompt"],
 )
 def test_llama_cpp_tells_how_its_prompt_ends(prompt: object, state: InitialState | None) -> None:
-    told = {"/apply-template": _ok({"prompt": prompt})}
-    found, (ask,) = _asked(prompt_state(by_name("llama.cpp"), BODY), told)
-    assert (found, _said(ask)) == (state, BODY)
+    answers = {"/apply-template": _ok({"prompt": prompt})}
+    read, (ask,) = _probed(prompt_state(by_name("llama.cpp"), BODY), answers)
+    assert (read, _body(ask)) == (state, BODY)
 
 
 def test_llama_cpp_is_not_asked_for_a_prompt_that_goes_on() -> None:
     """A last assistant turn is continued, so that its prompt says nothing of other replies."""
     turns = [{"role": "user", "content": "hi"}]
     begun = [*turns, {"role": "assistant", "content": "The"}]
-    told = {"/apply-template": TEMPLATE}
-    _, (ask,) = _asked(prompt_state(by_name("llama.cpp"), {**BODY, "messages": begun}), told)
-    assert _said(ask) == BODY
+    answers = {"/apply-template": TEMPLATE}
+    _, (ask,) = _probed(prompt_state(by_name("llama.cpp"), {**BODY, "messages": begun}), answers)
+    assert _body(ask) == BODY
     alone = {"messages": begun[-1:]}
-    _, (ask,) = _asked(prompt_state(by_name("llama.cpp"), alone), told)
-    assert _said(ask) == alone
+    _, (ask,) = _probed(prompt_state(by_name("llama.cpp"), alone), answers)
+    assert _body(ask) == alone
 
 
 OWN = ProbeRequest("/v1/messages/count_tokens", b'{"messages":[]}')
 
 
 def test_an_older_sglang_counts_by_its_messages_endpoint() -> None:
-    told = {OWN.path: _ok({"input_tokens": 13})}
-    count, (first, second) = _asked(count_tokens(by_name("sglang"), BODY, OWN), told)
+    answers = {OWN.path: _ok({"input_tokens": 13})}
+    count, (first, second) = _probed(count_tokens(by_name("sglang"), BODY, OWN), answers)
     assert (count, first.path, second) == (13, "/tokenize", OWN)
-    assert _asked(count_tokens(by_name("vllm"), BODY, OWN), told)[0] is None
+    assert _probed(count_tokens(by_name("vllm"), BODY, OWN), answers)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -463,17 +463,17 @@ def test_an_older_sglang_counts_by_its_messages_endpoint() -> None:
     ids=["opened", "not opened", "no text"],
 )
 def test_sglang_tells_how_its_prompt_ends(text: object, state: InitialState | None) -> None:
-    told = {"/tokenize": _ok({"tokens": [*range(40)]}), "/detokenize": _ok({"text": text})}
-    found, (_, ask) = _asked(prompt_state(by_name("sglang"), BODY), told)
-    assert (found, ask.path) == (state, "/detokenize")
-    assert _said(ask) == {"tokens": [*range(28, 40)], "skip_special_tokens": False}
+    answers = {"/tokenize": _ok({"tokens": [*range(40)]}), "/detokenize": _ok({"text": text})}
+    read, (_, ask) = _probed(prompt_state(by_name("sglang"), BODY), answers)
+    assert (read, ask.path) == (state, "/detokenize")
+    assert _body(ask) == {"tokens": [*range(28, 40)], "skip_special_tokens": False}
 
 
 @pytest.mark.parametrize("tokens", [None, [], "text"], ids=repr)
 def test_sglang_without_tokens_tells_nothing(tokens: object) -> None:
-    told = {"/tokenize": _ok({"tokens": tokens, "token_strs": tokens})}
-    found, asks = _asked(prompt_state(by_name("sglang"), BODY), told)
-    assert (found, len(asks)) == (None, 1)
+    answers = {"/tokenize": _ok({"tokens": tokens, "token_strs": tokens})}
+    read, asks = _probed(prompt_state(by_name("sglang"), BODY), answers)
+    assert (read, len(asks)) == (None, 1)
 
 
 @pytest.mark.parametrize(
@@ -486,21 +486,21 @@ def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
 
 
 def test_a_row_is_certain_when_no_row_before_it_was_silent() -> None:
-    heard = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
+    answers = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
     vllm = next(row for row in SERVERS if row.name == "vllm")
-    assert is_certain(vllm, heard)
-    assert is_certain(vllm, {**heard, "/version": None})
-    assert not is_certain(vllm, {**heard, "/v1/metadata": None})
-    assert is_certain(SERVERS[0], {**heard, "/version": None})
+    assert is_certain(vllm, answers)
+    assert is_certain(vllm, {**answers, "/version": None})
+    assert not is_certain(vllm, {**answers, "/v1/metadata": None})
+    assert is_certain(SERVERS[0], {**answers, "/version": None})
 
 
 PIECES = ["<|im_start|>", "user", "\n", [32, 195], [164], "x"]
 
 
 def test_llama_cpp_tells_each_token_of_a_prompt() -> None:
-    told = {"tokens": [{"id": at, "piece": piece} for at, piece in enumerate(PIECES)]}
-    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
-    pieces, asks = _asked(prompt_pieces(by_name("llama.cpp"), {"messages": []}), answers)
+    tokens = {"tokens": [{"id": at, "piece": piece} for at, piece in enumerate(PIECES)]}
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(tokens)}
+    pieces, asks = _probed(prompt_pieces(by_name("llama.cpp"), {"messages": []}), answers)
     assert pieces == [b"<|im_start|>", b"user", b"\n", b" \xc3", b"\xa4", b"x"]
     assert json.loads(asks[1].body or b"")["with_pieces"] is True
 
@@ -515,7 +515,7 @@ def test_llama_cpp_tells_each_token_of_a_prompt() -> None:
 )
 def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], words: str) -> None:
     answers = {"/tokenize": _ok({"count": len(spelled), "token_strs": spelled})}
-    pieces, _ = _asked(prompt_pieces(by_name("vllm"), {"messages": []}), answers)
+    pieces, _ = _probed(prompt_pieces(by_name("vllm"), {"messages": []}), answers)
     assert pieces is not None
     assert len(pieces) == len(spelled)
     assert b"".join(pieces).decode() == words
@@ -525,5 +525,5 @@ def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], w
 @pytest.mark.parametrize("told", [{}, {"tokens": 5, "token_strs": {}}, {"tokens": []}, [], None])
 def test_a_server_that_tells_no_tokens_has_no_pieces(server: str, told: object) -> None:
     answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
-    assert _asked(prompt_pieces(by_name(server), {}), answers)[0] is None
-    assert _asked(prompt_pieces(by_name(server), {}), {}, None)[0] is None
+    assert _probed(prompt_pieces(by_name(server), {}), answers)[0] is None
+    assert _probed(prompt_pieces(by_name(server), {}), {}, None)[0] is None

@@ -30,18 +30,18 @@ CALLED = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "5 degrees"}
 
 
-def told(*messages: object, **fields: object) -> dict[str, Any]:
+def sent(*messages: object, **fields: object) -> dict[str, Any]:
     body = tell_tools({"model": "m", "messages": list(messages), "tools": [TOOL], **fields})
     assert body is not None
     return body
 
 
 def system(**fields: object) -> str:
-    return str(told(ASKED, **fields)["messages"][0]["content"])
+    return str(sent(ASKED, **fields)["messages"][0]["content"])
 
 
 def test_tools_are_told_in_the_system_turn_and_gone_from_the_request() -> None:
-    body = told(ASKED, tool_choice="auto", parallel_tool_calls=True, temperature=0)
+    body = sent(ASKED, tool_choice="auto", parallel_tool_calls=True, temperature=0)
     assert set(body) == {"model", "messages", "temperature"}
     first, second = body["messages"]
     assert first["role"] == "system"
@@ -53,13 +53,13 @@ def test_tools_are_told_in_the_system_turn_and_gone_from_the_request() -> None:
 @pytest.mark.parametrize("role", ["system", "developer"])
 @pytest.mark.parametrize("content", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
 def test_they_stand_behind_what_the_system_turn_says(role: str, content: object) -> None:
-    first = told({"role": role, "content": content}, ASKED)["messages"][0]
+    first = sent({"role": role, "content": content}, ASKED)["messages"][0]
     assert first["role"] == role
     assert first["content"].startswith("Be brief.\n\n# Tools\n")
 
 
 def test_earlier_calls_and_results_become_text() -> None:
-    assert told(ASKED, CALLED, RESULT)["messages"][1:] == [
+    assert sent(ASKED, CALLED, RESULT)["messages"][1:] == [
         ASKED,
         {
             "role": "assistant",
@@ -71,19 +71,19 @@ def test_earlier_calls_and_results_become_text() -> None:
 
 
 def test_results_in_a_row_and_the_words_behind_them_are_one_turn() -> None:
-    last = told(CALLED, RESULT, RESULT, {"role": "user", "content": "So?"})["messages"][-1]
+    last = sent(CALLED, RESULT, RESULT, {"role": "user", "content": "So?"})["messages"][-1]
     one = "<tool_response>\n5 degrees\n</tool_response>"
     assert last == {"role": "user", "content": f"{one}\n{one}\nSo?"}
 
 
 def test_answers_in_a_row_stay_turns_of_their_own() -> None:
-    said = {"role": "assistant", "content": "I look."}
-    assert told(ASKED, said, said)["messages"][1:] == [ASKED, said, said]
+    reply = {"role": "assistant", "content": "I look."}
+    assert sent(ASKED, reply, reply)["messages"][1:] == [ASKED, reply, reply]
 
 
 def test_a_turn_with_an_image_stays_as_it_is() -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
-    assert told(ASKED, image)["messages"][1:] == [ASKED, image]
+    assert sent(ASKED, image)["messages"][1:] == [ASKED, image]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_turn_with_an_image_stays_as_it_is() -> None:
 )
 def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) -> None:
     call = {"function": {"name": "f", "arguments": arguments}}
-    message = told({"role": "assistant", "content": None, "tool_calls": [call, "x"]})["messages"][1]
+    message = sent({"role": "assistant", "content": None, "tool_calls": [call, "x"]})["messages"][1]
     assert json.loads(message["content"].split("\n")[1])["arguments"] == wanted
 
 
@@ -112,7 +112,7 @@ def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], words:
 
 
 def test_where_no_call_is_wanted_the_tools_are_not_told_but_the_history_is_text() -> None:
-    body = told(ASKED, CALLED, RESULT, tool_choice="none")
+    body = sent(ASKED, CALLED, RESULT, tool_choice="none")
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert "tools" not in body
 

@@ -13,20 +13,20 @@ ROWS = rows_of(__file__)
 USER = {"role": "user", "content": "hi"}
 
 
-def _asked(messages: list[Any], budget: int | None = None) -> list[Any]:
-    asked = ask_to_think({"model": "m", "messages": messages}, budget)
-    assert asked
-    assert asked["model"] == "m"
-    return asked["messages"]  # type: ignore[return-value]
+def _turns(messages: list[Any], budget: int | None = None) -> list[Any]:
+    body = ask_to_think({"model": "m", "messages": messages}, budget)
+    assert body
+    assert body["model"] == "m"
+    return body["messages"]  # type: ignore[return-value]
 
 
 def test_a_request_without_a_system_turn_gets_one() -> None:
-    first, *rest = _asked([USER])
+    first, *rest = _turns([USER])
     assert (first["role"], TAG in first["content"], rest) == ("system", True, [USER])
 
 
 def test_a_system_turn_is_kept_and_goes_on() -> None:
-    first, *rest = _asked([{"role": "system", "content": "be brief"}, USER])
+    first, *rest = _turns([{"role": "system", "content": "be brief"}, USER])
     assert first["content"].startswith("be brief\n\n")
     assert TAG in first["content"]
     assert rest == [USER]
@@ -34,12 +34,12 @@ def test_a_system_turn_is_kept_and_goes_on() -> None:
 
 def test_a_system_turn_in_parts_is_left_as_it_is() -> None:
     parts = {"role": "system", "content": [{"type": "text", "text": "be brief"}]}
-    assert _asked([parts, USER])[1:] == [parts, USER]
+    assert _turns([parts, USER])[1:] == [parts, USER]
 
 
 def test_the_clients_budget_is_named() -> None:
-    assert "2048 tokens" in _asked([USER], 2048)[0]["content"]
-    assert "tokens" not in _asked([USER])[0]["content"]
+    assert "2048 tokens" in _turns([USER], 2048)[0]["content"]
+    assert "tokens" not in _turns([USER])[0]["content"]
 
 
 def test_never_twice() -> None:
@@ -49,7 +49,7 @@ def test_never_twice() -> None:
 
 
 def test_a_user_who_speaks_of_the_tag_is_no_instruction() -> None:
-    assert len(_asked([{"role": "user", "content": f"what is {TAG}?"}])) == 2
+    assert len(_turns([{"role": "user", "content": f"what is {TAG}?"}])) == 2
 
 
 @pytest.mark.parametrize("messages", [None, "hi", 5])

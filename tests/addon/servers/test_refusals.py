@@ -167,9 +167,9 @@ def test_another_error_names_nothing(words: str) -> None:
 )
 def test_words_that_the_request_holds_are_not_the_servers(sent: str) -> None:
     """A server repeats the link that it cannot load: so one client would blind all others."""
-    words = "cannot load http://x/?Qwen is not a multimodal model"
-    assert refused(400, words) == refused(400, words, '{"content": "multimodal"}') == {PICTURES}
-    assert not refused(400, words, sent)
+    message = "cannot load http://x/?Qwen is not a multimodal model"
+    assert refused(400, message) == refused(400, message, '{"content": "multimodal"}') == {PICTURES}
+    assert not refused(400, message, sent)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +199,13 @@ def test_only_a_choice_that_is_left_to_the_model_is_left_out(
     ],
 )
 def test_the_choice_of_a_messages_request_is_an_object(choice: dict[str, Any], sent: str) -> None:
-    asked: dict[str, Any] = {"messages": [], "tools": [{"name": "log", "input_schema": SCHEMA}]}
-    assert without_choice(asked | choice) == asked | {"tool_choice": {"type": sent}}
+    request: dict[str, Any] = {"messages": [], "tools": [{"name": "log", "input_schema": SCHEMA}]}
+    assert without_choice(request | choice) == request | {"tool_choice": {"type": sent}}
 
 
 def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
-    asked = {"input": "hi", "tools": [{"type": "function", "name": "log", "parameters": SCHEMA}]}
-    assert without_choice(asked) is asked
+    request = {"input": "hi", "tools": [{"type": "function", "name": "log", "parameters": SCHEMA}]}
+    assert without_choice(request) is request
 
 
 def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
@@ -213,9 +213,9 @@ def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
     assert len(held) == 1
     tools = without_schemas(BODY, held.get)["tools"]
     assert isinstance(tools, list)
-    made = tools[0]["function"]["parameters"]["properties"]
+    kept = tools[0]["function"]["parameters"]["properties"]
     bare = {"type": "string", "format": "date", "default": {"pattern": 1}}
-    assert made == {"pattern": bare, "at": {"items": [bare]}}
+    assert kept == {"pattern": bare, "at": {"items": [bare]}}
     assert tools[1] == OTHER
     assert DATE["pattern"] == r"\d"
 
@@ -240,9 +240,9 @@ def test_a_schema_may_be_of_any_depth() -> None:
 
 def test_a_response_format_is_a_schema() -> None:
     body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
-    made = without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get)
-    assert r"\d" not in str(made)
-    assert "json_schema" in str(made)
+    kept = without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get)
+    assert r"\d" not in str(kept)
+    assert "json_schema" in str(kept)
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
@@ -261,10 +261,10 @@ def test_what_holds_nothing_refused_stays_the_same_request() -> None:
 def test_a_picture_is_told_in_its_place(url: str, words: str) -> None:
     text = {"type": "text", "text": "What is it?"}
     picture = {"type": "image_url", "image_url": {"url": url}}
-    made = without_pictures({"messages": [{"role": "user", "content": [text, picture]}]})
-    told = f"[picture left out, as this model cannot see: {words}]"
-    assert made == {
-        "messages": [{"role": "user", "content": [text, {"type": "text", "text": told}]}]
+    changed = without_pictures({"messages": [{"role": "user", "content": [text, picture]}]})
+    note = f"[picture left out, as this model cannot see: {words}]"
+    assert changed == {
+        "messages": [{"role": "user", "content": [text, {"type": "text", "text": note}]}]
     }
 
 
@@ -275,8 +275,8 @@ def test_what_is_refused_goes_together() -> None:
         "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
     }
     names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
-    made = without(body, names, REFUSABLE - {TOOL_CHOICE})
-    assert made == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
+    kept = without(body, names, REFUSABLE - {TOOL_CHOICE})
+    assert kept == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
     assert without(body, names, REFUSABLE)["tool_choice"] == "none"
     assert without(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
 
@@ -289,9 +289,9 @@ def test_a_request_without_the_part_stays_the_same(part: str) -> None:
 
 def test_halves_of_characters_are_written_whole() -> None:
     body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
-    made = without(body, frozenset({HALVES}), REFUSABLE)
-    assert made == body
-    assert made is not body
+    kept = without(body, frozenset({HALVES}), REFUSABLE)
+    assert kept == body
+    assert kept is not body
 
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}

@@ -21,8 +21,8 @@ def test_words_name_a_field(words: str, paths: list[str]) -> None:
 def test_a_field_is_left_out_wherever_it_stands() -> None:
     turn = {"role": "user", "content": "hi"}
     body: dict[str, Any] = {"model": "m", "seed": 1, "messages": [{**turn, "name": "a"}, turn]}
-    made = without_fields(body, frozenset({"seed", "messages.name"}))
-    assert made == {"model": "m", "messages": [turn, turn]}
+    kept = without_fields(body, frozenset({"seed", "messages.name"}))
+    assert kept == {"model": "m", "messages": [turn, turn]}
 
 
 def test_a_request_without_the_field_stays_the_same() -> None:

@@ -106,10 +106,10 @@ def test_what_goes_out_in_a_parts_place(
 
 def test_a_forced_call_goes_out_with_thinking_off() -> None:
     forced = {"tools": TOOLS, "tool_choice": "required", "reasoning_effort": "high"}
-    made: Any = PARTS[THINKING].without(forced)
-    assert made["thinking"] == {"type": "disabled"}
-    assert made["chat_template_kwargs"]["enable_thinking"] is False
-    assert "reasoning_effort" not in made
+    changed: Any = PARTS[THINKING].without(forced)
+    assert changed["thinking"] == {"type": "disabled"}
+    assert changed["chat_template_kwargs"]["enable_thinking"] is False
+    assert "reasoning_effort" not in changed
     free = {**forced, "tool_choice": "auto"}
     assert PARTS[THINKING].without(free) is free
 

@@ -23,21 +23,21 @@ CALL: Turn = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
 LATER = INLINE_SYSTEM.format("B")
 
 
-def system(words: str, role: str = "system") -> Turn:
-    return {"role": role, "content": words}
+def system(text: str, role: str = "system") -> Turn:
+    return {"role": role, "content": text}
 
 
 def test_a_prefill_goes_out_with_thinking_off() -> None:
-    asked = {"messages": [ASK, BEGUN], "chat_template_kwargs": {"x": 1, "enable_thinking": True}}
-    made = without_thought_behind_prefill(asked)
-    kwargs: Any = made["chat_template_kwargs"]
+    request = {"messages": [ASK, BEGUN], "chat_template_kwargs": {"x": 1, "enable_thinking": True}}
+    changed = without_thought_behind_prefill(request)
+    kwargs: Any = changed["chat_template_kwargs"]
     assert (kwargs["x"], kwargs["enable_thinking"], kwargs["thinking"]) == (1, False, False)
-    assert made["messages"] == asked["messages"]
+    assert changed["messages"] == request["messages"]
 
 
 def test_a_prefill_is_said_to_go_on() -> None:
-    made = continued({"messages": [ASK, BEGUN]})
-    assert (made["continue_final_message"], made["add_generation_prompt"]) == (True, False)
+    changed = continued({"messages": [ASK, BEGUN]})
+    assert (changed["continue_final_message"], changed["add_generation_prompt"]) == (True, False)
 
 
 @pytest.mark.parametrize("turns", [[], [ASK], [ASK, CALL], ["no message"]])
@@ -48,8 +48,8 @@ def test_a_request_that_ends_otherwise_stays_the_same(turns: list[Any], change: 
 
 
 def test_turns_that_are_to_go_on_are_one() -> None:
-    made = with_one_begun_turn({"messages": [ASK, BEGUN, BEGUN, BEGUN]})
-    assert made["messages"] == [ASK, {"role": "assistant", "content": "{\n\n{\n\n{"}]
+    changed = with_one_begun_turn({"messages": [ASK, BEGUN, BEGUN, BEGUN]})
+    assert changed["messages"] == [ASK, {"role": "assistant", "content": "{\n\n{\n\n{"}]
     named = {**BEGUN, "name": "n"}
     body = {"messages": [ASK, named, BEGUN]}
     assert with_one_begun_turn(body) is body
@@ -60,22 +60,22 @@ def test_turns_that_are_to_go_on_are_one() -> None:
     ROWS["one system turn stands at the head"],
 )
 def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn]) -> None:
-    made = with_one_system_turn({"messages": turns})
-    assert made["messages"] == sent
-    assert with_one_system_turn(made) is made
+    changed = with_one_system_turn({"messages": turns})
+    assert changed["messages"] == sent
+    assert with_one_system_turn(changed) is changed
 
 
 def test_turns_stay_in_the_field_that_holds_them() -> None:
-    made = by_turns({"input": [ASK, ASK]})
-    assert made == {"input": [{"role": "user", "content": "q\n\nq"}]}
+    changed = by_turns({"input": [ASK, ASK]})
+    assert changed == {"input": [{"role": "user", "content": "q\n\nq"}]}
 
 
 def test_user_and_model_take_turns() -> None:
-    made = by_turns({"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]})
-    assert made["messages"] == [
+    changed = by_turns({"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]})
+    assert changed["messages"] == [
         system("A"),
         {"role": "user", "content": "q\n\nq"},
         {"role": "assistant", "content": "{\n\n{"},
         {"role": "user", "content": f"{LATER}\n\nq"},
     ]
-    assert by_turns(made) is made
+    assert by_turns(changed) is changed

@@ -31,9 +31,9 @@ def test_other_errors_are_none_of_a_model(message: str) -> None:
 
 
 def test_the_models_that_are_served_are_named_with_a_line_to_copy() -> None:
-    words = remedies.for_model("claude-x", ["qwen", "a\nb", "it's"])
-    assert "the server serves qwen: ask for" in words
-    assert "--set 'think_models=*=qwen'" in words
+    remedy = remedies.for_model("claude-x", ["qwen", "a\nb", "it's"])
+    assert "the server serves qwen: ask for" in remedy
+    assert "--set 'think_models=*=qwen'" in remedy
     assert "and 3 more" in remedies.for_model("x", [f"m{number}" for number in range(8)])
     assert remedies.for_model("x", []) == remedies.for_model("qwen", ["qwen"]) == ""
 
@@ -51,10 +51,10 @@ def test_the_models_that_are_served_are_named_with_a_line_to_copy() -> None:
 )
 def test_an_error_keeps_its_shape(error: object) -> None:
     body = json.dumps(error).encode() if error else b"<html>gone"
-    made = remedies.with_remedy(body, "start it")
-    assert server_message(made).endswith("start it")
+    changed = remedies.with_remedy(body, "start it")
+    assert server_message(changed).endswith("start it")
     if isinstance(error, dict):
-        value = json.loads(made)
+        value = json.loads(changed)
         assert value.keys() >= error.keys()
-        assert "It is gone" in server_message(made)
-        assert ". Remedy: start it" in server_message(made)
+        assert "It is gone" in server_message(changed)
+        assert ". Remedy: start it" in server_message(changed)

@@ -9,7 +9,7 @@ from converter.addon.servers.unread_replies import is_plain, read_by_us, text_co
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
 BODY: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
-WORDS = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+TEXT_TURN = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ WORDS = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
     [
         ({}, True),
         ({"tools": [TOOL], "tool_choice": "auto", "n": 1}, True),
-        ({"messages": [WORDS]}, True),
+        ({"messages": [TEXT_TURN]}, True),
         ({"messages": [PICTURE]}, False),
         ({"n": 2}, False),
         ({"logprobs": True}, False),
@@ -33,8 +33,8 @@ def test_text_behind_a_prompt_is_all_that_is_asked_for(more: dict[str, Any], pla
 def test_a_text_completion_asks_for_the_same() -> None:
     more = {"max_tokens": 9, "stop": ["x"], "stream": True, "stream_options": {}, "seed": 1}
     chat = {"tools": [TOOL], "tool_choice": "auto", "chat_template_kwargs": {}}
-    made = text_completion({**BODY, **more, **chat}, "a prompt")
-    assert made == {"model": "m", **more, "prompt": "a prompt"}
+    request = text_completion({**BODY, **more, **chat}, "a prompt")
+    assert request == {"model": "m", **more, "prompt": "a prompt"}
 
 
 def test_tools_are_told_where_no_prompt_can_be_had() -> None:
