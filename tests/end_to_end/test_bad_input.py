@@ -24,20 +24,20 @@ LINE = 3 * 2**20
 def test_a_line_of_three_megabytes_arrives_whole(
     client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints
 ) -> None:
-    words = "long " * (LINE // 5)
-    server.answer(Reply(stream("<think>deep</think>", words)))
+    long = "long " * (LINE // 5)
+    server.answer(Reply(stream("<think>deep</think>", long)))
     reply = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
-    assert (reply.thinking, len(reply.text), reply.text == words) == ("deep", len(words), True)
+    assert (reply.thinking, len(reply.text), reply.text == long) == ("deep", len(long), True)
     assert complaints() == []
 
 
 def test_a_whole_reply_of_twenty_megabytes_arrives_whole(
     client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints
 ) -> None:
-    words = "long " * (MEGABYTES // 5)
-    server.answer(Reply([whole(f"<think>deep</think>{words}")], JSON, framing=Framing.LENGTH))
+    long = "long " * (MEGABYTES // 5)
+    server.answer(Reply([whole(f"<think>deep</think>{long}")], JSON, framing=Framing.LENGTH))
     reply = dialect.read_whole(client.ask(dialect.path, question(stream=False)).body)
-    assert (reply.thinking, len(reply.text), reply.text == words) == ("deep", len(words), True)
+    assert (reply.thinking, len(reply.text), reply.text == long) == ("deep", len(long), True)
     assert complaints() == []
 
 

@@ -19,7 +19,7 @@ from tests.support.harness import Program, Proxy, free_ports, start_proxy
 pytestmark = pytest.mark.slow
 
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
-PLACES = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+FOLDERS = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 NAMES_ITSELF = """
 import os
 
@@ -31,9 +31,9 @@ ENOUGH = 40
 
 
 def program(name: str) -> str:
-    found = shutil.which(name, path=PLACES)
-    assert found, f"{name} is missing: make programs installs it"
-    return found
+    program = shutil.which(name, path=FOLDERS)
+    assert program, f"{name} is missing: make programs installs it"
+    return program
 
 
 def haproxy(config: Path, _: Path) -> list[str]:
@@ -43,8 +43,8 @@ def haproxy(config: Path, _: Path) -> list[str]:
 def nginx(config: Path, folder: Path) -> list[str]:
     """nginx wants to write its temporary files, its log and its number somewhere."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    places = "".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
-    config.write_text(config.read_text().replace("http {", f"http {{ {places}"))
+    folders = "".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
+    config.write_text(config.read_text().replace("http {", f"http {{ {folders}"))
     own = f"daemon off; pid {folder / 'pid'}; error_log {folder / 'errors'} warn;"
     return [program("nginx"), "-c", str(config), "-p", str(folder), "-g", own]
 
@@ -124,19 +124,19 @@ def test_both_proxies_work(balanced: Balanced, dialect: Dialect) -> None:
 
 
 def test_a_token_comes_before_the_server_says_the_next(balanced: Balanced) -> None:
-    words = [f" word{number}" for number in range(20)]
-    gates = [Event() for _ in words]
+    pieces = [f" word{number}" for number in range(20)]
+    gates = [Event() for _ in pieces]
     steps: list[bytes | Event] = [ROLE, *text("<think>")]
-    for word, gate in zip(words, gates, strict=True):
+    for word, gate in zip(pieces, gates, strict=True):
         steps += [delta(content=word), gate]
     balanced.server.rows[CHAT] = Says(steps=[*steps, *text("</think>", "Done."), *END])
     with Client(balanced.port) as client:
         reply = Live(client.send(OPENAI.path, question(stream=True)))
-        for word, gate in zip(words, gates, strict=True):
+        for word, gate in zip(pieces, gates, strict=True):
             reply.until(word.encode())
             gate.set()
         answer = OPENAI.read_stream(reply.rest())
-    assert (answer.thinking, answer.text) == ("".join(words), "Done.")
+    assert (answer.thinking, answer.text) == ("".join(pieces), "Done.")
 
 
 def test_a_request_with_pictures_gets_through(balanced: Balanced) -> None:

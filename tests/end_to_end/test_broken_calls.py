@@ -48,8 +48,8 @@ def in_text(arguments: str) -> Says:
     """A good call in the text, and one behind it that is none."""
     good = WRITTEN["hermes"].write([("remove", {"path": "/old"})])
     call = f'<tool_call>{{"name": "remove", "arguments": {arguments}}}</tool_call>'
-    said = f"{good}\n{call}"
-    pieces = [said[at : at + 9] for at in range(0, len(said), 9)]
+    calls = f"{good}\n{call}"
+    pieces = [calls[at : at + 9] for at in range(0, len(calls), 9)]
     return Says(steps=[ROLE, *text(*pieces), finish("stop"), USAGE, DONE])
 
 
@@ -97,9 +97,9 @@ def _run_tools(sdk: anthropic.Anthropic, ran: list[dict[str, object]], streamed:
         ran.append({"path": path, "dry_run": dry_run, "days": days})
         return "done"
 
-    asked: Any = {"model": MODEL, "max_tokens": 200, "messages": QUESTION, "tools": [remove]}
+    request: Any = {"model": MODEL, "max_tokens": 200, "messages": QUESTION, "tools": [remove]}
     with suppress(anthropic.APIError, ValueError):
-        runner: Any = sdk.beta.messages.tool_runner(**asked, stream=streamed)
+        runner: Any = sdk.beta.messages.tool_runner(**request, stream=streamed)
         for turn in runner:
             if streamed:
                 turn.get_final_message()

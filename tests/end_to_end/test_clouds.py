@@ -37,18 +37,18 @@ ACTED_ON, LEFT_ALONE = ("I add.", "84"), ("", "<think>I add.</think>84")
 
 @pytest.fixture(scope="module")
 def networks() -> Iterator[Networks]:
-    with networks_or_skip("no cloud was tried") as made:
-        yield made
+    with networks_or_skip("no cloud was tried") as ours:
+        yield ours
 
 
 @pytest.fixture(scope="module")
 def servers(networks: Networks) -> Iterator[dict[str, ByPathServer]]:
     with ExitStack() as stack:
-        made = {}
+        rows = {}
         for address in (HOME, CLOUD):
             server = networks.at_gateway(partial(ByPathServer, ROWS, REDIRECTED, address))
-            made[address] = stack.enter_context(server)
-        yield made
+            rows[address] = stack.enter_context(server)
+        yield rows
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def proxy(networks: Networks, tmp_path_factory: pytest.TempPathFactory) -> Itera
         assert not FAULTS.search(program.output), program.output
 
 
-def said(networks: Networks, place: tuple[str, int], target: str, host: str) -> tuple[str, str]:
+def read(networks: Networks, place: tuple[str, int], target: str, host: str) -> tuple[str, str]:
     """The thinking and text of a reply."""
     connection = http.client.HTTPConnection(*place, timeout=30)
     networks.at_client(connection.connect)
@@ -84,9 +84,9 @@ def test_the_address_decides_and_no_name(
     networks: Networks, mode: str, host: str, address: str, becomes: tuple[str, str]
 ) -> None:
     named = f"{address}:{REDIRECTED}"
-    place = (GATEWAY, FORWARD) if mode == "forward" else (address, REDIRECTED)
+    where = (GATEWAY, FORWARD) if mode == "forward" else (address, REDIRECTED)
     target = f"http://{named}{CHAT}" if mode == "forward" else CHAT
-    assert said(networks, place, target, host or named) == becomes
+    assert read(networks, where, target, host or named) == becomes
 
 
 @pytest.mark.usefixtures("proxy")
@@ -94,5 +94,5 @@ def test_a_cloud_is_asked_nothing_of_the_addons_own(
     networks: Networks, servers: dict[str, ByPathServer]
 ) -> None:
     servers[CLOUD].asked.clear()
-    said(networks, (GATEWAY, FORWARD), f"http://{CLOUD}:{REDIRECTED}{CHAT}", "localhost")
+    read(networks, (GATEWAY, FORWARD), f"http://{CLOUD}:{REDIRECTED}{CHAT}", "localhost")
     assert servers[CLOUD].paths() == [CHAT]

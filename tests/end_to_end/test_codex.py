@@ -45,8 +45,8 @@ def calls(name: str, arguments: str, *, reason: str = "tool_calls") -> Says:
     """A thought, some words and a call."""
     function = {"name": name, "arguments": arguments}
     call = {"index": 0, "id": "call_1", "type": "function", "function": function}
-    said = text("<think>I should look.</think>", "Let me see.")
-    return Says(steps=[ROLE, *said, delta(tool_calls=[call]), finish(reason), USAGE, DONE])
+    frames = text("<think>I should look.</think>", "Let me see.")
+    return Says(steps=[ROLE, *frames, delta(tool_calls=[call]), finish(reason), USAGE, DONE])
 
 
 @pytest.fixture(scope="session")
@@ -112,8 +112,8 @@ def test_a_model_that_wants_its_thoughts_gets_each_once(codex: Ask, model: ByPat
     codex("Say hello.", model=WANTS)
     model.rows[CHAT] = ANSWER
     codex("Again.", model=WANTS, resume=True)
-    said = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
-    assert [(turn["reasoning_content"], turn["content"]) for turn in said] == [
+    sent = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
+    assert [(turn["reasoning_content"], turn["content"]) for turn in sent] == [
         ("I should look.", "Let me see."),
         ("There it is.", "It says hello."),
     ]
@@ -173,11 +173,11 @@ def test_after_an_overflow_it_compacts_and_goes_on(
     assert (session.status, session.items[-1]["text"]) == (0, "Here is tea.")
     compacting, after = model.bodies()[2:]
     assert "tools" not in compacting
-    words = [str(message["content"]) for message in after["messages"]]
-    said = "".join(words)
-    assert "The user likes tea." in said
-    assert "What matters?" not in said, "the summary is the answer without its thought"
-    assert "It says hello." not in said, "what was said before is gone"
+    texts = [str(message["content"]) for message in after["messages"]]
+    joined = "".join(texts)
+    assert "The user likes tea." in joined
+    assert "What matters?" not in joined, "the summary is the answer without its thought"
+    assert "It says hello." not in joined, "what was said before is gone"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_what_does_not_heal_is_asked_once_and_said_in_the_servers_words(
 ) -> None:
     model.rows[CHAT] = reply
     session = codex("Say hello.")
-    words = json.dumps(session.lines)
-    assert "no such template" in words or "bad grammar" in words
+    lines = json.dumps(session.lines)
+    assert "no such template" in lines or "bad grammar" in lines
     assert session.status == 1
     assert len(model.bodies()) == most

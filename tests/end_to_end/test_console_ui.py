@@ -33,8 +33,8 @@ def console(server: ByPathServer, proxy_folder: Path) -> Iterator[Console]:
         yield console
 
 
-def _ask(console: Console, server: ByPathServer, *said: str, dialect: Dialect = OPENAI) -> None:
-    server.rows[CHAT] = Says(steps=stream(*said))
+def _ask(console: Console, server: ByPathServer, *texts: str, dialect: Dialect = OPENAI) -> None:
+    server.rows[CHAT] = Says(steps=stream(*texts))
     with Client(console.port) as client:
         client.ask(dialect.path, question(stream=True))
 

@@ -27,7 +27,7 @@ EXTRAS = sorted(
     if (each / "__init__.py").exists()
 )
 HI: list[object] = [{"role": "user", "content": "Hi"}]
-ASKED: dict[str, dict[str, object]] = {
+REQUESTS: dict[str, dict[str, object]] = {
     "/v1/chat/completions": {"messages": HI},
     "/v1/messages": {"messages": HI, "max_tokens": 9},
     "/v1/responses": {"input": "Hi"},
@@ -51,8 +51,8 @@ def copied(folder: Path, without: list[str]) -> Path:
     return folder / "think_addon.py"
 
 
-def asked(port: str, path: str, streams: bool) -> str:
-    body: dict[str, Any] = {"model": "small", "stream": streams, **ASKED[path]}
+def answer(port: str, path: str, streams: bool) -> str:
+    body: dict[str, Any] = {"model": "small", "stream": streams, **REQUESTS[path]}
     url = f"http://127.0.0.1:{port}{path}"
     headers = {"content-type": "application/json"}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
@@ -60,9 +60,9 @@ def asked(port: str, path: str, streams: bool) -> str:
         return str(reply.read().decode())
 
 
-def arrives(said: str) -> bool:
+def arrives(text: str) -> bool:
     """Tell whether thought and answer are there, and not as one text with its tags."""
-    return THOUGHT in said and ANSWER in said and "<think>" not in said
+    return THOUGHT in text and ANSWER in text and "<think>" not in text
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_thinking_arrives_without_an_extra(
     ]
     with Program(command, tmp_path / "log", copied=False) as proxy:
         [port] = proxy.wait_for(r"listening at 127\.0\.0\.1:(\d+)")
-        for each in ASKED:
+        for each in REQUESTS:
             server.answer(Reply(stream(f"<think>{THOUGHT}</think>", ANSWER)))
-            assert arrives(asked(port, each, streams=True)), each
+            assert arrives(answer(port, each, streams=True)), each
             server.answer(
                 Reply(
                     [whole(f"<think>{THOUGHT}</think>{ANSWER}")],
                     {"content-type": "application/json"},
                 )
             )
-            assert arrives(asked(port, each, streams=False)), each
+            assert arrives(answer(port, each, streams=False)), each
         assert not FAULTS.search(proxy.output), proxy.output

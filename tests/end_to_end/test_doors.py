@@ -36,9 +36,9 @@ def test_keys_of_anthropics_and_cookies_never_reach_the_server(
 ) -> None:
     server.answer(GOOD)
     assert client.ask(dialect.path, question(stream=True), PRIVATE | secret).status == 200
-    asked = server.asked[0].headers
-    assert "sk-ant" not in str(asked)
-    assert not {"cookie", "authorization", "x-api-key", *PRIVATE} & asked.keys()
+    headers = server.asked[0].headers
+    assert "sk-ant" not in str(headers)
+    assert not {"cookie", "authorization", "x-api-key", *PRIVATE} & headers.keys()
     assert "a key of Anthropic's" in proxy.output
     assert "sk-ant-" not in proxy.output
 
@@ -63,7 +63,7 @@ def test_who_does_not_know_mitmproxys_password_stays_outside(
 ) -> None:
     server.answer(GOOD)
     modes, options = [f"reverse:{server.address}", "regular"], ["--set", "proxyauth=me:secret"]
-    known = f"Basic {b64encode(b'me:secret').decode()}"
+    login = f"Basic {b64encode(b'me:secret').decode()}"
     with start_proxy(modes, options, proxy_folder, "proxyauth") as locked:
         headers = ("authorization", "proxy-authorization")
         doors = zip(locked.ports, ("", server.address), headers, strict=True)
@@ -72,6 +72,6 @@ def test_who_does_not_know_mitmproxys_password_stays_outside(
                 with Client(port) as client:
                     assert client.ask(base + path, question(stream=True)).status in (401, 407)
                     assert server.asked == []
-                    answer = client.ask(base + path, question(stream=True), {header: known})
+                    answer = client.ask(base + path, question(stream=True), {header: login})
                     assert answer.status == 200
                 server.answer(GOOD)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 ENOUGH = "12 times 7 is 84."
 SETTINGS = {"budget": "enforce", "budget_tokens": "10", "enough": ENOUGH}
 VARIANTS = ["tags", "extracted", "opened by the template", "opened by the template, extracted"]
-ASKED = {
+FIELDS = {
     "model": "tiny-think",
     "messages": [{"role": "user", "content": "12 * 7"}],
     "temperature": 0,
@@ -81,11 +81,11 @@ def _slots(address: str) -> list[bool]:
     return [slot["is_processing"] for slot in slots]
 
 
-def _ends_behind(letters: int, said: Said) -> None:
+def _ends_behind(letters: int, reply: Said) -> None:
     """What the small model thinks and answers is its own; only that it does is judged."""
-    thought, _, enough = said.thinking.rpartition("\n\n")
+    thought, _, enough = reply.thinking.rpartition("\n\n")
     assert (len(thought), enough) == (letters, ENOUGH)
-    assert said.text
+    assert reply.text
 
 
 STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
@@ -97,7 +97,7 @@ def test_the_thought_ends_and_the_answer_comes(
     ending: dict[str, int], llamas: dict[str, Llama], dialect: Dialect, name: str, stream: bool
 ) -> None:
     with Client(ending[name]) as client:
-        answer = client.ask(dialect.path, question(stream=stream, **ASKED))
+        answer = client.ask(dialect.path, question(stream=stream, **FIELDS))
     reply = dialect.read(answer.body, stream)
     _ends_behind(40, reply)
     assert reply.stop == dialect.finished
@@ -117,8 +117,8 @@ def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
 ) -> None:
     """llama.cpp would end the thought behind its own sixth token, without the sentence."""
     with Client(ending[name]) as client:
-        asked = question(stream=stream, **ASKED | BUDGETS[dialect.name])
-        reply = dialect.read(client.ask(dialect.path, asked).body, stream)
+        body = question(stream=stream, **FIELDS | BUDGETS[dialect.name])
+        reply = dialect.read(client.ask(dialect.path, body).body, stream)
     _ends_behind(24, reply)
 
 
@@ -126,13 +126,13 @@ def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
 def test_the_second_prompt_is_read_from_the_cache_and_the_usage_adds_up(
     ending: dict[str, int], name: str
 ) -> None:
-    asked = question(stream=True, **ASKED, stream_options={"include_usage": True})
+    body = question(stream=True, **FIELDS, stream_options={"include_usage": True})
     with Client(ending[name]) as client:
-        frames = payloads(client.ask(OPENAI.path, asked).body)
+        frames = payloads(client.ask(OPENAI.path, body).body)
     usage = next(frame["usage"] for frame in frames if frame.get("usage"))
-    made = sum(bool(frame["choices"]) for frame in frames)
+    count = sum(bool(frame["choices"]) for frame in frames)
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
-    assert abs(usage["completion_tokens"] - made) <= 3
+    assert abs(usage["completion_tokens"] - count) <= 3
     cached = usage["prompt_tokens_details"]["cached_tokens"]
     assert cached >= 13  # all of the first prompt, which was not read again
     assert len({frame["id"] for frame in frames}) == 1
@@ -167,14 +167,14 @@ def test_the_same_request_goes_out_with_the_turn_begun(
 ) -> None:
     server.answer(Reply([*_frames(LONG), *text("more")], then=GOES_ON))
     ended.ask(OPENAI.path, question(stream=True, seed=7))
-    first, second = [json.loads(asked.body) for asked in server.asked]
+    first, second = [json.loads(sent.body) for sent in server.asked]
     *before, last = second.pop("messages")
     assert before == first.pop("messages")
-    made = len(f"<think>{LONG}") // BYTES_PER_TOKEN  # two frames of many tokens
-    assert first.pop("max_tokens") - second.pop("max_tokens") == made
+    tokens = len(f"<think>{LONG}") // BYTES_PER_TOKEN  # two frames of many tokens
+    assert first.pop("max_tokens") - second.pop("max_tokens") == tokens
     assert second == first
     assert last["reasoning_content"] == f"{LONG[:40]}\n\n{ENOUGH}"
-    assert [asked.target for asked in server.asked] == ["/v1/chat/completions"] * 2
+    assert [sent.target for sent in server.asked] == ["/v1/chat/completions"] * 2
 
 
 FAILURES = {
@@ -190,10 +190,10 @@ def test_a_failure_in_between_is_an_error_that_names_it(
     ended: Client, server: ScriptedServer, dialect: Dialect, second: Reply
 ) -> None:
     server.answer(Reply([*_frames(LONG), *text("more")], then=second))
-    said = payloads(ended.ask(dialect.path, question(stream=True)).body)
-    error = next(payload["error"]["message"] for payload in said if "error" in payload)
+    frames = payloads(ended.ask(dialect.path, question(stream=True)).body)
+    error = next(payload["error"]["message"] for payload in frames if "error" in payload)
     assert error.startswith("a thought was ended, and the request that goes on behind it failed: ")
-    assert not any(choice.get("finish_reason") for p in said for choice in p.get("choices", ()))
+    assert not any(choice.get("finish_reason") for p in frames for choice in p.get("choices", ()))
 
 
 @pytest.mark.parametrize("second", FAILURES.values(), ids=FAILURES)
@@ -266,8 +266,8 @@ def test_a_thought_alone_is_gone_on_with_once(
     assert reply.thinking.startswith("I add.")
     assert reply.text.strip() == ("" if "think" in second else second)
     assert reply.stop == dialect.finished
-    asked = [asked for asked in server.asked if asked.target == OPENAI.path]
-    first, again = (json.loads(each.body) for each in asked)
+    sent = [sent for sent in server.asked if sent.target == OPENAI.path]
+    first, again = (json.loads(each.body) for each in sent)
     assert again["messages"][:-1] == first["messages"]
     closed = {"reasoning_content": "I add.", "content": [{"type": "text", "text": ""}]}
     assert again["messages"][-1] == {"role": "assistant", **closed}

@@ -86,10 +86,10 @@ def test_a_server_without_a_tokenizer_gets_an_estimate_that_says_so(
     front: Client, model: ByPathServer, path: str
 ) -> None:
     sizes = {}
-    for words in (10, 1000):
-        body = {"model": "small", "messages": [{"role": "user", "content": "word " * words}]}
+    for count in (10, 1000):
+        body = {"model": "small", "messages": [{"role": "user", "content": "word " * count}]}
         answer = front.ask(path, json.dumps(body).encode())
-        sizes[words] = judged(COUNT, json.loads(answer.body)).input_tokens
+        sizes[count] = judged(COUNT, json.loads(answer.body)).input_tokens
         assert (answer.status, answer.headers[COUNTED_BY]) == (200, "estimate")
     assert 500 < sizes[1000] < 2000
     assert 0 < sizes[10] < 50
@@ -110,9 +110,9 @@ def test_vllm_counts_with_its_own_tokenizer(forward: Client, unknown: ByPathServ
         unknown.address + COUNT_TOKENS, json.dumps(body).encode(), ANTHROPIC_HEADERS
     )
     assert (json.loads(answer.body), answer.headers[COUNTED_BY]) == ({"input_tokens": 42}, "vllm")
-    asked = unknown.bodies("/tokenize")[0]
-    assert [message["role"] for message in asked["messages"]] == ["system", "user"]
-    assert asked["tools"][0]["function"]["name"] == "get_weather"
+    request = unknown.bodies("/tokenize")[0]
+    assert [message["role"] for message in request["messages"]] == ["system", "user"]
+    assert request["tools"][0]["function"]["name"] == "get_weather"
     assert unknown.asked[-1].headers["authorization"] == "Bearer key"
 
 
@@ -153,11 +153,11 @@ def test_who_does_not_gets_them_with_what_the_server_tells_by_other_names(
     front: Client, model: ByPathServer
 ) -> None:
     small, large = LISTED["data"]
-    told = {**small, "context_length": 2048}
+    reported = {**small, "context_length": 2048}
     model.rows |= {"/v1/models": Says(LISTED), "/v1/models/small": Says(small)}
     listed = json.loads(front.ask("/v1/models", b"", method="GET").body)
-    assert listed == {**LISTED, "data": [told, large]}
-    assert json.loads(front.ask("/v1/models/small", b"", method="GET").body) == told
+    assert listed == {**LISTED, "data": [reported, large]}
+    assert json.loads(front.ask("/v1/models/small", b"", method="GET").body) == reported
 
 
 @pytest.mark.parametrize("path", ["/", "/?beta=true"])

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 pytest_plugins = ["tests.support.front"]
 
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "small",
     "max_tokens": 9,
     "messages": [{"role": "user", "content": "hi"}],
@@ -65,11 +65,11 @@ def test_the_sdk_raises_what_it_has_for_the_status(
     status, seen, kind, error = row
     model.rows[CHAT] = Says({"error": {"message": WORDS, "type": "own", "code": status}}, status)
     with pytest.raises(error, match="does not exist") as raised:
-        sdk.messages.create(**ASKED)
+        sdk.messages.create(**REQUEST)
     body = raised.value.body
     assert isinstance(body, dict)
     assert (raised.value.status_code, body["error"]["type"]) == (seen, kind)
-    with pytest.raises(error), sdk.messages.stream(**ASKED) as stream:
+    with pytest.raises(error), sdk.messages.stream(**REQUEST) as stream:
         stream.get_final_message()
 
 
@@ -84,7 +84,7 @@ def test_a_prompt_too_long_is_told_in_the_apis_words(
     with pytest.raises(
         anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum"
     ) as raised:
-        sdk.messages.create(**ASKED)
+        sdk.messages.create(**REQUEST)
     assert isinstance(raised.value.body, dict)
     assert raised.value.body["error"]["type"] == "invalid_request_error"
     assert numbers in str(raised.value)
@@ -95,15 +95,15 @@ def test_when_to_come_again_is_passed_on(model: ByPathServer, sdk: anthropic.Ant
         {"error": "busy"}, 429, {"content-type": "application/json", "retry-after": "7"}
     )
     with pytest.raises(anthropic.RateLimitError) as raised:
-        sdk.messages.create(**ASKED)
+        sdk.messages.create(**REQUEST)
     assert raised.value.response.headers["retry-after"] == "7"
 
 
 def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(
     front: Client, model: ByPathServer
 ) -> None:
-    words = OVERFLOWS["llama.cpp"][0]
-    model.rows[CHAT] = Says(steps=[data({"error": {"message": words, "code": 400}})])
+    message = OVERFLOWS["llama.cpp"][0]
+    model.rows[CHAT] = Says(steps=[data({"error": {"message": message, "code": 400}})])
     reader = read_strictly(front.ask(MESSAGES, question(stream=True)).body)
     error = {
         "type": "invalid_request_error",
@@ -135,8 +135,8 @@ def narrow(proxy_folder: Path) -> Iterator[anthropic.Anthropic]:
 def test_llamas_own_overflow_is_a_prompt_too_long(
     narrow: anthropic.Anthropic, streamed: bool
 ) -> None:
-    words = [{"role": "user", "content": "word " * 2000}]
-    request: Any = {"model": "small", "max_tokens": 9, "messages": words}
+    turns = [{"role": "user", "content": "word " * 2000}]
+    request: Any = {"model": "small", "max_tokens": 9, "messages": turns}
     with pytest.raises(
         anthropic.BadRequestError, match=r"prompt is too long: \d{4,} tokens > 256 maximum"
     ):
@@ -158,7 +158,7 @@ def test_an_error_in_mid_stream_is_raised_with_what_came_before_in_place(
     seen = []
     with (
         pytest.raises(anthropic.APIStatusError, match="CUDA out of memory"),
-        sdk.messages.stream(**ASKED) as stream,
+        sdk.messages.stream(**REQUEST) as stream,
     ):
         seen = [event.text for event in stream if event.type == "text"]
     assert seen == []
@@ -171,7 +171,7 @@ def test_the_sdk_raises_on_a_stream_cut_short(
     model.rows[CHAT] = Says(steps=[ROLE, *text("Hel")])
     with (
         pytest.raises(anthropic.APIStatusError, match="cut short"),
-        sdk.messages.stream(**ASKED) as stream,
+        sdk.messages.stream(**REQUEST) as stream,
     ):
         stream.get_final_message()
 

@@ -57,15 +57,15 @@ class Route:
         """Return a connection over which requests to the server can go."""
         host, port = str(self.server.server_address[0]), self.server.server_port
         if self.networks:
-            made = self.networks.at_client(lambda: socket.create_connection((host, port), SECONDS))
+            peer = self.networks.at_client(lambda: socket.create_connection((host, port), SECONDS))
         else:
-            made = socket.create_connection(("127.0.0.1", self.ports[kept]), SECONDS)
+            peer = socket.create_connection(("127.0.0.1", self.ports[kept]), SECONDS)
         if self.mode == "socks5":  # RFC 1928: no password, then CONNECT to an IPv4 address
-            _exchange(made, b"\5\1\0", b"\5\0")
-            _exchange(made, b"\5\1\0\1" + socket.inet_aton(host) + port.to_bytes(2), b"\0" * 6)
+            _exchange(peer, b"\5\1\0", b"\5\0")
+            _exchange(peer, b"\5\1\0\1" + socket.inet_aton(host) + port.to_bytes(2), b"\0" * 6)
         elif self.mode == "tunnel" or (self.mode in FORWARD and self.scheme == "https"):
-            _exchange(made, f"CONNECT {host}:{port} HTTP/1.1\r\n\r\n".encode(), b"\r\n\r\n")
-        return _unverified().wrap_socket(made) if self.scheme == "https" else made
+            _exchange(peer, f"CONNECT {host}:{port} HTTP/1.1\r\n\r\n".encode(), b"\r\n\r\n")
+        return _unverified().wrap_socket(peer) if self.scheme == "https" else peer
 
     @property
     def target(self) -> str:
@@ -75,20 +75,20 @@ class Route:
 
     def ask(self, turns: Sequence[dict[str, str]], is_stream: bool = True, **how: Any) -> Verdict:
         """Ask, and say what came."""
-        asked = json.loads(self.client.question(is_stream))
-        asked |= {"input" if "input" in asked else "messages": turns}
-        with self.connect(how.pop("kept", False)) as made:
-            reply = hear_on(made, self.target, json.dumps(asked).encode(), **how)
+        body = json.loads(self.client.question(is_stream))
+        body |= {"input" if "input" in body else "messages": turns}
+        with self.connect(how.pop("kept", False)) as peer:
+            reply = hear_on(peer, self.target, json.dumps(body).encode(), **how)
         return verdict_of(reply, self.client, is_stream)
 
 
-def _exchange(made: socket.socket, words: bytes, end: bytes) -> None:
+def _exchange(peer: socket.socket, sent: bytes, end: bytes) -> None:
     """Say something, and wait for an answer with this end."""
-    made.sendall(words)
-    answer = piece = made.recv(1)
+    peer.sendall(sent)
+    answer = piece = peer.recv(1)
     while piece and not answer.endswith(end):
-        answer += (piece := made.recv(1))
-    assert piece, f"expected an answer to {words!r}, got {answer!r}"
+        answer += (piece := peer.recv(1))
+    assert piece, f"expected an answer to {sent!r}, got {answer!r}"
 
 
 def _unverified() -> ssl.SSLContext:
@@ -188,11 +188,11 @@ def networks(proxy_folder: Path) -> Iterator[Networks]:
     command = [str(Path(sys.executable).parent / "mitmdump"), "-s", str(ADDON)]
     command += ["--mode", f"transparent@{PROXY}", "--set", f"confdir={proxy_folder / 'mitmproxy'}"]
     command += arguments(proxy_folder / "transparent.sqlite")
-    with networks_or_skip("transparent mode was NOT tried") as made:
+    with networks_or_skip("transparent mode was NOT tried") as nets:
         log = proxy_folder / "transparent.log"
-        with made.at_gateway(lambda: Program(command, log, copied=False)) as program:
+        with nets.at_gateway(lambda: Program(command, log, copied=False)) as program:
             program.wait_for("listening at")
-            yield made
+            yield nets
             assert not FAULTS.search(program.output), program.output
 
 

@@ -16,7 +16,7 @@ from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
 
 pytestmark = pytest.mark.slow
 
-ASKED = json.dumps(
+REQUEST = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()
 TOKEN = "secret-of-this-test"
@@ -66,7 +66,7 @@ def test_mitmweb_shows_a_streamed_reply_as_the_client_got_it(
         [port] = web.wait_for(r"listening at 127\.0\.0\.1:(\d+)\.")
         [address] = web.wait_for(r"Web server listening at (http://127\.0\.0\.1:\d+)")
         with Client(int(port)) as client:
-            got = client.ask(CHAT, ASKED).body
+            got = client.ask(CHAT, REQUEST).body
         assert _shown(address) == got
     assert b"reasoning_content" in got
 
@@ -82,7 +82,7 @@ def test_a_saved_flow_holds_a_streamed_reply_as_the_client_got_it(
         ) as proxy,
         Client(proxy.ports[0]) as client,
     ):
-        got = client.ask(CHAT, ASKED).body
+        got = client.ask(CHAT, REQUEST).body
     with kept.open("rb") as file:
         [flow] = FlowReader(file).stream()
     assert isinstance(flow, HTTPFlow)

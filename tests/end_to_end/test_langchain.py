@@ -59,53 +59,53 @@ def invoked(model: Any, messages: list[Any]) -> AIMessage:
     return message
 
 
-def words(message: AIMessage) -> dict[str, str]:
+def texts_of(message: AIMessage) -> dict[str, str]:
     """Each kind of block, and its words."""
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for block in message.content_blocks:
         kind = block["type"]
-        said[kind] = said.get(kind, "") + str(block.get("reasoning") or block.get("text") or "")
-    return said
+        texts[kind] = texts.get(kind, "") + str(block.get("reasoning") or block.get("text") or "")
+    return texts
 
 
-BOTH_WAYS = pytest.mark.parametrize("ask", [streamed, invoked])
+BOTH_CALLS = pytest.mark.parametrize("ask", [streamed, invoked])
 
 
-@BOTH_WAYS
+@BOTH_CALLS
 def test_thinking_is_a_reasoning_block_and_the_answer_text(
     llama: str, ask: Callable[..., AIMessage]
 ) -> None:
     message = ask(chat_model(llama), [HumanMessage(SUM)])
-    assert list(words(message)) == ["reasoning", "text"]
-    assert words(message)["text"].strip() == "6 * 7 = 42"
-    assert "6 times 7" in words(message)["reasoning"]
+    assert list(texts_of(message)) == ["reasoning", "text"]
+    assert texts_of(message)["text"].strip() == "6 * 7 = 42"
+    assert "6 times 7" in texts_of(message)["reasoning"]
     assert message.usage_metadata
     assert message.usage_metadata["output_token_details"]["reasoning"] > 0
 
 
-@BOTH_WAYS
+@BOTH_CALLS
 @pytest.mark.parametrize("kept", [False, True], ids=["sent back", "previous response"])
 def test_a_tool_is_called_and_what_it_gave_is_answered(
     llama: str, ask: Callable[..., AIMessage], kept: bool
 ) -> None:
     model = chat_model(llama, use_previous_response_id=kept).bind_tools([OPENAI_TOOL])
-    asked: list[Any] = [HumanMessage(WEATHER)]
-    message = ask(model, asked)
+    messages: list[Any] = [HumanMessage(WEATHER)]
+    message = ask(model, messages)
     (call,) = message.tool_calls
     assert (call["name"], call["args"]) == ("get_weather", {"city": "Oslo"})
-    answer = ask(model, [*asked, message, ToolMessage(SUNNY, tool_call_id=call["id"])])
-    assert words(answer)["text"]
+    answer = ask(model, [*messages, message, ToolMessage(SUNNY, tool_call_id=call["id"])])
+    assert texts_of(answer)["text"]
 
 
 def test_a_thought_that_only_the_client_keeps_comes_back_sealed(llama: str) -> None:
     model = chat_model(llama, store=False, include=["reasoning.encrypted_content"])
     message = invoked(model, [HumanMessage(SUM)])
     again = invoked(model, [HumanMessage(SUM), message, HumanMessage("7 * 8")])
-    assert words(again)["text"].strip() == "7 * 8 = 56"
+    assert texts_of(again)["text"].strip() == "7 * 8 = 56"
 
 
 def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) -> None:
     model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
     address = f"http://127.0.0.1:{front_proxy.ports[0]}"
     message = streamed(chat_model(address), [HumanMessage(SUM)])
-    assert words(message) == {"reasoning": "It is cold.", "text": "Tea."}
+    assert texts_of(message) == {"reasoning": "It is cold.", "text": "Tea."}

@@ -31,12 +31,12 @@ QUIET = {**claude_code.ALONE, "OPENAI_API_KEY": "a key of a cloud"}
 
 
 def launched(
-    name: str, program: Path, server: str, folder: Path, *words: str, **variables: str
+    name: str, program: Path, server: str, folder: Path, *options: str, **variables: str
 ) -> str:
     """What it prints, in an empty home."""
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [sys.executable, "-m", "converter.command", name, "--url", server, *words],
+        [sys.executable, "-m", "converter.command", name, "--url", server, *options],
         cwd=folder,
         env={
             **QUIET,
@@ -62,29 +62,29 @@ def test_claude_code_shows_thinking_and_answer(
     form = ("--output-format", "stream-json", "--verbose", *claude_code.NO_TOOLS)
     variant = Variant("qwen", "none", context=ENOUGH)
     with LlamaServer(variant, proxy_folder / "llama-wide.log") as server:
-        said = launched("claude", program, server.address, tmp_path, "-p", "12 * 7", *form)
-    session = claude_code.Session(0, [json.loads(line) for line in said.splitlines()], "")
+        output = launched("claude", program, server.address, tmp_path, "-p", "12 * 7", *form)
+    session = claude_code.Session(0, [json.loads(line) for line in output.splitlines()], "")
     assert [block["type"] for block in session.blocks] == ["thinking", "text"]
 
 
-def asked_of_codex(
-    program: Path, server: str, folder: Path, *words: str, settings: Sequence[str] = ()
+def lines_of_codex(
+    program: Path, server: str, folder: Path, *options: str, settings: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """What `codex exec` prints, an object a line, with a prompt for a small model."""
     brief = folder / "brief.md"
     brief.write_text("be brief")
     small = [f"model_instructions_file={brief}", *(f"{name}=false" for name in BEYOND_IT)]
     flags = [word for setting in (*small, *settings) for word in ("-c", setting)]
-    words = (*flags, "exec", "--json", "--skip-git-repo-check", *words)
-    said = launched("codex", program, server, folder, *words)
-    return [json.loads(line) for line in said.splitlines()]
+    options = (*flags, "exec", "--json", "--skip-git-repo-check", *options)
+    output = launched("codex", program, server, folder, *options)
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def test_codex_shows_thinking(
     request: pytest.FixtureRequest, llamas: dict[str, Llama], tmp_path: Path
 ) -> None:
     program = installed(request, "Codex", codex.install)
-    lines = asked_of_codex(program, llamas["tags"].address, tmp_path, "12 * 7")
+    lines = lines_of_codex(program, llamas["tags"].address, tmp_path, "12 * 7")
     # its prompt is beyond this model, which may answer with anything, but it thinks
     assert "reasoning" in [line.get("item", {}).get("type") for line in lines], lines
     assert lines[-1]["type"] == "turn.completed"

@@ -136,7 +136,7 @@ def test_a_character_cut_in_the_middle_arrives_whole(
     client: Client, server: ScriptedServer, dialect: Dialect
 ) -> None:
     body = b"".join(stream("<think>\n🙂 你好\n</think>\n\n", "Grüße 🎉"))
-    server.answer(Reply([body[place : place + 1] for place in range(len(body))]))
+    server.answer(Reply([body[offset : offset + 1] for offset in range(len(body))]))
     reply = dialect.read_stream(ask(client, dialect).rest())
     assert (reply.thinking, reply.text) == ("🙂 你好", "\n\nGrüße 🎉")
 

@@ -47,8 +47,8 @@ def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[
     mark = chosen.proxy.mark()
     yield chosen
     chosen.proxy.check(mark)
-    told = chosen.proxy.troubles(mark)
-    assert [line for line in told if not any(words in line for words in EXPECTED)] == []
+    troubles = chosen.proxy.troubles(mark)
+    assert [line for line in troubles if not any(text in line for text in EXPECTED)] == []
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,6 @@ def test_the_command_bar_explains_the_commands(
     ask(web, web_server)
     page.open(web.page)
     page.display("Command Bar")
-    words = page.help(command)
+    text = page.help(command)
     page.screenshot(f"help-{command}")
-    assert len(words.partition("# ")[2].split()) >= 10
+    assert len(text.partition("# ")[2].split()) >= 10

@@ -145,11 +145,11 @@ def test_a_real_conversation(llamas: dict[str, Llama], page: Page, proxy_folder:
         "stream": True,
     }
     with Mitmweb(llamas["tags"].address, proxy_folder) as web:
-        for dialect, words, more in CONVERSATION:
+        for dialect, content, more in CONVERSATION:
             with Client(web.port) as client:
-                body = {**request, "messages": [{"role": "user", "content": words}], **more}
-                said = client.ask(dialect.path, json.dumps(body).encode()).body
-            assert (b"thinking_delta" if dialect is ANTHROPIC else b"reasoning_content") in said
+                body = {**request, "messages": [{"role": "user", "content": content}], **more}
+                received = client.ask(dialect.path, json.dumps(body).encode()).body
+            assert (b"thinking_delta" if dialect is ANTHROPIC else b"reasoning_content") in received
         page.open(web.page)
         shown = page.shows("stop: end_turn")
         page.screenshot("mitmweb")

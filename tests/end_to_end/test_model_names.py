@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 ROWS = ["claude-*=large", "gpt-4o=large", "mine=", "brief=large effort=low budget=500"]
 LISTED = {"object": "list", "data": [{"id": "large", "object": "model", "owned_by": "vllm"}]}
-SAID = "<think>I add.</think>84"
+REPLY = "<think>I add.</think>84"
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Renaming:
 
 def _chat(asked: Asked) -> Says:
     streamed = json.loads(asked.body).get("stream")
-    return Says(steps=stream(*SAID)) if streamed else Says(whole(SAID))
+    return Says(steps=stream(*REPLY)) if streamed else Says(whole(REPLY))
 
 
 @pytest.fixture(scope="module")

@@ -36,16 +36,16 @@ def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[
     return accumulated(events)
 
 
-def said(response: dict[str, Any]) -> list[tuple[str, str]]:
+def items(response: dict[str, Any]) -> list[tuple[str, str]]:
     """The items, by their words. llama.cpp trims the text of its own responses, and that of its
     chat completions otherwise.
     """
-    words: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for item in response["output"]:
         parts = item.get("content") or item.get("summary") or []
         text = "".join(part["text"] for part in parts).strip()
-        words.append((item["type"], text or str(item.get("arguments"))))
-    return words
+        texts.append((item["type"], text or str(item.get("arguments"))))
+    return texts
 
 
 @pytest.mark.parametrize("variant", ["tags", "extracted", "opened by the template"])
@@ -57,8 +57,8 @@ def test_llamas_own_responses_say_what_the_translated_ones_say(
     with Client(llama.port) as translating:
         translated = ask(translating, "", streamed, **fields)
     own = ask(native, llama.address, streamed, **fields)
-    assert [kind for kind, _ in said(own)] == ["reasoning", "message"]
-    assert said(own) == said(translated)
+    assert [kind for kind, _ in items(own)] == ["reasoning", "message"]
+    assert items(own) == items(translated)
     assert own["usage"]["output_tokens"] == translated["usage"]["output_tokens"]
 
 
@@ -74,7 +74,7 @@ def test_llamas_thought_comes_back_to_it(
         {"role": "user", "content": "7 * 8"},
     ]
     second = ask(native, llama.address, streamed, input=turns, **GREEDY)
-    assert said(second)[-1] == ("message", "7 * 8 = 56")
+    assert items(second)[-1] == ("message", "7 * 8 = 56")
 
 
 def test_what_the_server_keeps_is_asked_of_it(native: Client, unknown: ByPathServer) -> None:

@@ -137,9 +137,9 @@ def test_copilot_finds_the_model_and_chats(address: str) -> None:
 
 
 def line(**message: object) -> bytes:
-    said = {"role": "assistant", "content": "", **message}
+    turn = {"role": "assistant", "content": "", **message}
     head = {"model": MODEL, "created_at": "2026-08-01T00:00:00.123456789Z"}
-    return json.dumps({**head, "message": said, "done": False}).encode() + b"\n"
+    return json.dumps({**head, "message": turn, "done": False}).encode() + b"\n"
 
 
 END = {**json.loads(line()), "done": True, "done_reason": "stop", "load_duration": 7}
@@ -189,8 +189,8 @@ def test_an_ollama_that_does_not_know_of_thinking_has_its_tags_read(
     with ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED) as client:
         parts = list(client.chat(MODEL, SUM, stream=True, think=True))
         assert "".join(part.message.thinking or "" for part in parts) == "hm"
-        told = client.generate(MODEL, "12 * 7", think=True)
-        assert (told.thinking, told.response) == ("hm", "So")
+        reply = client.generate(MODEL, "12 * 7", think=True)
+        assert (reply.thinking, reply.response) == ("hm", "So")
         with pytest.raises(ollama.ResponseError, match="does not support thinking") as refused:
             client.chat(MODEL, SUM, think="high")  # a level, which models that take one need
     assert refused.value.status_code == 400
@@ -231,15 +231,15 @@ def vectors(proxy_folder: Path) -> Iterator[tuple[str, Proxy]]:
 
 def test_words_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
     address, proxy = vectors
-    asked = json.dumps({"model": MODEL, "input": ["12 * 7", "a"]}).encode()
+    body = json.dumps({"model": MODEL, "input": ["12 * 7", "a"]}).encode()
     with Client(int(address.rpartition(":")[2])) as plain:
-        own = plain.ask("/v1/embeddings", asked)
+        own = plain.ask("/v1/embeddings", body)
     rows = [row["embedding"] for row in json.loads(own.body)["data"]]
     with ollama.Client(f"http://127.0.0.1:{proxy.ports[0]}", headers=CLOSED) as client:
-        told = client.embed(MODEL, ["12 * 7", "a"])
-        assert [list(row) for row in told.embeddings] == rows
-        assert told.prompt_eval_count
-        assert told.total_duration
+        reply = client.embed(MODEL, ["12 * 7", "a"])
+        assert [list(row) for row in reply.embeddings] == rows
+        assert reply.prompt_eval_count
+        assert reply.total_duration
         assert list(client.embed(MODEL, "a").embeddings[0]) == pytest.approx(rows[1])
         assert list(client.embeddings(MODEL, "a").embedding) == pytest.approx(rows[1])
     with Client(proxy.ports[0]) as plain:

@@ -64,9 +64,9 @@ def test_it_shows_thinking_and_runs_a_tool(
     request: pytest.FixtureRequest, agent: Agent, tmp_path: Path
 ) -> None:
     program = installed(request, "opencode", lambda: install(f"opencode-ai@{VERSION}", "opencode"))
-    words = ("run", "--thinking", "--format", "json", "Say hello")
-    said = launched("opencode", program, agent.address, tmp_path, *words, **ALONE)
-    parts = [json.loads(line)["part"] for line in said.splitlines()]
+    options = ("run", "--thinking", "--format", "json", "Say hello")
+    output = launched("opencode", program, agent.address, tmp_path, *options, **ALONE)
+    parts = [json.loads(line)["part"] for line in output.splitlines()]
     shown = [
         (part["type"], part.get("text") or part["state"]["output"])
         for part in parts

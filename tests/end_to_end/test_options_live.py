@@ -64,12 +64,12 @@ class Bench:
     def fields(self, content: str, streamed: bool, **fields: object) -> dict[str, str]:
         """What an OpenAI client gets, by the name of the field."""
         body = self.ask(OPENAI, content, streamed, **fields).body
-        said: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for value in payloads(body) if streamed else [json.loads(body)]:
             for choice in value["choices"]:
                 for name, piece in choice["delta" if streamed else "message"].items():
-                    said[name] = said.get(name, "") + (piece or "")
-        return said
+                    texts[name] = texts.get(name, "") + (piece or "")
+        return texts
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_options_may_be_set_at_start(
         ) as proxy,
         Client(proxy.ports[0]) as client,
     ):
-        said = Bench(client, server).fields(
+        texts = Bench(client, server).fields(
             "<reasoning>one</reasoning>[a]two[/a]Hello", streamed=True
         )
-    assert (said["reasoning"], said["content"]) == ("one\n\ntwo", "Hello")
+    assert (texts["reasoning"], texts["content"]) == ("one\n\ntwo", "Hello")

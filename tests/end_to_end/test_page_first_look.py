@@ -115,8 +115,8 @@ BOTTOM = "return document.querySelector('.reply details.thinking').getBoundingCl
 
 def _chat(at: int) -> list[object]:
     call = {"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    said = {"role": "assistant", "reasoning_content": THOUGHT, "tool_calls": [call]}
-    return [said, {"role": "tool", "tool_call_id": f"c{at}", "content": LINES}]
+    turn = {"role": "assistant", "reasoning_content": THOUGHT, "tool_calls": [call]}
+    return [turn, {"role": "tool", "tool_call_id": f"c{at}", "content": LINES}]
 
 
 def _messages(at: int) -> list[object]:
@@ -124,8 +124,8 @@ def _messages(at: int) -> list[object]:
     call = {"type": "tool_use", "id": f"c{at}", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": f"c{at}", "content": LINES}
     reminder = {"type": "text", "text": "<system-reminder>\nBe brief.\n</system-reminder>"}
-    said = {"role": "assistant", "content": [thought, call]}
-    return [said, {"role": "user", "content": [result, reminder]}]
+    turn = {"role": "assistant", "content": [thought, call]}
+    return [turn, {"role": "user", "content": [result, reminder]}]
 
 
 def _responses(at: int) -> list[object]:

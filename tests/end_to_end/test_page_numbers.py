@@ -37,9 +37,9 @@ return (async () => {
 type Row = dict[str, object]
 
 
-def row(at: float = 1.0, model: str = "small", **told: object) -> Row:
-    known = {"state": "done", "thinking": 30, "text": 70, "first_byte": 0.1, "end": 1.0}
-    return {"at": at, "model": model, "running": False, **known, **told}
+def row(at: float = 1.0, model: str = "small", **fields: object) -> Row:
+    done = {"state": "done", "thinking": 30, "text": 70, "first_byte": 0.1, "end": 1.0}
+    return {"at": at, "model": model, "running": False, **done, **fields}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def drawn(page: ThinkPage, rows: list[Row], model: str = "") -> Row:
 def tiles(page: ThinkPage, rows: list[Row], model: str = "") -> dict[str, str]:
     shown = drawn(page, rows, model)["tiles"]
     assert isinstance(shown, list)
-    return {label: " ".join(words.split()) for label, words in shown}
+    return {label: " ".join(text.split()) for label, text in shown}
 
 
 def test_nothing_has_no_numbers(page: ThinkPage) -> None:

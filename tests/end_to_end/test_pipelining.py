@@ -21,15 +21,15 @@ LAST = b"connection: close\r\n"
 def test_requests_that_come_together_are_answered_in_order(
     proxy: Proxy, server: ScriptedServer, path: str, framing: Framing, streamed: bool
 ) -> None:
-    said = "<think>deep</think>Hello"
-    steps, headers = (stream(said), STREAM) if streamed else ([whole(said)], JSON)
+    reply = "<think>deep</think>Hello"
+    steps, headers = (stream(reply), STREAM) if streamed else ([whole(reply)], JSON)
     server.answer(Reply(steps, headers, framing=framing))
-    asked = question(stream=streamed)
+    body = question(stream=streamed)
     head = b"POST %s HTTP/1.1\r\nhost: x\r\nx-number: %d\r\ncontent-length: %d\r\n%s\r\n"
     with socket.create_connection(("127.0.0.1", proxy.ports[0]), timeout=SECONDS) as client:
         for number, more in enumerate([b"", b"", LAST]):
-            client.sendall(head % (path.encode(), number, len(asked), more) + asked)
-        heard = b"".join(iter(lambda: client.recv(65536), b""))
-    assert heard.count(b"HTTP/1.1 200") == heard.count(b"Hello") == 3
+            client.sendall(head % (path.encode(), number, len(body), more) + body)
+        received = b"".join(iter(lambda: client.recv(65536), b""))
+    assert received.count(b"HTTP/1.1 200") == received.count(b"Hello") == 3
     assert [one.headers["x-number"] for one in server.asked] == ["0", "1", "2"]
     proxy.check()

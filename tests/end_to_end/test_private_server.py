@@ -18,8 +18,8 @@ from tests.support.private_authority import PrivateAuthority, private_authority
 
 pytestmark = pytest.mark.slow
 
-ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
-THINKING = {**ASKED, "thinking": {"type": "enabled", "budget_tokens": 2048}}
+REQUEST = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
+THINKING = {**REQUEST, "thinking": {"type": "enabled", "budget_tokens": 2048}}
 OPENED = {"count": 5, "token_strs": ["<|im_start|>", "assistant", "<think>"]}
 ROWS = {
     **owned_by("vllm"),
@@ -92,9 +92,9 @@ def test_a_reply_that_starts_inside_the_thought_is_read_rightly(
         _proxy(secure, tmp_path, "https", **options) as proxy,
         Client(proxy.ports[0]) as client,
     ):
-        body = client.ask(CHAT, json.dumps({**ASKED, "stream": True}).encode()).body
-    said = read_openai_stream(body)
-    assert (said.thinking, said.text) == ("hm, so", "Yes")
+        body = client.ask(CHAT, json.dumps({**REQUEST, "stream": True}).encode()).body
+    reply = read_openai_stream(body)
+    assert (reply.thinking, reply.text) == ("hm, so", "Yes")
 
 
 def test_a_server_that_answers_no_question_holds_requests_up_once(tmp_path: Path) -> None:
@@ -108,6 +108,6 @@ def test_a_server_that_answers_no_question_holds_requests_up_once(tmp_path: Path
         for _ in range(4):
             assert _status(proxy) == 200
         let_go.set()
-        told = [line for line in proxy.troubles() if "was asked what it is" in line]
+        lines = [line for line in proxy.troubles() if "was asked what it is" in line]
     assert [server.paths().count(path) for path in paths] == [1, 1, 1, 1]
-    assert len(told) == 1
+    assert len(lines) == 1

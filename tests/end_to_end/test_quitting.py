@@ -53,10 +53,10 @@ def ended_during[Answer](ask: Callable[[int], Answer], steps: Steps, folder: Pat
 
 
 def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, speaker: Client) -> None:
-    heard = ended_during(
+    received = ended_during(
         lambda port: hear(port, speaker.path, speaker.question(True)), HALF, tmp_path
     )
-    verdict = speaker.stream(heard)
+    verdict = speaker.stream(received)
     assert (verdict.word, verdict.said) == (CUT, ("deep", "Hel"))
     assert verdict.error == "the proxy is shutting down"
 
@@ -65,8 +65,8 @@ def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, speaker: Cli
 def test_who_still_waits_is_told_when_the_proxy_ends(
     tmp_path: Path, speaker: Client, stream: bool
 ) -> None:
-    heard = ended_during(
+    received = ended_during(
         lambda port: hear(port, speaker.path, speaker.question(stream)), [Do.HANG], tmp_path
     )
-    assert heard.status == 529
-    assert failure(heard, speaker.name).error == "the proxy is shutting down"
+    assert received.status == 529
+    assert failure(received, speaker.name).error == "the proxy is shutting down"

@@ -91,8 +91,8 @@ def test_a_server_gets_what_its_kind_takes(
     forward: Client, unknown: ByPathServer, rows: dict[str, Says], fields: set[str]
 ) -> None:
     unknown.rows |= rows
-    known = {"model", "messages", "max_tokens"}
-    sent = set(ask(forward, unknown)) - known
+    own_fields = {"model", "messages", "max_tokens"}
+    sent = set(ask(forward, unknown)) - own_fields
     assert sent >= fields
     assert bool(sent) == bool(fields)
 

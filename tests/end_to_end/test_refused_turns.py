@@ -96,8 +96,8 @@ def test_a_server_is_asked_again(
     more = {} if words == PREFILL else {"metadata": {"user_id": "u"}}
     mark, model = proxy.mark(), f"{kind}{len(words)}{stream}"
     for _ in range(2):
-        said = ask(proxy.ports[0], kind, [ASK, BEGUN], stream, model=model, **more)
-        assert "Hello" in said
+        reply = ask(proxy.ports[0], kind, [ASK, BEGUN], stream, model=model, **more)
+        assert "Hello" in reply
     sent = [json.loads(each.body) for each in server.asked]
     assert len(sent) == 3
     for body in sent[1:]:

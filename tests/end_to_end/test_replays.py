@@ -30,17 +30,17 @@ THOUGHT = ("thinking", "a b"), ("text", "c")
 
 def translated() -> Recording:
     """An Anthropic client's exchange with a server of chat completions, as the addon had it."""
-    made = recording(request=asked(question(), MESSAGES))
-    awaited = made.awaited()
-    rewriter = awaited.rewriter(made.server_form)
+    kept = recording(request=asked(question(), MESSAGES))
+    awaited = kept.awaited()
+    rewriter = awaited.rewriter(kept.server_form)
     got = b"".join(
         [
-            *(piece for chunk in made.chunks for piece in rewriter.feed(chunk.data)),
+            *(piece for chunk in kept.chunks for piece in rewriter.feed(chunk.data)),
             *rewriter.close(),
         ]
     )
     sent = asked(awaited.request.body, awaited.request.exchange.path)
-    return replace(made, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
+    return replace(kept, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
 
 
 @pytest.fixture
@@ -71,12 +71,12 @@ def client_replayed(recorded: Recording, arguments: list[str], folder: Path) -> 
     before = kept.read_bytes()
     with RecordedServer([recorded], 0, FAST) as server:
         here = f"|//127.0.0.1:8000/|//127.0.0.1:{server.server_port}/"
-        said = run_to_its_end(
+        output = run_to_its_end(
             [*arguments, "--client-replay", str(kept), "--map-remote", here, "-w", str(seen)],
             folder,
         )
     [flow] = flows_of(seen)
-    assert flow.response, said
+    assert flow.response, output
     assert kept.read_bytes() == before
     return flow
 
@@ -87,9 +87,9 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
 ) -> None:
     options = ["--set", "think_server=generic", "--set", "think_usage=off"]
     flow = client_replayed(recorded, ["-s", str(ADDON), *options], tmp_path)
-    asked, got = flow.request.get_content(), flow.response and flow.response.content
+    sent, got = flow.request.get_content(), flow.response and flow.response.content
     again = flow_file.from_flow(flow, "again")
-    assert (flow.request.path, json.loads(asked or b"")) == (
+    assert (flow.request.path, json.loads(sent or b"")) == (
         recorded.request.path,
         json.loads(recorded.request.body),
     )
@@ -122,9 +122,9 @@ def test_server_replay_gives_the_client_what_the_client_got(
         _proxy(addon, arguments, tmp_path) as port,
         Client(port) as client,
     ):
-        said = [client.ask(MESSAGES, body) for _ in range(2)]
-    assert [answer.body for answer in said] == [translated().got.body] * 2
-    assert read_anthropic_stream(said[0].body).blocks == THOUGHT
+        answers = [client.ask(MESSAGES, body) for _ in range(2)]
+    assert [answer.body for answer in answers] == [translated().got.body] * 2
+    assert read_anthropic_stream(answers[0].body).blocks == THOUGHT
     assert kept.read_bytes() == before
 
 

@@ -75,10 +75,10 @@ def test_the_headers_of_a_messages_request_fit_what_is_sent(
         question(stream=True),
         {"x-api-key": "key", "accept-encoding": "gzip, br"},
     )
-    asked = server.asked[0]
-    assert asked.headers["content-length"] == str(len(asked.body))
-    assert (asked.headers["content-type"], asked.headers["accept-encoding"]) == (
+    sent = server.asked[0]
+    assert sent.headers["content-length"] == str(len(sent.body))
+    assert (sent.headers["content-type"], sent.headers["accept-encoding"]) == (
         "application/json",
         "identity",
     )
-    assert asked.headers["authorization"] == "Bearer key"
+    assert sent.headers["authorization"] == "Bearer key"

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 PATH = "/v1/responses"
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": MODEL,
     "input": "12 * 7",
     "max_output_tokens": 200,
@@ -72,25 +72,25 @@ def sdk(front_proxy: Proxy) -> Iterator[openai.OpenAI]:
 
 def said(response: Response) -> list[tuple[str, str]]:
     """Each item's type and words, without the ids, which are others in each reply."""
-    words: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for item in response.output:
         match item.type:
             case "message":
-                words.append(
+                texts.append(
                     (item.type, "".join(getattr(part, "text", "") for part in item.content))
                 )
             case "reasoning":
-                words.append((item.type, "".join(part.text for part in item.summary)))
+                texts.append((item.type, "".join(part.text for part in item.summary)))
             case "function_call":
-                words.append((item.type, item.arguments))
-    return words
+                texts.append((item.type, item.arguments))
+    return texts
 
 
 def test_thinking_and_answer_are_items_streamed_as_whole(llama: openai.OpenAI) -> None:
-    response = llama.responses.create(**ASKED)
+    response = llama.responses.create(**REQUEST)
     assert [kind for kind, _ in said(response)] == ["reasoning", "message"]
     assert "think>" not in response.to_json()
-    with llama.responses.stream(**ASKED) as events:
+    with llama.responses.stream(**REQUEST) as events:
         streamed = events.get_final_response()
     assert said(streamed) == said(response)
     assert response.usage
@@ -99,8 +99,8 @@ def test_thinking_and_answer_are_items_streamed_as_whole(llama: openai.OpenAI) -
 
 
 def test_a_response_goes_on_from_the_one_before(llama: openai.OpenAI) -> None:
-    first = llama.responses.create(**ASKED)
-    second = llama.responses.create(**ASKED | {"input": "3 * 3"}, previous_response_id=first.id)
+    first = llama.responses.create(**REQUEST)
+    second = llama.responses.create(**REQUEST | {"input": "3 * 3"}, previous_response_id=first.id)
     assert second.usage
     assert first.usage
     assert second.usage.input_tokens > first.usage.input_tokens
@@ -141,15 +141,15 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     sdk: openai.OpenAI, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = Says(whole("<think>hm</think>hello"))
-    made = sdk.responses.create(model="m", input="hi")
-    assert sdk.responses.retrieve(made.id).output_text == "hello"
-    (item,) = sdk.responses.input_items.list(made.id).data
+    stored = sdk.responses.create(model="m", input="hi")
+    assert sdk.responses.retrieve(stored.id).output_text == "hello"
+    (item,) = sdk.responses.input_items.list(stored.id).data
     assert item.to_dict()["content"] == [{"type": "input_text", "text": "hi"}]
-    sdk.responses.delete(made.id)
+    sdk.responses.delete(stored.id)
     with pytest.raises(openai.NotFoundError, match="not found"):
-        sdk.responses.retrieve(made.id)
+        sdk.responses.retrieve(stored.id)
     with pytest.raises(openai.BadRequestError) as raised:
-        sdk.responses.create(model="m", input="so?", previous_response_id=made.id)
+        sdk.responses.create(model="m", input="so?", previous_response_id=stored.id)
     assert raised.value.code == "previous_response_not_found"
     assert len(model.bodies()) == 1
 
@@ -168,9 +168,9 @@ def test_a_conversation_is_made_shorter_and_goes_on(
     items = [item.to_dict(warnings=False) for item in shorter.output]
     last = sdk.responses.create(model="m", input=[*items, {"role": "user", "content": "So?"}])  # type: ignore[list-item]
     assert last.output_text == "Tea."
-    (said,) = model.bodies()[2]["messages"]
-    assert said["content"].startswith("I like tea.\n\nAnd now?\n\nSummary of the conversation")
-    assert said["content"].endswith("The user likes tea.\n\nSo?")
+    (turn,) = model.bodies()[2]["messages"]
+    assert turn["content"].startswith("I like tea.\n\nAnd now?\n\nSummary of the conversation")
+    assert turn["content"].endswith("The user likes tea.\n\nSo?")
 
 
 def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathServer) -> None:

@@ -57,8 +57,8 @@ class Looker:
     def revert(self) -> None:
         self._get(f"flows/{self.flows()[-1]['id']}/revert", "POST")
 
-    def _get(self, place: str, method: str = "GET") -> bytes:
-        asked = urllib.request.Request(f"{self._base}{place}?{self._query}", method=method)
+    def _get(self, path: str, method: str = "GET") -> bytes:
+        asked = urllib.request.Request(f"{self._base}{path}?{self._query}", method=method)
         asked.add_header("cookie", "_mitmproxy_xsrf=ab")
         asked.add_header("x-xsrftoken", "ab")
         with urllib.request.urlopen(asked) as answer:

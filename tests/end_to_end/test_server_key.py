@@ -22,16 +22,16 @@ def test_each_request_has_it_and_no_log_flow_or_recording(
     server.answer(Reply(stream("<think>deep</think>Hello")))
     kept = tmp_path / "kept"
     saved = tmp_path / "saved.mitm"
-    words = ["--set", f"think_record={kept}", "-w", str(saved), "--set", "flow_detail=3"]
+    options = ["--set", f"think_record={kept}", "-w", str(saved), "--set", "flow_detail=3"]
     with (
-        start_proxy([f"reverse:{server.address}"], words, tmp_path, "keyed") as proxy,
+        start_proxy([f"reverse:{server.address}"], options, tmp_path, "keyed") as proxy,
         Client(proxy.ports[0]) as client,
     ):
         for secret in ({"authorization": "Bearer unused"}, {"x-api-key": "unused"}, {}):
             assert client.ask(dialect.path, question(stream=True), secret).status == 200
         client.ask("/v1/models", b"", method="GET")
         output = proxy.output
-    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in server.asked} == {f"Bearer {KEY}"}
     assert KEY not in output
     assert KEY.encode() not in saved.read_bytes()
     files = [file for file in kept.rglob("*") if file.is_file()]

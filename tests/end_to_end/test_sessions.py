@@ -22,12 +22,12 @@ pytestmark = pytest.mark.slow
 
 HEAD = "#rows button.row"
 TASK = "Look into b.py, and tell which line is at fault."
-GIVEN = {"description": "find it", "prompt": TASK, "subagent_type": "general-purpose"}
+ARGUMENTS = {"description": "find it", "prompt": TASK, "subagent_type": "general-purpose"}
 ANSWER = stream("<think>There it is.</think>", "It is line 3.")
 
 
-def calling(name: str, given: object) -> list[bytes]:
-    function = {"name": name, "arguments": json.dumps(given)}
+def calling(name: str, arguments: object) -> list[bytes]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
     call = {"index": 0, "id": f"call_{name}", "type": "function", "function": function}
     return [ROLE, *text("<think>I ask.</think>"), delta(tool_calls=[call]), finish("tool_calls"), USAGE, DONE]  # fmt: skip
 
@@ -35,22 +35,22 @@ def calling(name: str, given: object) -> list[bytes]:
 @pytest.fixture
 def server() -> Iterator[ByPathServer]:
     """One of its own: what others asked of theirs is counted, too."""
-    with ByPathServer(owned_by("llamacpp")) as made:
-        yield made
+    with ByPathServer(owned_by("llamacpp")) as server:
+        yield server
 
 
 @pytest.fixture
 def web(server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
-    with Mitmweb(server.address, proxy_folder) as made:
-        yield made
-        made.check()
+    with Mitmweb(server.address, proxy_folder) as web:
+        yield web
+        web.check()
 
 
 def test_a_sub_agent_of_claude_code_folds_into_its_session(
     request: pytest.FixtureRequest, web: Mitmweb, server: ByPathServer, tmp_path: Path
 ) -> None:
     program = installed(request, "Claude Code", claude_code.install)
-    server.rows[CHAT] = [named(calling("Agent", GIVEN)), *[named(ANSWER)] * 3]
+    server.rows[CHAT] = [named(calling("Agent", ARGUMENTS)), *[named(ANSWER)] * 3]
     session = claude_code.ask(program, web.port, tmp_path, "Mend b.py.", "--allowedTools", "Agent")
     assert session.status == 0, session
     with ThinkPage() as think:
@@ -68,12 +68,12 @@ def test_a_sub_agent_of_codex_folds_into_its_session(
     server.rows[CHAT] = [Says(steps=calling("spawn_agent", {"message": TASK})), answer, answer]
     with ThinkPage() as think, ThreadPoolExecutor() as beside:
         think.show(web, 0)
-        asked = beside.submit(codex.ask, program, web.port, tmp_path, "Mend b.py.", agents=True)
+        session = beside.submit(codex.ask, program, web.port, tmp_path, "Mend b.py.", agents=True)
         try:
             think.until(lambda: len(server.bodies()) == 3, "the sub-agent's request")
         finally:
             both.set()
-        assert asked.result().status == 0, asked.result()
+        assert session.result().status == 0, session.result()
         # it may ask once more, with what it was told of the sub-agent's end
         assert "Mend b.py." in think.until_shown("turns · 1 sub-agent", HEAD)
         think.until(lambda: think.elements("#rows li") == 1, "one row for all")

@@ -196,5 +196,5 @@ def test_the_sdks_read_over_pings(port: int, slow: HostileServer) -> None:
     does(slow, *quiet_in_the_middle(2.6))
     with openai.OpenAI(base_url=f"{there}/v1", api_key="x", max_retries=0) as openai_client:
         chunks = openai_client.chat.completions.create(stream=True, **request)
-        said = [choice.delta.content or "" for one in chunks for choice in one.choices]
-    assert "".join(said) == "Hello"
+        texts = [choice.delta.content or "" for one in chunks for choice in one.choices]
+    assert "".join(texts) == "Hello"

@@ -46,36 +46,36 @@ INSIDE_A_MESSAGE = frames(
         *end(),
     ]
 )
-ASKED = {"model": "small", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "small", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
 TOKENS = "/tokenize"
 
 
 def _ask(client: Client, server: ByPathServer, path: str = CHAT, **fields: object) -> bytes:
     return client.ask(
-        server.address + path, json.dumps({**ASKED, "stream": True, **fields}).encode()
+        server.address + path, json.dumps({**REQUEST, "stream": True, **fields}).encode()
     ).body
 
 
-def _telling(server: ByPathServer, path: str, told: Says, reply: Says = INSIDE) -> None:
+def _telling(server: ByPathServer, path: str, reported: Says, reply: Says = INSIDE) -> None:
     """The server replies only when it has been asked for its prompt, as a real one is by the time
     its prompt is read.
     """
-    asked = threading.Event()
+    requested = threading.Event()
 
     def tell(_: Asked) -> Says:
-        asked.set()
-        return told
+        requested.set()
+        return reported
 
     def answer(_: Asked) -> Says:
-        assert asked.wait(SECONDS_TO_WAIT)
+        assert requested.wait(SECONDS_TO_WAIT)
         return reply
 
     server.rows |= {path: tell, CHAT: answer}
 
 
-def _vllm(server: ByPathServer, told: Says, reply: Says = INSIDE) -> None:
+def _vllm(server: ByPathServer, reported: Says, reply: Says = INSIDE) -> None:
     server.rows |= owned_by("vllm")
-    _telling(server, TOKENS, told, reply)
+    _telling(server, TOKENS, reported, reply)
 
 
 def _prompt(tokens: object) -> dict[str, object]:
@@ -86,8 +86,8 @@ def test_the_rendered_prompt_decides_from_the_first_request_on(
     forward: Client, unknown: ByPathServer
 ) -> None:
     _vllm(unknown, Says(_prompt(OPENED)))
-    said = read_openai_stream(_ask(forward, unknown))
-    assert (said.thinking, said.text) == ("hm, so.", "Yes")
+    reply = read_openai_stream(_ask(forward, unknown))
+    assert (reply.thinking, reply.text) == ("hm, so.", "Yes")
     assert read_anthropic_stream(_ask(forward, unknown, MESSAGES)).thinking == "hm, so."
 
 
@@ -96,12 +96,12 @@ def test_a_native_stream_whose_opener_is_missing_is_learned_from(
 ) -> None:
     unknown.rows[MESSAGES] = Says(steps=INSIDE_A_MESSAGE)
     modes, options = [f"reverse:{unknown.address}"], ["--set", "think_native=messages"]
-    asked = json.dumps({**ASKED, "stream": True}).encode()
+    body = json.dumps({**REQUEST, "stream": True}).encode()
     with (
         start_proxy(modes, options, proxy_folder, "native-start") as proxy,
         Client(proxy.ports[0]) as client,
     ):
-        replies = [read_anthropic_stream(client.ask(MESSAGES, asked).body) for _ in range(2)]
+        replies = [read_anthropic_stream(client.ask(MESSAGES, body).body) for _ in range(2)]
     assert [(one.thinking, one.text) for one in replies] == [
         ("", "hm, so.</think>Yes"),
         ("hm, so.", "Yes"),
@@ -137,8 +137,8 @@ def test_auto_is_right_on_the_real_vllm(
     answer = forward.ask(
         llamas[variant].address + CHAT, json.dumps({**request, **switch}).encode()
     ).body
-    said = read_openai_stream(answer) if streamed else read_openai_whole(answer)
-    assert bool(said.thinking) is thinking
-    assert said.text.strip()
-    assert "think>" not in said.text + said.thinking
+    reply = read_openai_stream(answer) if streamed else read_openai_whole(answer)
+    assert bool(reply.thinking) is thinking
+    assert reply.text.strip()
+    assert "think>" not in reply.text + reply.thinking
     assert payloads(answer) if streamed else answer

@@ -22,7 +22,7 @@ pytest_plugins = ["tests.support.front"]
 IN_OSLO = "What is the weather in Oslo?"
 
 
-def said(words: str) -> BetaMessageParam:
+def user_turn(words: str) -> BetaMessageParam:
     return {"role": "user", "content": words}
 
 
@@ -44,8 +44,8 @@ def get_weather(city: str) -> str:
 def client(llamas: dict[str, Llama]) -> Iterator[anthropic.Anthropic]:
     llama = llamas["tags"]
     mark = llama.proxy.mark()
-    with anthropic_client(llama.port) as made:
-        yield made
+    with anthropic_client(llama.port) as client:
+        yield client
     llama.proxy.check(mark)
 
 
@@ -66,15 +66,15 @@ def test_a_tool_runner_goes_on_from_its_thread(client: anthropic.Anthropic) -> N
 def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic) -> None:
     request: Any = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     thread = client.beta.messages.thread(**request)
-    first = thread.send(said("12 * 7"))
-    with thread.stream(said("3 * 3")) as events:
+    first = thread.send(user_turn("12 * 7"))
+    with thread.stream(user_turn("3 * 3")) as events:
         second = events.get_final_message()
     assert thread.previous_message_id == second.id, "it stayed a thread"
     unthreaded = client.beta.messages.create(
         messages=[
-            said("12 * 7"),
+            user_turn("12 * 7"),
             {"role": "assistant", "content": first.content},
-            said("3 * 3"),
+            user_turn("3 * 3"),
         ],
         **request,
     )

@@ -83,25 +83,25 @@ def test_an_agent_works_on_a_server_that_leaves_calls_in_the_text(
 # What the SDKs ask for, by hand.
 
 
-def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
+def _message(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
     if not streamed:
-        return client.messages.create(**asked)
-    with client.messages.stream(**asked) as events:
+        return client.messages.create(**fields)
+    with client.messages.stream(**fields) as events:
         return events.get_final_message()
 
 
-def _choice(client: Any, streamed: bool, **asked: Any) -> Any:
+def _choice(client: Any, streamed: bool, **fields: Any) -> Any:
     if not streamed:
-        return client.chat.completions.create(**asked).choices[0]
-    with client.chat.completions.stream(**asked) as events:
+        return client.chat.completions.create(**fields).choices[0]
+    with client.chat.completions.stream(**fields) as events:
         return events.get_final_completion().choices[0]
 
 
-def _response(client: Any, streamed: bool, **asked: Any) -> Any:
-    asked |= {"model": "m", "input": "hi"}
+def _response(client: Any, streamed: bool, **fields: Any) -> Any:
+    fields |= {"model": "m", "input": "hi"}
     if not streamed:
-        return client.responses.create(**asked)
-    with client.responses.stream(**asked) as events:
+        return client.responses.create(**fields)
+    with client.responses.stream(**fields) as events:
         return events.get_final_response()
 
 
@@ -120,8 +120,8 @@ def says(words: str, streamed: bool, reason: str = "stop") -> Says:
 def test_a_call_of_any_form_reaches_every_client(
     model: ByPathServer, front_proxy: Proxy, name: str, streamed: bool
 ) -> None:
-    words = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
-    model.rows[CHAT] = says(words, streamed)
+    text = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = says(text, streamed)
     request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     mark = front_proxy.mark()
     with anthropic_client(front_proxy.ports[0]) as client:
@@ -145,8 +145,8 @@ def test_a_call_of_any_form_reaches_every_client(
 def test_a_network_that_cuts_anywhere_changes_nothing(
     proxy_folder: Path, model: ByPathServer
 ) -> None:
-    words = "<think>Hm.</think>Look 🙂\n\n" + WRITTEN["glm"].write([("get_weather", ARGUMENTS)])
-    model.rows[CHAT] = Says(steps=stream(*words))
+    text = "<think>Hm.</think>Look 🙂\n\n" + WRITTEN["glm"].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = Says(steps=stream(*text))
     request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     with (
         in_small_pieces(model.address, 7) as address,

@@ -15,7 +15,7 @@ from tests.support.sdks import openai_client
 
 pytestmark = pytest.mark.slow
 
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "m",
     "messages": [{"role": "user", "content": "What is 12 plus 30?"}],
     "max_tokens": 60,
@@ -32,10 +32,10 @@ def test_the_metrics_have_counts_and_the_client_has_not(
     address = llamas["tags"].address
     with start_proxy([f"reverse:{address}"], options, proxy_folder, f"usage-{server}") as proxy:
         url = f"http://127.0.0.1:{proxy.ports[0]}/v1/chat/completions"
-        lines = httpx.post(url, json=ASKED, timeout=60).text.split("\n\n")
+        lines = httpx.post(url, json=REQUEST, timeout=60).text.split("\n\n")
         frames = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
         with openai_client(proxy.ports[0]) as client:
-            chunks: openai.Stream[Any] = client.chat.completions.create(**ASKED)
+            chunks: openai.Stream[Any] = client.chat.completions.create(**REQUEST)
             assert all(chunk.choices and chunk.usage is None for chunk in chunks)
         proxy.check(0)
     assert "usage" not in str(frames)

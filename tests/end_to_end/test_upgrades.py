@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 SECONDS = 10
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455, 1.3
-GREETING, ASKED, TOLD, CLOSE = b"\x81\x05Hello", b"\x81\x82\0\0\0\0hi", b"\x81\x02hi", b"\x88"
+GREETING, QUESTION, REPLY, CLOSE = b"\x81\x05Hello", b"\x81\x82\0\0\0\0hi", b"\x81\x02hi", b"\x88"
 ASKS = {
     "websocket": b"sec-websocket-version: 13\r\nsec-websocket-key: %s\r\n" % KEY,
     "other": b"",
@@ -48,44 +48,44 @@ class _Handler(socketserver.StreamRequestHandler):
             b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: %s\r\n%s\r\n%s"
             % (kind, accept, GREETING)
         )
-        while (heard := self.request.recv(65536)) and heard[:1] != CLOSE:
-            self.request.sendall(TOLD)
+        while (chunk := self.request.recv(65536)) and chunk[:1] != CLOSE:
+            self.request.sendall(REPLY)
         self.server.left.set()
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Upgrading]:
-    with Upgrading() as made:
-        yield made
+    with Upgrading() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def proxy(server: Upgrading, proxy_folder: Path) -> Iterator[Proxy]:
     modes = [f"reverse:{server.address}", "regular"]
-    with start_proxy(modes, [], proxy_folder, "upgrades") as made:
-        yield made
+    with start_proxy(modes, [], proxy_folder, "upgrades") as proxy:
+        yield proxy
 
 
 def upgraded(proxy: Proxy, server: Upgrading, kind: str, tunnel: bool) -> socket.socket:
     """A connection on which both sides have agreed."""
-    made = socket.create_connection(("127.0.0.1", proxy.ports[tunnel]), timeout=SECONDS)
+    client = socket.create_connection(("127.0.0.1", proxy.ports[tunnel]), timeout=SECONDS)
     address = server.address.removeprefix("http://").encode()
     if tunnel:
-        made.sendall(b"CONNECT %s HTTP/1.1\r\nhost: %s\r\n\r\n" % (address, address))
-        until(made, b"\r\n\r\n")
+        client.sendall(b"CONNECT %s HTTP/1.1\r\nhost: %s\r\n\r\n" % (address, address))
+        until(client, b"\r\n\r\n")
     head = b"GET /live HTTP/1.1\r\nhost: %s\r\nconnection: upgrade\r\nupgrade: %s\r\n%s\r\n"
-    made.sendall(head % (address, kind.encode(), ASKS[kind]))
-    assert until(made, GREETING).startswith(b"HTTP/1.1 101 ")
-    return made
+    client.sendall(head % (address, kind.encode(), ASKS[kind]))
+    assert until(client, GREETING).startswith(b"HTTP/1.1 101 ")
+    return client
 
 
 def until(side: socket.socket, end: bytes) -> bytes:
-    heard = b""
-    while not heard.endswith(end):
+    received = b""
+    while not received.endswith(end):
         piece: Any = side.recv(65536)
-        assert piece, heard
-        heard += piece
-    return heard
+        assert piece, received
+        received += piece
+    return received
 
 
 @pytest.mark.parametrize("tunnel", [False, True], ids=["reverse", "tunnel"])
@@ -96,8 +96,8 @@ def test_both_sides_hear_each_other_and_the_end(
     server.left.clear()
     with upgraded(proxy, server, kind, tunnel) as client:
         for _ in range(2):
-            client.sendall(ASKED)
-            until(client, TOLD)
+            client.sendall(QUESTION)
+            until(client, REPLY)
     assert server.left.wait(SECONDS)
     proxy.check()
 

@@ -35,7 +35,7 @@ BELOW = range(2000, 3200)
 """Tens of ports below those that systems give out by themselves: else another test's connection
 may take one of the two that were free a moment ago, and then this worker ends.
 """
-ASKED = "think_server=auto"
+AUTO = "think_server=auto"
 ENOUGH = 200
 """Connections: that the kernel gave all of them to one of two processes is out of the question."""
 
@@ -54,7 +54,7 @@ class Workers(Program):
         script = folder / "names_itself.py"
         script.write_text(NAMES_ITSELF)
         settings = [f"confdir={folder / 'mitmproxy'}", "flow_detail=0"]
-        settings += [] if ASKED in options else ["think_server=generic"]
+        settings += [] if AUTO in options else ["think_server=generic"]
         arguments = ["-s", str(ADDON), "-s", str(script), *options]
         for setting in settings:
             arguments += ["--set", setting]
@@ -73,8 +73,8 @@ class Workers(Program):
         """Ask until so many processes have answered; return how often each has."""
         answered: dict[int, int] = {}
         for _ in range(ENOUGH):
-            process, said = self.ask(dialect)
-            assert (said.thinking, said.text) == ("I consider it.", "Done.")
+            process, reply = self.ask(dialect)
+            assert (reply.thinking, reply.text) == ("I consider it.", "Done.")
             answered[process] = answered.get(process, 0) + 1
             if len(answered) == count:
                 return answered
