@@ -59,11 +59,11 @@ def in_short(note: str) -> str:
     return bounded(short, _LONGEST_NOTE)
 
 
-def announce(words: str) -> None:
+def announce(text: str) -> None:
     """Show the result of a command to the person who gave it. mitmweb's page shows no alerts, the
     console nothing else.
     """
-    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
+    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, text)
 
 
 def is_logged(level: int) -> bool:

@@ -53,7 +53,7 @@ from converter.core.reading.folding import unfold
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
-from converter.core.wire.known_json import KnownObject
+from converter.core.wire.known_json import KeptObject
 
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
 """Fields that a model's name with an effort in it replaces."""
@@ -107,7 +107,7 @@ class ReadRequest:
     effort: str = ""
     call_ids: frozenset[str] = frozenset()
     earlier: EarlierThoughts = NO_EARLIER
-    repeated: RepeatedTurns[Turn, KnownObject] | None = field(
+    repeated: RepeatedTurns[Turn, KeptObject] | None = field(
         default=None, compare=False, repr=False
     )
 
@@ -323,7 +323,7 @@ def _thinks(turn: Turn) -> bool:
     )
 
 
-type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KnownObject] | None]]
+type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KeptObject] | None]]
 """Takes a request's body. Returns its value, and its turns with those of the request before. Raises
 UnreadableError.
 """

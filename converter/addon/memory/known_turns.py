@@ -9,7 +9,7 @@ from converter.core.model.raw_messages import MESSAGE_FIELDS
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.wire import json_text, known_json, long_json
 from converter.core.wire.json_text import UnreadableError
-from converter.core.wire.known_json import KnownObject
+from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
 """Bytes of a request that is read anew as quickly as it is looked for."""
@@ -25,8 +25,8 @@ them.
 @dataclass(frozen=True, slots=True)
 class _Kept:
     owner: str
-    request: KnownObject
-    turns: RepeatedTurns[Turn, KnownObject]
+    request: KeptObject
+    turns: RepeatedTurns[Turn, KeptObject]
     size: int
 
 
@@ -42,7 +42,7 @@ class KnownTurns:
 
     def read(
         self, owner: str, body: bytes
-    ) -> tuple[object, RepeatedTurns[Turn, KnownObject] | None]:
+    ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
         """Return the value of a request's body, and its turns with those of the request that it
         continues: the one with the most messages in common. Raises UnreadableError.
         """
@@ -56,9 +56,9 @@ class KnownTurns:
         if read is None:
             return value, None
         before = None if read.before is None else kept[read.before].turns
-        return value, RepeatedTurns(before, read.known)
+        return value, RepeatedTurns(before, read.kept)
 
-    def keep(self, owner: str, turns: RepeatedTurns[Turn, KnownObject], size: int) -> None:
+    def keep(self, owner: str, turns: RepeatedTurns[Turn, KeptObject], size: int) -> None:
         """Keep the turns of a request of `size` bytes, in place of those of the request that it
         continues.
         """

@@ -1,4 +1,4 @@
-"""JSON that says again what was said before: values whose bytes are known are not read again.
+"""JSON that says again what was said before: values whose bytes are kept are not read again.
 
 A request of an agent repeats the one before it and adds to the end. Each member of its object, and
 each message in a list, is known by its bytes: where the same bytes stand again, the value of before
@@ -29,19 +29,19 @@ _END = re.compile(rb"[ \t\n\r]*+")
 _BEHIND = frozenset(b",]} \t\n\r")
 """Bytes that may follow a value; other ones would make another number of a number."""
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
-"""Bytes that are compared at once: few at first, because most known lists begin otherwise."""
+"""Bytes that are compared at once: few at first, because most kept lists begin otherwise."""
 _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 """Members and elements that are read one by one: some milliseconds on mitmproxy's loop. C reads
 more of them at once.
 """
 _PART = 16
-"""Part of a known list that must be repeated, because the spans in it are yet to be counted."""
+"""Part of a kept list that must be repeated, because the spans in it are yet to be counted."""
 _MOVES = 2
 """Messages of a request that lose a mark in the next one: Claude Code marks two."""
 
 
-class Known(NamedTuple):
-    """A value, and the place of its bytes."""
+class KeptValue(NamedTuple):
+    """A value, and the span of its bytes."""
 
     begin: int
     end: int
@@ -52,7 +52,7 @@ Spans = list[tuple[int, int]]
 """Where elements begin and end, counted from where the first one begins."""
 
 
-class KnownList:
+class KeptList:
     """The elements of a list whose first one begins at the byte `begin` of `data`.
 
     The spans of a list that is all new are those in its text, and in its bytes when they are asked
@@ -66,7 +66,7 @@ class KnownList:
         self._spans: Spans = []
         self._in_text: Spans | None = None
 
-    def begin_with(self, other: "KnownList", count: int) -> None:
+    def begin_with(self, other: "KeptList", count: int) -> None:
         """Take over so many elements of a list that begins with the same bytes."""
         self.values, self._spans = other.values[:count], other.spans[:count]
 
@@ -91,39 +91,41 @@ class KnownList:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownObject:
-    """The bytes of an object that was read, its members, and its lists of messages. The bytes are
-    those that came: nobody has to hold them twice.
-    """
+class KeptObject:
+    """The bytes of an object as they arrived, its members, and its lists of messages."""
 
     data: bytes
-    members: Mapping[str, Known]
-    lists: Mapping[str, KnownList]
+    members: Mapping[str, KeptValue]
+    lists: Mapping[str, KeptList]
 
 
 class ReadObject(NamedTuple):
-    """An object that was read. `before`: the place of the known object whose messages it repeats;
-    `None`: no message is repeated.
+    """An object that was read.
+
+    Attributes:
+        value: The object.
+        kept: Its bytes and spans, for the reading of the next one.
+        before: The index of the kept object whose messages it repeats; `None`: it repeats none.
     """
 
     value: dict[str, object]
-    known: KnownObject
+    kept: KeptObject
     before: int | None
 
 
-def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> ReadObject | None:
+def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> ReadObject | None:
     """Return the object that `json_text.read` returns; `None` for bytes of an unusual form, and for
-    what is no JSON. `known`: objects that were read before. `lists`: the names of members whose
-    elements are known one by one. JSON that is nested ten thousand levels deep may have one or two
+    what is no JSON. `kept`: objects that were read before. `lists`: the names of members whose
+    elements are kept one by one. JSON that is nested ten thousand levels deep may have one or two
     levels more here, because each value is read by itself.
     """
     try:
-        return _Reading(data, known).object(lists)
+        return _Reading(data, kept).object(lists)
     except (ValueError, RecursionError, StopIteration):  # the last one is raised by `json`
         return None
 
 
-def goes_on(before: KnownObject, now: KnownObject) -> bool:
+def goes_on(before: KeptObject, now: KeptObject) -> bool:
     """Return True if an object repeats the messages of another one, all but `_MOVES` of them at
     most, whose marks have moved on. It must repeat more of them than it lacks.
     """
@@ -134,7 +136,7 @@ def goes_on(before: KnownObject, now: KnownObject) -> bool:
     return True
 
 
-def _shared(one: KnownList, other: KnownList) -> int:
+def _shared(one: KeptList, other: KeptList) -> int:
     return sum(map(is_, one.values, other.values))
 
 
@@ -143,9 +145,9 @@ class _Reading:
     well, and `_index` is the same place in that.
     """
 
-    def __init__(self, data: bytes, known: Sequence[KnownObject]) -> None:
+    def __init__(self, data: bytes, kept: Sequence[KeptObject]) -> None:
         self._data = data
-        self._known = known
+        self._kept = kept
         self._at = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
         self._index = 0
         self._text: str | None = None
@@ -154,7 +156,8 @@ class _Reading:
 
     def object(self, lists: Collection[str]) -> ReadObject:
         """Return the object. Raises ValueError, RecursionError or StopIteration."""
-        members, lists_read, value = dict[str, Known](), dict[str, KnownList](), dict[str, object]()
+        members, lists_read = dict[str, KeptValue](), dict[str, KeptList]()
+        value = dict[str, object]()
         mark = self._take(_BEGIN)
         while mark != b"}":
             name = self._take(_NAME).decode()
@@ -169,24 +172,24 @@ class _Reading:
             mark = self._take(_NEXT_MEMBER)
         if not _END.fullmatch(self._data, self._at):
             raise ValueError("more follows")
-        return ReadObject(value, KnownObject(self._data, members, lists_read), self._before)
+        return ReadObject(value, KeptObject(self._data, members, lists_read), self._before)
 
-    def _member(self, name: str) -> Known:
-        for before in self._known:
+    def _member(self, name: str) -> KeptValue:
+        for before in self._kept:
             one = before.members.get(name)
             if one and self._stands(before.data, one.begin, one.end):
                 begin = self._at
                 self._move(begin + one.end - one.begin)
-                return Known(begin, self._at, one.value)
+                return KeptValue(begin, self._at, one.value)
         return self._new()
 
-    def _list(self, name: str) -> KnownList:
-        """Return the elements: those of the known list that is repeated furthest (the newest of
+    def _list(self, name: str) -> KeptList:
+        """Return the elements: those of the kept list that is repeated furthest (the newest of
         several), and behind these each that stands at its old index again, or is new. After some
         others in a row all are new.
         """
         self._take(_LIST)
-        elements, (old, same) = KnownList(self._data, self._at), self._furthest(name)
+        elements, (old, same) = KeptList(self._data, self._at), self._furthest(name)
         # as far as the byte behind an element, which ends a number
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
@@ -211,10 +214,10 @@ class _Reading:
             self._before = None
         return elements
 
-    def _furthest(self, name: str) -> tuple[KnownList, int]:
-        """Return a known list, and how many bytes are the same from there on."""
-        furthest, longest = KnownList(b"", 0), 0
-        for number, each in enumerate(self._known):
+    def _furthest(self, name: str) -> tuple[KeptList, int]:
+        """Return a kept list, and how many bytes are the same from there on."""
+        furthest, longest = KeptList(b"", 0), 0
+        for number, each in enumerate(self._kept):
             if one := each.lists.get(name):
                 same = _same(self._data, self._at, each.data, one.begin)
                 if same > longest and _PART * same >= one.end - one.begin:
@@ -222,13 +225,13 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if these bytes of a known object stand here as a whole value."""
+        """Return True if these bytes of a kept object stand here as a whole value."""
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
             return False
         return behind < len(data) and data[behind] in _BEHIND
 
-    def _read_on(self, elements: KnownList) -> None:
+    def _read_on(self, elements: KeptList) -> None:
         """Read the new elements up to the end of the list."""
         text = self._rest()
         first = index = self._index
@@ -248,13 +251,13 @@ class _Reading:
             elements.fill(values, spans)
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
-    def _new(self) -> Known:
-        """Read a value that is not known."""
+    def _new(self) -> KeptValue:
+        """Read a value that no kept object has."""
         text = self._rest()
         value, end = self._scan(self._index)
         begin, size = self._at, len(text[self._index : end].encode())
         self._at, self._index = begin + size, end
-        return Known(begin, begin + size, value)
+        return KeptValue(begin, begin + size, value)
 
     def _rest(self) -> str:
         """Return the text from the first new value on."""

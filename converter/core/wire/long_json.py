@@ -82,8 +82,8 @@ def check(text: str) -> None:
     """Raise TooManyError for a text of too many containers."""
     most = CONTAINERS_LIMIT
     if text.count("{") + text.count("[") > most:
-        found = (each for each in _OPENINGS.finditer(text) if each[1])
-        if any(islice(found, most, None)):
+        openings = (each for each in _OPENINGS.finditer(text) if each[1])
+        if any(islice(openings, most, None)):
             raise TooManyError(f"expected at most {most:,} objects and lists, got more")
 
 
@@ -140,13 +140,13 @@ class LongText:
                 value, end = one.value, at + 1
             while opened:
                 opened[-1].add(value)
-                found = _NEXT.match(self._text, end)
-                if found and found[1] == ",":
-                    at = self._member(opened[-1], self._behind(_BLANKS, found.end()))
+                match = _NEXT.match(self._text, end)
+                if match and match[1] == ",":
+                    at = self._member(opened[-1], self._behind(_BLANKS, match.end()))
                     break
-                if not found or found[1] != opened[-1].closing:
+                if not match or match[1] != opened[-1].closing:
                     raise json.JSONDecodeError("Expecting ',' delimiter", self._text, end)
-                value, end = opened.pop().value, found.end()
+                value, end = opened.pop().value, match.end()
             else:
                 return value, end
 
@@ -194,10 +194,10 @@ class LongText:
         return None
 
     def _behind(self, pattern: re.Pattern[str], at: int) -> int:
-        found = pattern.match(self._text, at)
-        if found is None:
+        match = pattern.match(self._text, at)
+        if match is None:
             raise json.JSONDecodeError("Expecting ':' delimiter", self._text, at)
-        return found.end()
+        return match.end()
 
 
 class _Opened:

@@ -394,5 +394,5 @@ def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:
 def command_line(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy as the findings want it."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
-    words = (word for option in options for word in ("--set", option))
-    return shell_lines.line(["think-addon", address, *words])
+    arguments = (each for option in options for each in ("--set", option))
+    return shell_lines.line(["think-addon", address, *arguments])

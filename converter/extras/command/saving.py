@@ -131,10 +131,10 @@ class _Json:
             for key in keys[:-1]:
                 within = around[-1].get(key)
                 around.append(within if isinstance(within, dict) else {})
-            found = around[-1].get(keys[-1], _LOST)
-            if found == value:
+            present = around[-1].get(keys[-1], _LOST)
+            if present == value:
                 del around[-1][keys[-1]]
-            elif found is not _LOST:
+            elif present is not _LOST:
                 changed.append(".".join(keys))
             for at in range(len(keys) - 1, 0, -1):
                 if not around[at]:
@@ -163,18 +163,18 @@ class _Lines:
     def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
         for key in values:
             written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{self.equals.strip()}[ \t]*(.*)$"
-            if found := re.search(written, text):
-                raise CommandError(_conflict(path, key, found[1]))
+            if match := re.search(written, text):
+                raise CommandError(_conflict(path, key, match[1]))
         rows = [f"{key}{self.equals}{json.dumps(value)}" for key, value in values.items()]
         block = "\n".join([_BEGIN.format(name=name), *rows, _END]) + "\n"
-        made = block + text if self.first else text + ("" if text.endswith("\n") else "\n") + block
-        made = made.lstrip("\n")
+        whole = block + text if self.first else text + ("" if text.endswith("\n") else "\n") + block
+        whole = whole.lstrip("\n")
         if self.first:
             try:
-                tomllib.loads(made)
+                tomllib.loads(whole)
             except tomllib.TOMLDecodeError as error:
                 raise CommandError(f"{path} does not go with these settings: {error}") from None
-        return made
+        return whole
 
     def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
         del path, values

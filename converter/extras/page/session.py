@@ -207,14 +207,14 @@ def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = 
 
 
 def _differences(session: Iterable[SessionExchange], before: str, now: str) -> str:
-    asked = {str(each.row["id"]): each.fields() for each in session}
-    if before not in asked or now not in asked:
+    requests = {str(each.row["id"]): each.fields() for each in session}
+    if before not in requests or now not in requests:
         return ""
-    found = [
+    changed = [
         _folded("call", name, "", f"<pre>{''.join(map(_marked, compared))}</pre>")
-        for name, compared in differences(asked[before], asked[now])
+        for name, compared in differences(requests[before], requests[now])
     ]
-    return f"<section id=differs><h2>What differs</h2>{''.join(found) or 'Nothing.'}</section>"
+    return f"<section id=differs><h2>What differs</h2>{''.join(changed) or 'Nothing.'}</section>"
 
 
 def _comparison(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:

@@ -126,9 +126,9 @@ class Sessions:
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
         """Put the request for a title below the session whose first words stand in it."""
         text = "\n".join(text for message in opening for text in spoken(message))[:_LONGEST_TITLE]
-        asked = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
-        if asked:
-            title.within = max(reversed(asked), key=lambda pair: len(pair[0]))[1].name
+        titled = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
+        if titled:
+            title.within = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
         else:
             self._titles.setdefault(client, deque(maxlen=_NEWEST)).append((text, title))
         self._put(title.name, title)
@@ -137,12 +137,12 @@ class Sessions:
         """Put the titles below this session that were requested before the session began; return
         their exchanges.
         """
-        words = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
-        if not words:
+        question = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
+        if not question:
             return []
-        self._questions_of.setdefault(client, deque(maxlen=_NEWEST)).append((words, session))
+        self._questions_of.setdefault(client, deque(maxlen=_NEWEST)).append((question, session))
         titles = self._titles.get(client, deque())
-        mine = [pair for pair in titles if words in pair[0]]
+        mine = [pair for pair in titles if question in pair[0]]
         for pair in mine:
             titles.remove(pair)
             pair[1].within = session.name
@@ -165,8 +165,8 @@ class Sessions:
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
         for key in _opening_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
-            if told := self._callers.get(key):
-                session.within = told.name
+            if caller := self._callers.get(key):
+                session.within = caller.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
         """Index the strings in a session's new calls, and put the sessions below it that these
@@ -203,16 +203,16 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
     """Yield a key for each part of the user's first messages."""
-    asked = (message for message in opening if role_of(message) == "user")
-    for text in (text for message in asked for text in spoken(message)):
+    questions = (message for message in opening if role_of(message) == "user")
+    for text in (text for message in questions for text in spoken(message)):
         if plain := _plain(text):
             yield hash((client, plain))
 
 
 def _questions(opening: Messages) -> Iterator[str]:
     """Yield the user's first questions, without a client's own text in tags."""
-    asked = (message for message in opening if role_of(message) == "user")
-    texts = (text.strip() for message in asked for text in spoken(message))
+    questions = (message for message in opening if role_of(message) == "user")
+    texts = (text.strip() for message in questions for text in spoken(message))
     return (text for text in texts if text and not text.startswith("<"))
 
 

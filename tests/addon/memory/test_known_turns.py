@@ -9,12 +9,12 @@ from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.core.model.conversation import Turn
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.wire.json_text import UnreadableError
-from converter.core.wire.known_json import KnownObject
+from converter.core.wire.known_json import KeptObject
 
 
 def request_of(
     known: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
-) -> RepeatedTurns[Turn, KnownObject] | None:
+) -> RepeatedTurns[Turn, KeptObject] | None:
     """Have a request pass; return the turns of the one before it."""
     body = {"messages": [{"role": "user", "content": text} for text in texts]}
     value, turns = known.read(owner, json.dumps(body).encode())

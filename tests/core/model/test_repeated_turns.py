@@ -16,7 +16,7 @@ from converter.core.dialects.responses.request_reader import read as read_respon
 from converter.core.model.conversation import Conversation, RequestError, Turn
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.wire import json_text
-from converter.core.wire.known_json import KnownObject
+from converter.core.wire.known_json import KeptObject
 
 type Body = dict[str, Any]
 
@@ -119,10 +119,10 @@ def asked(
 def test_a_request_is_read_and_written_as_if_none_had_been_before(
     reader: Reader, data: st.DataObject
 ) -> None:
-    before: RepeatedTurns[Turn, KnownObject] | None = None
+    before: RepeatedTurns[Turn, KeptObject] | None = None
     said = st.lists(READERS[reader], min_size=1, max_size=6)
     for messages in data.draw(st.lists(said, min_size=2, max_size=4)):
-        settings, turns = data.draw(SETTINGS), RepeatedTurns[Turn, KnownObject](before)
+        settings, turns = data.draw(SETTINGS), RepeatedTurns[Turn, KeptObject](before)
         conversation, plain = asked(reader, messages, turns.read), asked(reader, messages)
         assert conversation == plain
         if isinstance(conversation, Conversation) and isinstance(plain, Conversation):
@@ -143,7 +143,7 @@ def test_a_request_is_read_and_written_as_if_none_had_been_before(
 def test_the_turns_of_a_repeated_message_are_the_ones_of_before(
     reader: Reader, messages: list[object]
 ) -> None:
-    before = RepeatedTurns[Turn, KnownObject]()
+    before = RepeatedTurns[Turn, KeptObject]()
     first = reader(messages, before.read)
     then = reader([*messages, messages[0]], RepeatedTurns(before).read)
     assert 0 < len(first.turns) <= len(then.turns)
@@ -151,7 +151,7 @@ def test_the_turns_of_a_repeated_message_are_the_ones_of_before(
 
 
 def test_what_other_messages_tell_of_a_message_is_a_part_of_it() -> None:
-    first, message = RepeatedTurns[Turn, KnownObject](), {"role": "user"}
+    first, message = RepeatedTurns[Turn, KeptObject](), {"role": "user"}
     turn = first.read(message, lambda: (Turn("user", ()), False), "c")
     other = Turn("assistant", ())
     assert RepeatedTurns(first).read(message, lambda: (other, False), "c") is turn
@@ -160,7 +160,7 @@ def test_what_other_messages_tell_of_a_message_is_a_part_of_it() -> None:
 
 def test_a_repeated_message_is_not_read_or_written_again() -> None:
     messages: list[object] = [{"role": "user", "content": "Hi"}]
-    first = RepeatedTurns[Turn, KnownObject]()
+    first = RepeatedTurns[Turn, KeptObject]()
     turn = first.read(messages[0], lambda: (Turn("user", ()), False))
     written = first.run((turn,), "way", lambda: [{"role": "user"}])
     assert first.body({"messages": written}, json_text.write) == b'{"messages":[{"role":"user"}]}'
@@ -178,14 +178,14 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
 
 
 def test_a_turn_is_written_again_where_it_is_written_in_another_form() -> None:
-    first, turn = RepeatedTurns[Turn, KnownObject](), Turn("user", ())
+    first, turn = RepeatedTurns[Turn, KeptObject](), Turn("user", ())
     first.run((turn,), "way", lambda: [{"role": "user"}])
     other: list[dict[str, object]] = [{"role": "user"}]
     assert RepeatedTurns(first).run((turn,), "other", lambda: other) is other
 
 
 def test_an_equal_message_that_was_read_anew_is_another() -> None:
-    first, message = RepeatedTurns[Turn, KnownObject](), {"role": "user", "content": "Hi"}
+    first, message = RepeatedTurns[Turn, KeptObject](), {"role": "user", "content": "Hi"}
     turn, other = Turn("user", ()), Turn("user", ())
     first.read(message, lambda: (turn, False))
     assert RepeatedTurns(first).read(message, lambda: (other, False)) is turn
@@ -193,14 +193,14 @@ def test_an_equal_message_that_was_read_anew_is_another() -> None:
 
 
 def test_a_message_that_makes_a_note_is_read_in_each_request() -> None:
-    first, message, turn = RepeatedTurns[Turn, KnownObject](), {"role": "user"}, Turn("user", ())
+    first, message, turn = RepeatedTurns[Turn, KeptObject](), {"role": "user"}, Turn("user", ())
     assert first.read(message, lambda: (turn, True)) is turn
     other = Turn("user", ())
     assert RepeatedTurns(first).read(message, lambda: (other, True)) is other
 
 
 def test_a_hash_is_computed_again_behind_another_beginning() -> None:
-    first, message = RepeatedTurns[Turn, KnownObject](), {"role": "user"}
+    first, message = RepeatedTurns[Turn, KeptObject](), {"role": "user"}
     assert first.hash(b"a", message, lambda: b"1") == b"1"
     then = RepeatedTurns(first)
     assert then.hash(b"a", message, lambda: b"2") == b"1"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.wire import json_text, known_json
-from converter.core.wire.known_json import KnownObject, ReadObject
+from converter.core.wire.known_json import KeptObject, ReadObject
 from tests.core.wire.test_json_text import VALUES
 from tests.support.rows import rows_of
 from tests.support.strategies import law
@@ -46,7 +46,7 @@ _WRITERS: list[Callable[[Any], str]] = [
 ]
 
 
-def read(data: bytes, *before: KnownObject) -> ReadObject:
+def read(data: bytes, *before: KeptObject) -> ReadObject:
     found = known_json.read(data, before, LISTS)
     assert found
     return found
@@ -58,8 +58,8 @@ def messages_of(found: ReadObject) -> list[Any]:
     return messages
 
 
-def known(value: object) -> KnownObject:
-    return read(json.dumps(value).encode()).known
+def known(value: object) -> KeptObject:
+    return read(json.dumps(value).encode()).kept
 
 
 def shown(value: object) -> str:
@@ -96,12 +96,12 @@ def _next_turns(draw: st.DrawFn, body: dict[str, Any]) -> dict[str, Any]:
 @law(300)
 @given(st.data())
 def test_a_body_is_read_as_if_none_had_been_before(data: st.DataObject) -> None:
-    body, before = data.draw(_BODIES), list[KnownObject]()
+    body, before = data.draw(_BODIES), list[KeptObject]()
     for write in data.draw(st.lists(st.sampled_from(_WRITERS), min_size=1, max_size=4)):
         written = write(body).encode()
         if found := known_json.read(written, before, LISTS):
             assert shown(found.value) == shown(json_text.read(written))
-            before.insert(0, found.known)
+            before.insert(0, found.kept)
         body = data.draw(_next_turns(body))
 
 
@@ -130,7 +130,7 @@ def test_whatever_the_bytes_nothing_else_is_read(data: st.DataObject) -> None:
         ]
         written[at : at + size] = data.draw(st.sampled_from(pieces))
     spoiled = bytes(written)
-    found = known_json.read(spoiled, [first.known] if first else [], LISTS)
+    found = known_json.read(spoiled, [first.kept] if first else [], LISTS)
     if found:
         assert shown(found.value) == outcome(json_text.read, spoiled)
 
@@ -142,7 +142,7 @@ def test_what_is_repeated_is_the_same_object() -> None:
     tools, system = [{"name": "f"}], [{"text": "be short"}]
     first = read(json.dumps({"system": system, "messages": TURN, "tools": tools, "n": 1}).encode())
     told = {"messages": [*TURN, {"role": "user"}], "tools": tools, "n": 2, "system": system}
-    then = read(json.dumps(told).encode(), first.known)
+    then = read(json.dumps(told).encode(), first.kept)
     assert (then.before, then.value) == (0, told)
     for name in ("tools", "system"):
         assert then.value[name] is first.value[name]
@@ -154,13 +154,13 @@ def test_nothing_is_read_of_what_is_repeated(monkeypatch: pytest.MonkeyPatch) ->
     written = json.dumps({"messages": TURN, "n": 1}).encode()
     first = read(written)
     monkeypatch.setattr(json_text, "scan", pytest.fail)
-    assert read(written, first.known).value == first.value
+    assert read(written, first.kept).value == first.value
 
 
 def test_behind_a_message_that_has_changed_others_are_still_cached() -> None:
     first = read(json.dumps({"messages": [*TURN, *TURN]}).encode())
     changed = [TURN[0], {"role": "assistant", "content": "longer"}, *TURN]
-    then = read(json.dumps({"messages": changed}).encode(), first.known)
+    then = read(json.dumps({"messages": changed}).encode(), first.kept)
     assert then.value == {"messages": changed}
     pairs = zip(messages_of(then), messages_of(first), strict=True)
     same = [one is other for one, other in pairs]
@@ -171,7 +171,7 @@ def test_behind_more_changes_than_marks_move_all_is_new() -> None:
     last = {"role": "user", "content": "more"}
     first = read(json.dumps({"messages": [*TURN, *TURN, last]}).encode())
     changed = [TURN[0], {"n": 1}, {"n": 2}, {"n": 3}, last]
-    then = read(json.dumps({"messages": changed}).encode(), first.known)
+    then = read(json.dumps({"messages": changed}).encode(), first.kept)
     assert then.value == {"messages": changed}
     assert messages_of(then)[0] is messages_of(first)[0]
     assert messages_of(then)[4] is not messages_of(first)[4]
@@ -181,7 +181,7 @@ def test_a_request_may_change_its_list_of_messages() -> None:
     written = json.dumps({"messages": TURN}).encode()
     first = read(written)
     messages_of(first).append("more")
-    assert read(written, first.known).value == {"messages": TURN}
+    assert read(written, first.kept).value == {"messages": TURN}
 
 
 def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
@@ -198,7 +198,7 @@ def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
 @pytest.mark.parametrize("behind", [b"", b"0", b".5", b"e2", b"e", b"x", b"-"])
 def test_a_value_ends_where_its_bytes_end(said: bytes, behind: bytes) -> None:
     for form in (b'{"n":%b}', b'{"messages":[%b]}', b'{"n":%b ,"m":2}'):
-        before = read(form % said).known
+        before = read(form % said).kept
         found = known_json.read(form % (said + behind), [before], LISTS)
         plain = outcome(json_text.read, form % (said + behind))
         assert (shown(found.value) if found else "unreadable") == plain
@@ -237,7 +237,7 @@ def test_a_mark_of_the_byte_order_is_passed_over() -> None:
 
 def test_the_bytes_that_came_are_held_once() -> None:
     data = json.dumps({"messages": TURN}).encode()
-    assert read(data).known.data is data
+    assert read(data).kept.data is data
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,14 @@ def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     before: str, now: str, goes_on: bool
 ) -> None:
     first = known({"messages": [*before]})
-    then = read(json.dumps({"messages": [*now]}).encode(), first).known
+    then = read(json.dumps({"messages": [*now]}).encode(), first).kept
     assert known_json.goes_on(first, then) is goes_on
     assert not known_json.goes_on(first, known({"input": [*now]}))
 
 
 def test_the_spans_of_a_first_turn_are_counted_when_they_are_requested() -> None:
     said = [{"text": "é你🙂" * 9}, {"text": "plain"}, {"text": "ü"}]
-    first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).known
+    first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).kept
     data, one = first.data, first.lists["input"]
     for _ in range(2):
         places = [(one.begin + begin, one.begin + end) for begin, end in one.spans]
