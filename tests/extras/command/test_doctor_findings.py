@@ -26,53 +26,53 @@ pytestmark = pytest.mark.slow
 LLAMA = by_name("llama.cpp")
 
 
-def told(text: str, model: str = "small", server: str = "generic") -> Finding:
+def read(text: str, model: str = "small", server: str = "generic") -> Finding:
     return thinking(StreamedReply(text=text), by_name(server), model, asks_for_thinking=False)
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: object) -> None:
     assert isinstance(family, type(TABLE[0]))
-    found = told(f"{family.open}why{family.close}84".replace(SUFFIX, "ab12"))
-    assert f"between {family.open.strip()} and {family.close.strip()}" in found.text
+    finding = read(f"{family.open}why{family.close}84".replace(SUFFIX, "ab12"))
+    assert f"between {family.open.strip()} and {family.close.strip()}" in finding.text
     twin = next(row for row in TABLE if row.open == family.open)
     asks = twin.ambiguous_in_prose and twin not in for_model("small")
-    assert found.options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
+    assert finding.options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
 
 
-def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
-    assert "the template has opened it" in told("why</think>84").text
-    assert told("why</think>84").options == ("think_start=thinking",)
+def test_a_closer_alone_sets_the_initial_state_where_nobody_else_does() -> None:
+    assert "the template has opened it" in read("why</think>84").text
+    assert read("why</think>84").options == ("think_start=thinking",)
     for server in ("vllm", "llama.cpp"):
-        known = told("why</think>84", server=server)
-        assert (known.options, "so no option is needed" in known.text) == ((), True)
-    guessed = told("why</think>84", model="DeepSeek-R1")
+        served = read("why</think>84", server=server)
+        assert (served.options, "so no option is needed" in served.text) == ((), True)
+    guessed = read("why</think>84", model="DeepSeek-R1")
     assert (guessed.options, "--set think_start=thinking" in guessed.text) == ((), True)
 
 
-def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> None:
-    assert told("<mythink>why</mythink>84").options == (
+def test_a_tag_that_no_family_reads_is_shown_with_the_option_that_reads_it() -> None:
+    assert read("<mythink>why</mythink>84").options == (
         "think_tags=auto",
         "think_tags=<mythink> </mythink>",
     )
-    assert told("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
-    assert told("<b>84</i>").options == ()
+    assert read("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
+    assert read("<b>84</i>").options == ()
 
 
 @pytest.mark.parametrize(
     ("size", "short"), [(4096, ["Claude Code", "Codex"]), (32768, ["Claude Code"]), (65536, [])]
 )
-def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
+def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
     size: int, short: list[str]
 ) -> None:
-    found = context(size, LLAMA)
-    assert found.wrong is bool(short)
-    assert ("start it with: llama-server -c 65536" in found.text) is bool(short)
-    assert all(("too few" in found.text) and client in found.text for client in short)
+    finding = context(size, LLAMA)
+    assert finding.wrong is bool(short)
+    assert ("start it with: llama-server -c 65536" in finding.text) is bool(short)
+    assert all(("too few" in finding.text) and client in finding.text for client in short)
 
 
 @pytest.mark.parametrize(
-    ("streamed", "words", "wrong"),
+    ("streamed", "start", "wrong"),
     [
         (StreamedReply(calls=["get_weather"]), "as calls", False),
         (
@@ -93,12 +93,12 @@ def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
         ),
     ],
 )
-def test_how_tools_are_called(streamed: StreamedReply, words: str, wrong: bool) -> None:
-    found = tools(streamed, GENERIC)
-    assert found.text.startswith(words)
-    assert found.wrong is wrong
+def test_how_tools_are_called(streamed: StreamedReply, start: str, wrong: bool) -> None:
+    finding = tools(streamed, GENERIC)
+    assert finding.text.startswith(start)
+    assert finding.wrong is wrong
     started = "start it with: llama-server --jinja" in tools(streamed, LLAMA).text
-    assert started is (wrong or bool(found.needed))
+    assert started is (wrong or bool(finding.needed))
 
 
 ALL = {
@@ -125,16 +125,16 @@ CALLED = tools(StreamedReply(calls=["f"]), GENERIC)
         ),
     ],
 )
-def test_who_needs_nothing_is_told_so(replies: dict[str, ProbeReply | None], needed: str) -> None:
-    said = verdict([APART, CALLED, endpoints(replies)])
-    assert said.startswith("You do not need think-addon for this server and model, because")
-    assert said.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
+def test_who_needs_nothing_reads_so(replies: dict[str, ProbeReply | None], needed: str) -> None:
+    line = verdict([APART, CALLED, endpoints(replies)])
+    assert line.startswith("You do not need think-addon for this server and model, because")
+    assert line.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
 
 
 def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
-    found = [told("<mythink>a</mythink>b"), told("<mythink>a</mythink>b"), Finding("server", "x")]
-    words = shlex.split(command_line("http://localhost:8000", found))
-    assert words == [
+    rows = [read("<mythink>a</mythink>b"), read("<mythink>a</mythink>b"), Finding("server", "x")]
+    arguments = shlex.split(command_line("http://localhost:8000", rows))
+    assert arguments == [
         "think-addon",
         "http://localhost:8000",
         *["--set", "think_tags=auto"],

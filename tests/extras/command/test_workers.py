@@ -18,7 +18,7 @@ def test_there_is_at_least_one_worker() -> None:
     check(1, [])
 
 
-ONE_PLACE = [
+ONE_FILE = [
     ["-w", "flows"],
     ["-wflows"],
     ["--save-stream-file=flows"],
@@ -28,15 +28,15 @@ ONE_PLACE = [
 ]
 
 
-@pytest.mark.parametrize("places", ONE_PLACE, ids=" ".join)
-def test_workers_do_not_write_to_one_place(places: list[str]) -> None:
-    check(1, places)
+@pytest.mark.parametrize("outputs", ONE_FILE, ids=" ".join)
+def test_workers_do_not_write_to_one_file(outputs: list[str]) -> None:
+    check(1, outputs)
     with pytest.raises(ValueError, match=r"put \{worker\} into its name"):
-        check(2, places)
-    check(2, [*places[:-1], places[-1] + "{worker}"])
+        check(2, outputs)
+    check(2, [*outputs[:-1], outputs[-1] + "{worker}"])
 
 
-def test_an_option_that_is_emptied_is_no_place() -> None:
+def test_an_option_that_is_emptied_is_no_file() -> None:
     check(2, ["--set", "think_metrics=", "--set", "save_stream_file="])
 
 
@@ -50,12 +50,12 @@ def test_several_workers_need_a_system_that_shares_ports(monkeypatch: pytest.Mon
 def makes_certificates(number: int, arguments: Sequence[str], parent: Connection) -> None:
     """In the place of mitmdump: the first process is slow, the second one ends all."""
     folder = Path(arguments[0].removeprefix("confdir="))
-    made = folder / "mitmproxy-dhparam.pem"
+    last = folder / "mitmproxy-dhparam.pem"
     if number == 2:
-        raise SystemExit(3 if made.exists() else 4)
+        raise SystemExit(3 if last.exists() else 4)
     wait([parent], timeout=0.5)
     (folder / "mitmproxy-ca.pem").touch()
-    made.touch()
+    last.touch()
     wait([parent])
 
 

@@ -1,4 +1,4 @@
-"""A page is told what is new for it, and nothing twice."""
+"""A page gets its news, and nothing twice."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,16 +34,16 @@ def news(page: Watcher) -> dict[str, Any]:
     return wait(page.news())
 
 
-def texts(told: dict[str, Any]) -> list[str]:
-    return [part["text"] for part in told.get("said", [])]
+def texts(sent: dict[str, Any]) -> list[str]:
+    return [part["text"] for part in sent.get("said", [])]
 
 
-def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> None:
+def test_rows_are_sent_once_with_their_age(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
-    told = news(page)
-    [row] = told["rows"]
+    sent = news(page)
+    [row] = sent["rows"]
     assert row["id"] == flow.id
     assert 0 <= row["age"] < 60
     assert news(page) == {}
@@ -52,55 +52,55 @@ def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> Non
     assert news(page) == {}
 
 
-def test_what_is_chosen_is_told_whole(there: Watched, page: Watcher) -> None:
+def test_what_is_chosen_is_sent_whole(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
     news(page)
     page.receive({"choose": [flow.id]})
     assert page.wanted.is_set()
-    [told] = news(page)["chosen"]
-    assert (told["id"], told["running"]) == (flow.id, False)
-    assert told["reply"]["turns"][0]["parts"][0]["kind"] == "thinking"
+    [sent] = news(page)["chosen"]
+    assert (sent["id"], sent["running"]) == (flow.id, False)
+    assert sent["reply"]["turns"][0]["parts"][0]["kind"] == "thinking"
     assert news(page) == {}
     page.receive({"choose": [flow.id]})
     assert len(news(page)["chosen"]) == 1
 
 
-def test_what_is_chosen_and_changes_is_told_again(there: Watched, page: Watcher) -> None:
+def test_what_is_chosen_and_changes_is_sent_again(there: Watched, page: Watcher) -> None:
     flow = request(CHAT)
     there.view.add([flow])
     page.receive({"choose": [flow.id]})
-    [told] = news(page)["chosen"]
-    assert told["reply"]["turns"] == []
+    [sent] = news(page)["chosen"]
+    assert sent["reply"]["turns"] == []
     there.answer(flow, response(), whole("".join(TAGGED)))
     there.view.update([flow])
-    [told] = news(page)["chosen"]
-    assert len(told["reply"]["turns"]) == 1
+    [sent] = news(page)["chosen"]
+    assert len(sent["reply"]["turns"]) == 1
 
 
-def test_a_running_reply_is_told_as_it_grows(there: Watched, page: Watcher) -> None:
+def test_a_running_reply_is_sent_as_it_grows(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
     page.receive({"choose": [flow.id]})
-    [told] = news(page)["chosen"]
-    assert (told["running"], told["said"]) == (True, [])
+    [sent] = news(page)["chosen"]
+    assert (sent["running"], sent["said"]) == (True, [])
     for piece in ("<think>Hm.", " Hm."):
         pass_on(flow, ROLE, *text(piece))
-        [told] = news(page)["chosen"]
-        assert texts(told) == [piece.removeprefix("<think>")]
+        [sent] = news(page)["chosen"]
+        assert texts(sent) == [piece.removeprefix("<think>")]
     assert "chosen" not in news(page)
     pass_on(flow, *text("</think>It"), *END, b"")
     there.end(flow)
     there.view.update([flow])
-    [told] = news(page)["chosen"]
-    assert texts(told) == ["It"]
-    assert ["stop", "stop"] in told["end"]["facts"]
+    [sent] = news(page)["chosen"]
+    assert texts(sent) == ["It"]
+    assert ["stop", "stop"] in sent["end"]["facts"]
     assert "chosen" not in news(page)
 
 
-def test_frames_are_told_in_windows(
+def test_frames_are_sent_in_windows(
     there: Watched, page: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watcher, "WINDOW", 2)
@@ -109,16 +109,16 @@ def test_frames_are_told_in_windows(
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
     page.receive({"choose": [flow.id]})
     page.receive({"wire": {"id": flow.id, "from": 0}})
-    told = news(page)["wire"]
-    assert (told["from"], len(told["rows"])) == (0, 2)
+    sent = news(page)["wire"]
+    assert (sent["from"], len(sent["rows"])) == (0, 2)
     assert "wire" not in news(page)
     page.receive({"wire": {"id": flow.id, "from": 2}})
-    assert (news(page)["wire"]["from"], told["total"]) == (2, len(stream(*TAGGED)))
+    assert (news(page)["wire"]["from"], sent["total"]) == (2, len(stream(*TAGGED)))
     page.receive({"wire": None})
     assert "wire" not in news(page)
 
 
-def test_frames_of_a_running_reply_are_told_as_they_come(there: Watched, page: Watcher) -> None:
+def test_frames_of_a_running_reply_are_sent_as_they_come(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
@@ -127,11 +127,11 @@ def test_frames_of_a_running_reply_are_told_as_they_come(there: Watched, page: W
     assert len(news(page)["wire"]["rows"]) == 1
     assert "wire" not in news(page)
     pass_on(flow, *text("a", "b"))
-    told = news(page)["wire"]
-    assert (told["from"], len(told["rows"])) == (1, 2)
+    sent = news(page)["wire"]
+    assert (sent["from"], len(sent["rows"])) == (1, 2)
     pass_on(flow, *END, b"")
     there.end(flow)
     there.view.update([flow])
-    told = news(page)["wire"]
-    assert (told["from"], told["total"]) == (3, 6)
+    sent = news(page)["wire"]
+    assert (sent["from"], sent["total"]) == (3, 6)
     assert "wire" not in news(page)
