@@ -13,7 +13,7 @@ NO_OBJECT = [ToolCall(0, "a", "weather", '{"city" "Oslo"')]
 
 def judged(*events: Event, taken: tuple[str, ...] = ()) -> list[Event]:
     stage = Assembler(Offer(), CallIds(frozenset(taken), "x"), [])
-    return [made for event in events for made in stage.feed(event)]
+    return [emitted for event in events for emitted in stage.feed(event)]
 
 
 @pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call"])
@@ -68,7 +68,7 @@ def finish(pieces: list[ToolCall], said: Finish, strings: tuple[str, ...] = ("lo
     """The last event of a reply of these calls."""
     stage = Assembler(Offer(stops=strings), CallIds(frozenset(), "x"), [])
     events: list[Event] = [*pieces, said]
-    out = [made for event in events for made in stage.feed(event)]
+    out = [emitted for event in events for emitted in stage.feed(event)]
     assert stage.close() == []
     return out[-1]
 

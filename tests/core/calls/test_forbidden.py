@@ -45,12 +45,12 @@ def test_the_json_of_a_call_is_shown(kind: str, form: Form, client: Dialect) -> 
         bodies.append(chat_whole(message, finish))
     for body in bodies:
         label = JSON if body.startswith(b"{") else STREAM
-        given = recording(body, label, tools=TOOLS, tool_choice="none")
-        rewriter = given.rewriter(client, form)
-        heard = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), form, client)
-        words = heard.choice()
-        assert not heard.error
-        assert not words.calls
-        assert words.joined("text") == expected
+        recorded = recording(body, label, tools=TOOLS, tool_choice="none")
+        rewriter = recorded.rewriter(client, form)
+        received = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), form, client)
+        choice = received.choice()
+        assert not received.error
+        assert not choice.calls
+        assert choice.joined("text") == expected
         over = ("stop", "end_turn", "completed")
-        assert (words.finish in over) is (finish == "tool_calls")
+        assert (choice.finish in over) is (finish == "tool_calls")

@@ -352,9 +352,7 @@ def _streamed(kind: Kind, length: int) -> bytes:
     """The reply in frames of so many characters."""
     parts = (("reasoning_content", kind.thought), ("content", kind.said))
     deltas = [
-        {name: words[at : at + length]}
-        for name, words in parts
-        for at in range(0, len(words), length)
+        {name: text[at : at + length]} for name, text in parts for at in range(0, len(text), length)
     ]
     return chat_stream(deltas)
 
@@ -369,17 +367,17 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
     for words that stand apart.
     """
     label = JSON if body.startswith(b"{") else STREAM
-    given = recording(body, label, **{"tools": TOOLS, **kind.asked})
-    rewriter = given.rewriter(client, form)
+    recorded = recording(body, label, **{"tools": TOOLS, **kind.asked})
+    rewriter = recorded.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
-    heard = parse_reply(out, form, client)
-    if heard.error or rewriter.failure:
+    received = parse_reply(out, form, client)
+    if received.error or rewriter.failure:
         return Kind(kind.said, fails=True)
-    words = heard.choice()
+    choice = received.choice()
     calls = tuple(
-        (each["name"], json.loads(each["arguments"] or "{}")) for each in words.calls.values()
+        (each["name"], json.loads(each["arguments"] or "{}")) for each in choice.calls.values()
     )
-    return Kind(kind.said, calls, words.joined("thinking"), "".join(words.joined("text").split()))
+    return Kind(kind.said, calls, choice.joined("thinking"), "".join(choice.joined("text").split()))
 
 
 @pytest.mark.parametrize("form", Form)

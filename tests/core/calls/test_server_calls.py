@@ -57,19 +57,21 @@ def whole(entries: Sequence[Json], finish: str = "tool_calls") -> bytes:
 
 def reply_of(body: bytes, client: Dialect, form: Form) -> ParsedReply:
     """The words of a reply as a client gets it."""
-    given = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
-    rewriter = given.rewriter(client, form)
-    heard = parse_reply(b"".join([*rewriter.feed(given.body), *rewriter.close()]), form, client)
-    heard.error = heard.error or bool(rewriter.failure)
-    return heard
+    recorded = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
+    rewriter = recorded.rewriter(client, form)
+    received = parse_reply(
+        b"".join([*rewriter.feed(recorded.body), *rewriter.close()]), form, client
+    )
+    received.error = received.error or bool(rewriter.failure)
+    return received
 
 
 def calls(body: bytes, client: Dialect, form: Form) -> object:
     """The calls that a client gets, or that it gets an error."""
-    heard = reply_of(body, client, form)
-    if heard.error:
+    received = reply_of(body, client, form)
+    if received.error:
         return "an error"
-    said = heard.choices[0].calls if heard.choices else {}
+    said = received.choices[0].calls if received.choices else {}
     ids = [call["id"] for call in said.values()]
     assert all(ids)
     assert len({*ids}) == len(ids)
@@ -461,8 +463,8 @@ CUSTOM_WHOLE: dict[str, tuple[list[Json], list[tuple[str, str]]]] = {
 
 def texts(body: bytes, client: Dialect, form: Form) -> list[tuple[str, str]]:
     """The free texts of calls as a client gets them, and the arguments of others."""
-    heard = reply_of(body, client, form)
-    said = [(call["name"], call["arguments"]) for call in heard.choices[0].calls.values()]
+    received = reply_of(body, client, form)
+    said = [(call["name"], call["arguments"]) for call in received.choices[0].calls.values()]
     if client is OPENAI_CHAT:
         return said
     inputs = [json.loads(arguments).get("input", arguments) for _, arguments in said]
@@ -486,9 +488,9 @@ def test_whole_calls_with_a_free_text(kind: str, form: Form, client: Dialect) ->
 
 def told_entries(body: bytes, form: Form) -> list[Json]:
     """The entries of calls that a chat completions client gets, streamed ones in their pieces."""
-    given = recording(body, tools=TOOLS)
-    rewriter = given.rewriter(OPENAI_CHAT, form)
-    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
+    recorded = recording(body, tools=TOOLS)
+    rewriter = recorded.rewriter(OPENAI_CHAT, form)
+    out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
     frames = out.split(b"\n\n") if form is Form.STREAM else [out]
     bodies = [json.loads(data) for each in frames if (data := each[each.find(b"{") :])[:1] == b"{"]
     return [
@@ -510,9 +512,9 @@ def test_a_chat_client_gets_a_free_text_as_it_came(form: Form) -> None:
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 def test_an_empty_object_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     deltas = [[piece("look", "{}", id="a", index=0)]]
-    heard = reply_of(streamed(deltas, "length"), client, Form.STREAM)
-    told = [call["arguments"] for call in heard.choices[0].calls.values()]
-    assert not any(arguments.endswith("}") for arguments in told)
+    received = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    emitted = [call["arguments"] for call in received.choices[0].calls.values()]
+    assert not any(arguments.endswith("}") for arguments in emitted)
 
 
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
@@ -524,9 +526,9 @@ def test_an_empty_object_that_is_no_text_was_not_cut(client: Dialect) -> None:
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 def test_a_free_text_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     deltas = [[custom("get", "x", id="a", index=0)]]
-    heard = reply_of(streamed(deltas, "length"), client, Form.STREAM)
-    told = [call["arguments"] for call in heard.choices[0].calls.values()]
-    assert not any(arguments.endswith("}") for arguments in told)
+    received = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    emitted = [call["arguments"] for call in received.choices[0].calls.values()]
+    assert not any(arguments.endswith("}") for arguments in emitted)
 
 
 @pytest.mark.parametrize("form", Form)

@@ -110,7 +110,7 @@ def every_way(arguments: object) -> tuple[object, list[str]]:
         for ascii_only in (True, False):
             text = json.dumps(arguments, separators=separators, ensure_ascii=ascii_only)
             ways = [[text], list(text)]
-            ways += [[text[:place], text[place:]] for place in range(1, len(text))]
+            ways += [[text[:offset], text[offset:]] for offset in range(1, len(text))]
             results += [read(text, way) for way in ways]
     assert all(json.loads(out) == json.loads(results[0][0]) for out, _ in results)
     assert all(changed == results[0][1] for _, changed in results)
@@ -199,7 +199,7 @@ def test_it_is_the_same_however_it_is_cut(
 def fed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
     changed: list[str] = []
     stage = TypedValues({"f": SCHEMA}, changed)
-    return [made for event in events for made in stage.feed(event)], changed
+    return [emitted for event in events for emitted in stage.feed(event)], changed
 
 
 def test_a_piece_that_needs_nothing_is_the_same_event() -> None:

@@ -218,8 +218,8 @@ def _told(*events: Event) -> list[str]:
     """The words that a message tells of the answer, for each of the events."""
     writer = AnthropicEncoder(ReplyContext())
     stream = [[event.get("delta") for event in writer.wire_events(event)] for event in events]
-    told = [[delta for delta in deltas if isinstance(delta, dict)] for deltas in stream]
-    return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in told]
+    emitted = [[delta for delta in deltas if isinstance(delta, dict)] for deltas in stream]
+    return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in emitted]
 
 
 def test_blanks_wait_for_text() -> None:

@@ -38,10 +38,10 @@ def test_the_second_call_waits_until_the_first_is_complete() -> None:
 def test_a_call_without_an_end_stays_open_though_nothing_was_sent_of_it() -> None:
     for arguments in ("", '{"x": 1'):
         order = InOrder[Text]()
-        said = "".join(piece.json for piece in _pieces(order.feed(_piece(0, arguments, "f", "a"))))
+        text = "".join(piece.json for piece in _pieces(order.feed(_piece(0, arguments, "f", "a"))))
         rest = _pieces(order.end())
         assert rest[-1].cut
-        assert (said + "".join(piece.json for piece in rest)).startswith("{")
+        assert (text + "".join(piece.json for piece in rest)).startswith("{")
 
 
 def test_a_call_that_ended_has_no_rest() -> None:
@@ -57,15 +57,15 @@ def test_what_comes_within_a_call_waits_for_its_end() -> None:
     order = InOrder[Text | Thinking]()
     said: list[Text | Thinking] = [Text("a"), Thinking("b"), Text("c")]
     assert [*order.feed(BEGIN)] == [ToolPiece(True, "c", "f"), ToolPiece(False, json="{")]
-    assert [made for event in said for made in order.feed(event)] == []
+    assert [emitted for event in said for emitted in order.feed(event)] == []
     assert [*order.feed(END)] == [ToolPiece(False, json="}"), *said]
     assert [*order.feed(Text("d")), *order.end()] == [Text("d")]
 
 
 def test_what_waits_comes_with_the_end_of_the_reply_too() -> None:
     order = InOrder[Text]()
-    made = [made for event in (BEGIN, Text("a")) for made in order.feed(event)]
-    assert [*made, *order.end()][-1] == Text("a")
+    emitted = [emitted for event in (BEGIN, Text("a")) for emitted in order.feed(event)]
+    assert [*emitted, *order.end()][-1] == Text("a")
 
 
 @pytest.mark.parametrize("text", ["", "a", "word " * 1000])

@@ -16,33 +16,33 @@ ROWS = rows_of(__file__)
 
 @pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
 def test_a_prompt_too_long_is_reported_with_its_numbers(words: str, numbers: str) -> None:
-    found = find(words)
-    assert found
-    assert found.message().startswith("prompt is too long: ")
-    assert numbers in found.message()
+    matched = find(words)
+    assert matched
+    assert matched.message().startswith("prompt is too long: ")
+    assert numbers in matched.message()
 
 
 @pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER)
 def test_prompt_and_reply_too_long_together_are_distinguished(words: str) -> None:
-    found = find(words)
-    assert found
-    assert "5000 + 32000 > 32768" in found.message()
+    matched = find(words)
+    assert matched
+    assert "5000 + 32000 > 32768" in matched.message()
 
 
 @pytest.mark.parametrize("words", REPLIES.values(), ids=REPLIES)
 def test_a_reply_too_long_is_no_prompt_too_long(words: str) -> None:
     """Else an agent compacts a conversation that is short enough, again and again."""
-    found = find(words)
-    assert found
-    assert found.bound
-    assert replace(found, tokens=70).message().startswith("input length and `max_tokens` exceed")
-    assert "70 + 900000 > 65536" in replace(found, tokens=70).message()
+    matched = find(words)
+    assert matched
+    assert matched.bound
+    assert replace(matched, tokens=70).message().startswith("input length and `max_tokens` exceed")
+    assert "70 + 900000 > 65536" in replace(matched, tokens=70).message()
 
 
 def test_only_a_count_that_nobody_measured_is_a_bound() -> None:
-    assert [name for name, words in TOGETHER.items() if (found := find(words)) and found.bound] == [
-        "vllm"
-    ]
+    assert [
+        name for name, text in TOGETHER.items() if (matched := find(text)) and matched.bound
+    ] == ["vllm"]
 
 
 def test_a_prompt_that_turns_out_too_long_by_itself_is_reported_so() -> None:
@@ -55,13 +55,13 @@ def test_a_prompt_that_turns_out_too_long_by_itself_is_reported_so() -> None:
 @pytest.mark.parametrize(("prompt", "told"), [(99, "input length"), (100, "prompt is too long")])
 def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told: str) -> None:
     """A shorter reply could not fit either, so a client has to compact."""
-    words = (
+    text = (
         f"This model's maximum context length is 100 tokens. However, you requested {prompt + 50} tokens "
         f"({prompt} in the messages, 50 in the completion)."
     )
-    found = find(words)
-    assert found
-    assert found.message().startswith(told)
+    matched = find(text)
+    assert matched
+    assert matched.message().startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -79,21 +79,21 @@ def test_another_text_is_no_overflow(words: str) -> None:
 
 
 def test_a_prompt_that_vllm_stopped_counting_at_its_limit_is_a_bound() -> None:
-    words = (
+    text = (
         "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens, which "
         "exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
     )
-    assert find(words) == ContextOverflow(2049, 2048, bound=True)
+    assert find(text) == ContextOverflow(2049, 2048, bound=True)
 
 
 def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
-    found = find(
+    matched = find(
         "max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens."
     )
-    assert found == ContextOverflow(0, 2048, 32000, bound=True)
-    assert found
+    assert matched == ContextOverflow(0, 2048, 32000, bound=True)
+    assert matched
     assert (
-        replace(found, tokens=12)
+        replace(matched, tokens=12)
         .message()
         .startswith("input length and `max_tokens` exceed context limit: 12 + 32000 > 2048")
     )
@@ -104,11 +104,11 @@ OTHER_WORDS = ROWS["other words"]  # fmt: skip
 
 @pytest.mark.parametrize("words", OTHER_WORDS)
 def test_another_text_is_read_by_its_meaning(words: str) -> None:
-    found = find(words)
-    assert found
-    assert found.message().startswith(("prompt is too long", "input length and"))
-    assert find(found.message()) == found or not found.most  # said twice it stays the same
-    assert find(found.message()).message() == found.message()  # type: ignore[union-attr]
+    matched = find(words)
+    assert matched
+    assert matched.message().startswith(("prompt is too long", "input length and"))
+    assert find(matched.message()) == matched or not matched.most  # said twice it stays the same
+    assert find(matched.message()).message() == matched.message()  # type: ignore[union-attr]
 
 
 OTHER_LIMITS = ROWS["other limits"]  # fmt: skip

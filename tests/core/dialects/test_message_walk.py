@@ -70,9 +70,9 @@ def _blocks(said: WalkedItem) -> list[object]:
     ],
 )
 def test_a_message_is_walked_in_any_dialect(message: dict[str, Any], blocks: list[object]) -> None:
-    (said,) = walk([message])
-    assert said.speaker == "assistant"
-    assert _blocks(said) == blocks
+    (item,) = walk([message])
+    assert item.speaker == "assistant"
+    assert _blocks(item) == blocks
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_a_message_is_walked_in_any_dialect(message: dict[str, Any], blocks: lis
     ],
 )
 def test_a_result_has_its_content_within(result: dict[str, Any]) -> None:
-    (said,) = walk([result])
-    (piece,) = said.pieces
-    assert said.speaker == "tool"
+    (item,) = walk([result])
+    (piece,) = item.pieces
+    assert item.speaker == "tool"
     assert piece.block == ToolResult("c")
     assert piece.inner == (Piece(TextBlock("wet")),)
 
@@ -136,15 +136,15 @@ def test_a_thought_is_sealed_only_where_it_has_no_text() -> None:
 
 
 def test_fields_that_nobody_read_stand_beside_the_blocks() -> None:
-    (said,) = walk([{"role": "user", "content": "Hi", "mood": "good", "id": "m", "name": ""}])
-    assert _blocks(said) == [TextBlock("Hi"), Unread("mood", "good")]
+    (item,) = walk([{"role": "user", "content": "Hi", "mood": "good", "id": "m", "name": ""}])
+    assert _blocks(item) == [TextBlock("Hi"), Unread("mood", "good")]
 
 
 @pytest.mark.parametrize("role", ["", "r" * 201, 7, None])
 def test_a_message_without_a_usable_role_stays_as_it_came(role: object) -> None:
     message = {"role": role, "content": "Hi"}
-    (said,) = walk([message])
-    assert (said.speaker, _blocks(said), said.whole) == ("?", [Unread("", message)], False)
+    (item,) = walk([message])
+    assert (item.speaker, _blocks(item), item.whole) == ("?", [Unread("", message)], False)
 
 
 def test_results_in_results_are_read_to_a_depth() -> None:
@@ -163,8 +163,8 @@ def test_results_in_results_are_read_to_a_depth() -> None:
     "odd", [{"type": "new", "says": 1}, {"type": "function_call", "name": {}}, 7, ["nested"]]
 )
 def test_an_object_that_no_row_reads_stays_as_it_came(odd: object) -> None:
-    (said,) = walk([odd])
-    assert _blocks(said) == [Unread("", odd)]
+    (item,) = walk([odd])
+    assert _blocks(item) == [Unread("", odd)]
 
 
 def test_an_input_may_be_a_text_or_nothing() -> None:

@@ -50,8 +50,8 @@ def test_an_empty_delta_has_the_replys_own_head() -> None:
     heads = [{"id": "early", "created": 7, "model": "m"}, {"id": "c", "created": 1, "model": "n"}]
     for head in heads:
         [frame] = encoder.ping()
-        told = json.loads(frame.removeprefix(b"data: "))
-        assert told == {
+        parsed = json.loads(frame.removeprefix(b"data: "))
+        assert parsed == {
             **head,
             "object": "chat.completion.chunk",
             "choices": [{"index": 0, "delta": {}, "finish_reason": None}],
@@ -68,14 +68,16 @@ SAVE = {"type": "function", "function": {"name": "save", "parameters": {"type": 
 @pytest.mark.parametrize("client", DIALECTS, ids=lambda client: client.name)
 def test_while_a_call_is_held_each_client_gets_signs_of_life(client: Dialect) -> None:
     stream = chat_stream({"content": piece} for piece in ("Look.\n", *CALL))
-    given = recording(stream, tools=[SAVE])
-    rewriter, out, silent = given.rewriter(client, Form.STREAM), list[bytes](), list[int]()
-    for at, frame in enumerate(given.body.split(b"\n\n")[: 1 + len(CALL)]):
+    recorded = recording(stream, tools=[SAVE])
+    rewriter, out, silent = recorded.rewriter(client, Form.STREAM), list[bytes](), list[int]()
+    for at, frame in enumerate(recorded.body.split(b"\n\n")[: 1 + len(CALL)]):
         said, signs = rewriter.feed(frame + b"\n\n"), rewriter.ping()
         assert signs
         silent += [] if said else [at]
         out += [*said, *signs]
     assert silent == [*range(1, len(CALL))]
     ended = rewriter.feed(chat_stream([], "stop"))
-    heard = parse_reply(b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client).choice()
-    assert [call["arguments"] for call in heard.calls.values()] == ['{"a": "word"}']
+    received = parse_reply(
+        b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client
+    ).choice()
+    assert [call["arguments"] for call in received.calls.values()] == ['{"a": "word"}']

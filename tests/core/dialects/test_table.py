@@ -90,9 +90,9 @@ def test_a_request_without_a_body_shows_its_dialect_by_its_headers(
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_a_request_goes_to_an_endpoint_of_its_dialect(dialect: Dialect) -> None:
-    found = find("POST", dialect.requests.path)
-    assert found
-    assert (found[0].dialect, found[0].is_chat) == (dialect.name, True)
+    matched = find("POST", dialect.requests.path)
+    assert matched
+    assert (matched[0].dialect, matched[0].is_chat) == (dialect.name, True)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)

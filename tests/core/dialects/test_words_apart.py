@@ -42,7 +42,7 @@ SAID = {
 
 
 def _out(words: str, client: Dialect, form: Form, size: int) -> bytes:
-    pieces = [words[place : place + size] for place in range(0, len(words), size)]
+    pieces = [words[offset : offset + size] for offset in range(0, len(words), size)]
     streamed = recording(b"".join([ROLE, *text(*pieces), *END]), tools=[LOOK])
     given = of_whole(words, tools=[LOOK]) if form is Form.WHOLE else streamed
     rewriter = given.rewriter(client, form)
@@ -57,8 +57,8 @@ def test_text_around_a_call_is_in_paragraphs_in_one_field(
     kind: str, client: Dialect, form: Form, size: int
 ) -> None:
     words, expected = SAID[kind]
-    heard = parse_reply(_out(words, client, form, size), form, client).choice()
-    assert heard.joined("text") == "\n\n".join(expected)
+    received = parse_reply(_out(words, client, form, size), form, client).choice()
+    assert received.joined("text") == "\n\n".join(expected)
 
 
 @pytest.mark.parametrize("form", Form)

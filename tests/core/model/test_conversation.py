@@ -22,15 +22,20 @@ def test_an_error_says_where_and_what(place: str, message: str) -> None:
 
 
 def test_what_is_not_requested_is_left_to_the_server() -> None:
-    asked = Conversation("tiny", ())
-    assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (
+    conversation = Conversation("tiny", ())
+    assert (
+        conversation.thinking,
+        conversation.effort,
+        conversation.tool_choice,
+        conversation.sampling.temperature,
+    ) == (
         None,
         None,
         None,
         None,
     )
-    assert asked.parallel_tool_use
-    assert not asked.stream
+    assert conversation.parallel_tool_use
+    assert not conversation.stream
 
 
 def test_arguments_are_read_where_they_are_an_object() -> None:

@@ -17,7 +17,7 @@ STOP, CALL = Finish("stop"), ToolCall(0, "1", "f", "{}")
 def trimmed(events: Sequence[Event]) -> list[Event]:
     """What comes out, texts in a row joined."""
     stage = BlanksTrimmer()
-    out = [made for event in events for made in stage.feed(event)] + stage.close()
+    out = [emitted for event in events for emitted in stage.feed(event)] + stage.close()
     joined: list[Event] = []
     for event in out:
         last = joined[-1] if joined else None
@@ -86,7 +86,7 @@ def test_long_texts_lose_the_same_blanks_however_they_are_cut(said: str, left: s
 def test_what_is_held_has_a_limit() -> None:
     stage = BlanksTrimmer()
     stage.feed(Text("a"))
-    assert [made for _ in range(BLANKS_LIMIT) for made in stage.feed(Text(" "))] == []
+    assert [emitted for _ in range(BLANKS_LIMIT) for emitted in stage.feed(Text(" "))] == []
     assert stage.feed(Text(" \t")) == [Text("  ")]
     assert stage.close() == [Text(" " * (BLANKS_LIMIT - 1) + "\t")]
 

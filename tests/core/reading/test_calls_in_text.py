@@ -247,7 +247,7 @@ _SECTION = re.compile("|".join(map(re.escape, SECTIONS)))
 
 def _is_itself(said: str, text: str) -> bool:
     """Whether it is the text, but for marks of sections if words stand behind one."""
-    begins = any(begins_prose(text[found.end() :], True) for found in _SECTION.finditer(text))
+    begins = any(begins_prose(text[match.end() :], True) for match in _SECTION.finditer(text))
     return said == text or (begins and _SECTION.sub("", said) == _SECTION.sub("", text))
 
 

@@ -99,8 +99,8 @@ def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
 @pytest.mark.parametrize("before", ["", "Yes.\n"])
 def test_nothing_is_a_tag_in_a_call_in_the_text(row: CallMark, before: str) -> None:
     call = f'{row.mark}{{"a": "<think>b</think>"}}{row.close}'
-    for place in every_so_many(range(len(before + call))):
-        pieces = [(before + call)[:place], (before + call)[place:] + " so"]
+    for offset in every_so_many(range(len(before + call))):
+        pieces = [(before + call)[:offset], (before + call)[offset:] + " so"]
         assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
 
 
@@ -117,8 +117,8 @@ BARE = [
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
 def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start: Mode) -> None:
     said = call % tag
-    for place in every_so_many(range(len(said))):
-        assert parse([said[:place], said[place:]], start, tools_offered=True) == [
+    for offset in every_so_many(range(len(said))):
+        assert parse([said[:offset], said[offset:]], start, tools_offered=True) == [
             Block("text", said)
         ]
 
@@ -128,9 +128,9 @@ def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start:
 def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) -> None:
     answer = f'{{"doc": "write {tag} first", "n": [1, "{tag}"]}}'
     thought = [Block("thinking", "plan")] if start is Mode.ANSWERING else []
-    said = f"<think>plan</think>{answer}" if thought else answer
+    text = f"<think>plan</think>{answer}" if thought else answer
     parser = Engine(mark_table(choose(["auto"])), start, json_answer=True)
-    out = [event for character in said for event in parser.feed(character)]
+    out = [event for character in text for event in parser.feed(character)]
     assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
 
 
@@ -144,8 +144,8 @@ def test_every_mark_ends_a_thought_and_its_call_is_text(row: CallMark) -> None:
         families = choose([tags])
         mode = Mode.ANSWERING if tags == "think" else Mode.THINKING
         expected = [Block("thinking", "a"), Block("text", call + "b")]
-        for place in range(len(said)):
-            pieces = [said[:place], said[place:]]
+        for offset in range(len(said)):
+            pieces = [said[:offset], said[offset:]]
             assert parse(pieces, mode, families, tools_offered=True) == expected
 
 
@@ -172,10 +172,10 @@ THOUGHTS = [
 def test_thoughts_about_marks_survive_wherever_they_are_cut(
     thought: str, tools_offered: bool
 ) -> None:
-    said = f"<think>{thought}</think>so"
+    text = f"<think>{thought}</think>so"
     expected = [Block("thinking", thought), Block("text", "so")]
-    for place in range(len(said)):
-        pieces = [said[:place], said[place:]]
+    for offset in range(len(text)):
+        pieces = [text[:offset], text[offset:]]
         assert parse(pieces, tools_offered=tools_offered) == expected
 
 

@@ -63,16 +63,16 @@ def decided(text: str) -> list[int]:
     """The places whose character is no mark and no blank; whether a mark is code may depend on what
     follows it.
     """
-    return [place for place, character in enumerate(text) if character not in "`~\n\r "]
+    return [offset for offset, character in enumerate(text) if character not in "`~\n\r "]
 
 
 @pytest.mark.parametrize("marked", ROWS.values(), ids=ROWS.keys())
 def test_code_is_where_the_marks_say(marked: str) -> None:
     text, code = places_of(marked)
-    for place in decided(text):
+    for offset in decided(text):
         spans = CodeSpans()
-        spans.feed(text[:place])
-        assert spans.inside() == code[place], text[:place]
+        spans.feed(text[:offset])
+        assert spans.inside() == code[offset], text[:offset]
 
 
 @pytest.mark.parametrize("marked", ROWS.values(), ids=ROWS.keys())
@@ -80,8 +80,8 @@ def test_code_is_there_as_well_when_single_characters_come(marked: str) -> None:
     text, code = places_of(marked)
     spans = CodeSpans()
     places = decided(text)
-    for place, character in enumerate(text):
-        assert place not in places or spans.inside() == code[place], text[:place]
+    for offset, character in enumerate(text):
+        assert offset not in places or spans.inside() == code[offset], text[:offset]
         spans.feed(character)
 
 

@@ -18,8 +18,8 @@ def test_folds_in_parts_of_a_turn_are_taken_out_too() -> None:
     picture = {"type": "image_url"}
     parts = [{"type": "text", "text": f"{FOLD}b"}, picture]
     body = {"messages": [{"role": "assistant", "content": parts}]}
-    said = [{"type": "text", "text": "b"}, picture]
-    assert unfolded(body) == {"messages": [{"role": "assistant", "content": said}]}
+    items = [{"type": "text", "text": "b"}, picture]
+    assert unfolded(body) == {"messages": [{"role": "assistant", "content": items}]}
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": [1, {"role": "assistant", "content": None}]}])

@@ -215,7 +215,7 @@ def settings_for(family: ThoughtRow) -> Settings:
 
 def message(said: Said) -> list[tuple[str, str]]:
     """As the Messages API has it: no text of nothing but blanks (rule 13)."""
-    return [("thinking" if kind else "text", words) for kind, words in said if words.strip()]
+    return [("thinking" if kind else "text", text) for kind, text in said if text.strip()]
 
 
 def completion(said: Said) -> dict[str, str]:
@@ -246,8 +246,8 @@ def anthropic_words(
 
 def cuts(reply: str) -> Iterator[bytes]:
     """The reply as a stream: cut at each place, or a share of them, and in single characters."""
-    for place in every_so_many(range(len(reply))):
-        yield b"".join(frames.stream(*filter(None, [reply[:place], reply[place:]])))
+    for offset in every_so_many(range(len(reply))):
+        yield b"".join(frames.stream(*filter(None, [reply[:offset], reply[offset:]])))
     yield b"".join(frames.stream(*reply))
 
 
@@ -310,8 +310,8 @@ BEGUN = [
 def test_a_reply_that_begins_inside_the_thought_is_read_wherever_it_is_cut(
     name: str, reply: str, said: Said
 ) -> None:
-    for place in range(len(reply)):
-        assert parse([reply[:place], reply[place:]], [name], Mode.THINKING) == [
+    for offset in range(len(reply)):
+        assert parse([reply[:offset], reply[offset:]], [name], Mode.THINKING) == [
             Block(*block) for block in said
         ]
 
@@ -353,10 +353,10 @@ def test_no_more_is_held_than_it_takes_to_decide(name: str, reply: str, held: st
 
 @pytest.mark.parametrize("step", [1, 700, 100_000])
 def test_blanks_behind_a_companion_are_held_to_the_limit_only(step: int) -> None:
-    said = "<think>a</think><answer>so</answer>" + "\n" * (BLANKS_LIMIT + 1)
-    pieces = [said[place : place + step] for place in range(0, len(said), step)]
+    text = "<think>a</think><answer>so</answer>" + "\n" * (BLANKS_LIMIT + 1)
+    pieces = [text[offset : offset + step] for offset in range(0, len(text), step)]
     assert parse(pieces, ["think-answer"])[1].text == "so</answer>" + "\n" * (BLANKS_LIMIT + 1)
-    assert parse([said[:-1]], ["think-answer"])[1].text == "so" + "\n" * BLANKS_LIMIT
+    assert parse([text[:-1]], ["think-answer"])[1].text == "so" + "\n" * BLANKS_LIMIT
 
 
 def parse(
@@ -367,8 +367,8 @@ def parse(
     finish: str = STOP,
 ) -> list[Block]:
     parser = Engine(mark_table(choose(names), offered=tools_offered), start)
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush(finish))
+    emitted = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(emitted + parser.flush(finish))
 
 
 MODES_BY_START = {

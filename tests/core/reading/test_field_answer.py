@@ -101,10 +101,10 @@ def test_a_sign_says_that_the_field_holds_the_answer(
     own = [Own("openai", {"reasoning": piece}) for piece in pieces]
     given = [Thinking(piece, own=each) for piece, each in zip(pieces, own, strict=True)]
     out = [event for events in read(*given, STOP, expected=expected) for event in events]
-    words = [
+    texts = [
         "".join(event.text for event in out if type(event) is kind) for kind in (Thinking, Text)
     ]
-    assert (*words,) == told
+    assert (*texts,) == told
     assert all(
         event.own and event.own.fields == {"reasoning": event.text}
         for event in out[:1]
@@ -151,12 +151,12 @@ def test_each_client_gets_an_answer(client: Dialect, form: Form, told_off: bool)
     expected = Expected(no_thought_due=told_off, off=told_off)
     through = rewriter_of(settings.read(), client, form, expected=expected)
     head = frames.delta(role="assistant", content="", reasoning_content=None)
-    words = [frames.delta(reasoning_content=piece) for piece in ("12 times", " 7", " is 84.")]
-    streamed = b"".join([head, *words, *frames.END])
+    texts = [frames.delta(reasoning_content=piece) for piece in ("12 times", " 7", " is 84.")]
+    streamed = b"".join([head, *texts, *frames.END])
     body = frames.whole("", reasoning_content="12 times 7 is 84.")
     out = through.whole(streamed if form is Form.STREAM else body)
-    said = parse_reply(b"".join(out), form, client).choice(0)
-    pieces = [(piece.kind, piece.text) for piece in said.pieces if piece.text]
+    reply = parse_reply(b"".join(out), form, client).choice(0)
+    pieces = [(piece.kind, piece.text) for piece in reply.pieces if piece.text]
     assert "".join(text for _, text in pieces) == "12 times 7 is 84."
     assert {kind for kind, _ in pieces} == {"text" if told_off else "thinking"}
     assert bool(through.findings.hints) == told_off
@@ -169,8 +169,8 @@ def test_a_thought_is_shown_as_the_answer_where_the_user_wants_it() -> None:
     body = frames.whole("", reasoning_content="It is Oslo.")
     for client in (ANTHROPIC, OPENAI_CHAT):
         through = rewriter_of(settings.read(), client, Form.WHOLE, expected=expected)
-        said = parse_reply(b"".join(through.whole(body)), Form.WHOLE, client).choice(0)
-        assert (said.joined("thinking"), said.joined("text")) == ("It is Oslo.", "It is Oslo.")
+        reply = parse_reply(b"".join(through.whole(body)), Form.WHOLE, client).choice(0)
+        assert (reply.joined("thinking"), reply.joined("text")) == ("It is Oslo.", "It is Oslo.")
         assert NO_ANSWER not in through.notes
 
 

@@ -18,7 +18,7 @@ FOLD = f"{OPENER}deep{CLOSER}"
 
 def fold(*events: Event) -> str:
     stage = ThoughtFolder(0)
-    out = [made for event in events for made in stage.feed(event)] + stage.close()
+    out = [emitted for event in events for emitted in stage.feed(event)] + stage.close()
     return "".join(event.text for event in out if isinstance(event, Text))
 
 
@@ -55,8 +55,8 @@ THOUGHT = delta(reasoning_content="deep")
     ids=["tags", "native"],
 )
 def test_a_chat_client_may_get_thoughts_as_text(frames: list[bytes]) -> None:
-    said = json_text.write({"stream": True, "messages": []})
-    awaited = AwaitedReply(read_request.note(exchange("text"), said))
+    body = json_text.write({"stream": True, "messages": []})
+    awaited = AwaitedReply(read_request.note(exchange("text"), body))
     rewriter = awaited.rewriter(Form.STREAM)
     out = [piece for frame in frames for piece in rewriter.feed(frame)] + rewriter.close()
     seen = read_openai_stream(b"".join(out))
@@ -65,9 +65,9 @@ def test_a_chat_client_may_get_thoughts_as_text(frames: list[bytes]) -> None:
 
 def test_its_request_goes_out_without_them() -> None:
     turn = {"role": "assistant", "content": f"{FOLD}x"}
-    said = json_text.write({"messages": [turn]})
+    body = json_text.write({"messages": [turn]})
     for fields, sent in (("text", "x"), ("reasoning", turn["content"])):
-        request = read_request.note(exchange(fields), said)
+        request = read_request.note(exchange(fields), body)
         messages = request.body["messages"]
         assert isinstance(messages, list)
         assert (messages[0]["content"], request.mended) == (sent, fields == "text")

@@ -139,17 +139,17 @@ def _families(model: str) -> tuple[ThoughtRow, ...]:
 
 def _read(pieces: Sequence[str], start: Mode, model: str) -> list[Block]:
     parser = Engine(mark_table(_families(model), offered=True), start)
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush(STOP))
+    emitted = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(emitted + parser.flush(STOP))
 
 
 @pytest.mark.parametrize(("reply", "start"), ROWS)
 def test_it_is_read_alike_whole_streamed_and_cut_anywhere(reply: Reply, start: Mode) -> None:
-    message = [Block("thinking" if kind else "text", words) for kind, words in reply.message]
+    message = [Block("thinking" if kind else "text", text) for kind, text in reply.message]
     assert _read([reply.said], start, reply.model) == message
     assert _read(reply.said, start, reply.model) == message
-    for place in every_so_many(range(1, len(reply.said))):
-        pieces = [reply.said[:place], reply.said[place:]]
+    for offset in every_so_many(range(1, len(reply.said))):
+        pieces = [reply.said[:offset], reply.said[offset:]]
         assert _read(pieces, start, reply.model) == message
 
 
@@ -158,5 +158,5 @@ def test_the_oracle_reads_the_same(reply: Reply, start: Mode) -> None:
     families = _families(reply.model)
     blocks = oracle.read(reply.said, families, STARTS[start], tools_offered=True, stopped=True)
     assert [(block.kind, block.text) for block in blocks] == [
-        ("thinking" if kind else "text", words) for kind, words in reply.message
+        ("thinking" if kind else "text", text) for kind, text in reply.message
     ]

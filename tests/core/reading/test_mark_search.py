@@ -15,9 +15,9 @@ def opening(*literals: str) -> MarkSearch:
 
 def test_the_earliest_mark_is_matched() -> None:
     marks = opening("<think>", "[THINK]")
-    found = marks.search("a[THINK]<think>", 0)
-    assert found
-    assert found[0] == "[THINK]"
+    match = marks.search("a[THINK]<think>", 0)
+    assert match
+    assert match[0] == "[THINK]"
 
 
 def test_no_marks_find_nothing_and_hold_nothing() -> None:
@@ -43,9 +43,9 @@ SUFFIXED = ["<think:SUFFIX>", "</think:SUFFIX>", "<think>"]
 
 @pytest.mark.parametrize("suffix", ["a", "0a1b2c3d", "A-_9", "x" * 32, "SUFFIX"])
 def test_a_suffix_is_any_word(suffix: str) -> None:
-    found = opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0)
-    assert found
-    assert opening(*SUFFIXED).read(found[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
+    match = opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0)
+    assert match
+    assert opening(*SUFFIXED).read(match[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
 
 
 @pytest.mark.parametrize("suffix", ["", " ", "a b", "x" * 33, "é", "<"])
@@ -71,9 +71,9 @@ GAPPED = ["<|channel|>final…<|message|>", "<|channel|>final<|message|>"]
 )
 def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
     written = f"<|channel|>final{gap}<|message|>"
-    found = opening(*GAPPED).search(f"a{written}b", 0)
-    assert found
-    assert opening(*GAPPED).read(found[0]) == (Mark.OPEN, GAPPED[0], "")
+    match = opening(*GAPPED).search(f"a{written}b", 0)
+    assert match
+    assert opening(*GAPPED).read(match[0]) == (Mark.OPEN, GAPPED[0], "")
     for length in range(1, len(written)):
         assert opening(*GAPPED).undecided(f"a{written[:length]}", 0) == length
 
@@ -95,9 +95,9 @@ def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
 
 def test_with_a_suffix_passed_only_that_counts() -> None:
     marks = MarkSearch({"</think:SUFFIX>": Mark.CLOSE}, "ab")
-    found = marks.search("</think:a></think:abc></think:ab>", 0)
-    assert found
-    assert found.start() == 22
+    match = marks.search("</think:a></think:abc></think:ab>", 0)
+    assert match
+    assert match.start() == 22
     assert marks.undecided("</think:a", 0) == 9
     assert marks.undecided("</think:b", 0) == 0
 
@@ -116,9 +116,9 @@ def phrases() -> PhraseSearch:
     ],
 )
 def test_a_phrase_is_matched_in_any_case_beside_marks(text: str, spelled: str) -> None:
-    found = phrases().search(text)
-    assert found
-    assert phrases().read(found[0])[1:] == (spelled, "")
+    match = phrases().search(text)
+    assert match
+    assert phrases().read(match[0])[1:] == (spelled, "")
 
 
 @pytest.mark.parametrize("text", ["know i'll", "now i'llx", "now  i'll", "NOW ı'll", "<THINK>"])

@@ -225,16 +225,16 @@ def words(events: Sequence[Event]) -> str:
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
     assert parse([row.said]) == row.message
     assert parse(row.said) == row.message
-    for place in range(len(row.said)):
-        assert parse([row.said[:place], row.said[place:]]) == row.message
+    for offset in range(len(row.said)):
+        assert parse([row.said[:offset], row.said[offset:]]) == row.message
 
 
 @pytest.mark.parametrize("opening", OPENING)
 @pytest.mark.parametrize("closing", CLOSING)
 def test_every_row_is_read(opening: str, closing: str) -> None:
     said = f"a\n\n{opening} b.\n{closing} c"
-    for place in range(len(said)):
-        pieces = [said[:place], said[place:]]
+    for offset in range(len(said)):
+        pieces = [said[:offset], said[offset:]]
         assert parse(pieces) == [
             text("a\n\n"),
             thinking(f"{opening} b."),
@@ -431,8 +431,8 @@ _CLOSES = re.compile(
 
 def oracle(said: str) -> list[Block]:
     blocks, begin, thought = [], 0, False
-    while found := (_CLOSES if thought else _OPENS).search(said, begin + thought):
-        place = max(found.start(name) for name in found.groupdict())
+    while match := (_CLOSES if thought else _OPENS).search(said, begin + thought):
+        place = max(match.start(name) for name in match.groupdict())
         blocks.append((thought, said[begin:place]))
         begin, thought = place, not thought
     blocks.append((thought, said[begin:]))
@@ -471,8 +471,8 @@ def test_the_parser_and_the_oracle_agree(said: str) -> None:
 )
 def test_a_stream_holds_little_whatever_comes(said: str) -> None:
     parser = stage()
-    for place in range(0, len(said), 1000):
-        parser.feed(Text(said[place : place + 1000]))
+    for offset in range(0, len(said), 1000):
+        parser.feed(Text(said[offset : offset + 1000]))
         assert len(parser._engine._source.rest) <= LONGEST
         assert len(parser._engine.thought._held) <= BLANKS_LIMIT
     stage().feed(Text(said))
@@ -538,14 +538,16 @@ def test_rule_holds_beside_other_marks(
     said: str, message: list[tuple[str, str]], whole: bool
 ) -> None:
     calls = ExpectedCalls(True, read=Tools({"now": {}}))
-    for place in range(len(said)):
+    for offset in range(len(said)):
         expected = Expected(calls=calls, wants_json="[" in said)
         reading = Reading(choose(["auto"]), phrases=True, whole=whole, expected=expected)
         parser = ReadingStage(reading, 0, Findings(), "call_")
-        pieces = filter(None, (said[:place], said[place:]))
+        pieces = filter(None, (said[:offset], said[offset:]))
         events: list[Event] = [*map(Text, pieces), Finish("stop")]
-        made = joined([made for event in events for made in parser.feed(event)])
-        assert [shown(it) for it in made if isinstance(it, Text | Thinking | ToolCall)] == message
+        emitted = joined([emitted for event in events for emitted in parser.feed(event)])
+        assert [
+            shown(it) for it in emitted if isinstance(it, Text | Thinking | ToolCall)
+        ] == message
 
 
 def shown(event: Text | Thinking | ToolCall) -> tuple[str, str]:

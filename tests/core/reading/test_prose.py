@@ -85,8 +85,8 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_prose_passes_unchanged_wherever_it_is_cut(answer: str) -> None:
-    for place in every_so_many(range(len(answer))):
-        assert parse([answer[:place], answer[place:]]) == [Block("text", answer)]
+    for offset in every_so_many(range(len(answer))):
+        assert parse([answer[:offset], answer[offset:]]) == [Block("text", answer)]
     assert parse([*answer], Mode.UNDECIDED) == [Block("text", answer)]
 
 
@@ -112,6 +112,6 @@ WORDS = [family.name for family in TABLE if family.counts is Counts.AT_START or 
 
 @pytest.mark.parametrize("name", WORDS)
 def test_what_is_switched_on_by_name_is_still_text_in_the_middle(name: str) -> None:
-    said = "So: Here is my thought process: a. Here is my response: b. An analysis. assistantfinal. <answer>c</answer> <response>"
+    text = "So: Here is my thought process: a. Here is my response: b. An analysis. assistantfinal. <answer>c</answer> <response>"
     parser = Engine(mark_table(choose(["auto", name])))
-    assert blocks_of([*parser.feed(said), *parser.flush()]) == [Block("text", said)]
+    assert blocks_of([*parser.feed(text), *parser.flush()]) == [Block("text", text)]

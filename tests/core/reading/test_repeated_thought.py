@@ -50,8 +50,8 @@ def test_content_begins_behind_a_thought_that_the_field_has_emitted(
 ) -> None:
     assert told_once(told, [content]) == rest
     assert told_once(told, list(content)) == rest
-    for place in range(len(content)):
-        assert told_once(told, [content[:place], content[place:]]) == rest
+    for offset in range(len(content)):
+        assert told_once(told, [content[:offset], content[offset:]]) == rest
 
 
 def test_a_thought_whose_opener_is_gone_ends_with_its_closer() -> None:

@@ -77,8 +77,8 @@ def test_a_reply_ends_there_and_its_server_is_left(client: Dialect, form: Form) 
     more = [finish("length"), USAGE, DONE]
     whole = chat_whole({"content": "Four. Q: no", "reasoning_content": "Q: two?"}, "length")
     out = b"".join(through.whole(b"".join([*stream, *more]) if form is Form.STREAM else whole))
-    heard = parse_reply(out, form, client).choice(0)
-    assert (heard.joined("thinking"), heard.joined("text")) == ("Q: two?", "Four. ")
+    received = parse_reply(out, form, client).choice(0)
+    assert (received.joined("thinking"), received.joined("text")) == ("Q: two?", "Four. ")
     assert (through.summary.finish, through.failure) == ("stop", "")
     assert through.continuation.stopped == (form is Form.STREAM)
     assert through.summary.usage

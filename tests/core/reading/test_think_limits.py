@@ -49,8 +49,8 @@ def words(events: list[object]) -> str:
 def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
     parser = Engine(ALL, start)
     came = 0
-    for place in range(0, len(said), 1000):
-        piece = said[place : place + 1000]
+    for offset in range(0, len(said), 1000):
+        piece = said[offset : offset + 1000]
         came += len(words([*parser.feed(piece)]))
         assert len(held_by(parser)) + len(parser.thought._held) <= max(
             ATTRIBUTE_LIMIT, BLANKS_LIMIT
@@ -86,18 +86,18 @@ def test_a_tag_of_the_limits_length_is_read_and_a_longer_one_is_not() -> None:
 
 
 def test_blanks_beyond_the_limit_are_emitted_the_same_however_they_are_cut() -> None:
-    for said in (
+    for text in (
         "<think>a" + "\n" * (BLANKS_LIMIT + 5),
         "<think>" + " " * (BLANKS_LIMIT + 5),
         "<think>" + "\n" * BLANKS_LIMIT + "a",
     ):
-        assert read([said]) == read(list(said))
+        assert read([text]) == read(list(text))
 
 
 def read(pieces: list[str]) -> list[Block]:
     parser = Engine(ALL)
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush())
+    emitted = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(emitted + parser.flush())
 
 
 EVERY = mark_table(choose(["auto", "think-answer", "granite", "harmony-words", "muse"]))
@@ -124,7 +124,7 @@ def test_marks_that_are_text_are_read_once_and_hold_little(more: str) -> None:
     whole, parser = Engine(EVERY, Mode.UNDECIDED), Engine(EVERY)
     came = words([*whole.feed(said), *whole.flush()])
     in_pieces = ""
-    for place in range(0, len(said), 1000):
-        in_pieces += words([*parser.feed(said[place : place + 1000])])
+    for offset in range(0, len(said), 1000):
+        in_pieces += words([*parser.feed(said[offset : offset + 1000])])
         assert len(held_by(parser)) <= BLANKS_LIMIT + 1000
     assert in_pieces + words([*parser.flush()]) == came

@@ -7,8 +7,8 @@ from converter.core.reading.thinking_hider import ThinkingHider
 def test_all_but_thinking_passes() -> None:
     others: list[Event] = [Text("a"), ToolCall(0, "1", "f", "{}"), Finish("stop")]
     hider = ThinkingHider()
-    said = [Thinking("why"), *others[:1], Thinking("so"), ThinkingEnd(), *others[1:]]
-    assert [made for event in said for made in hider.feed(event)] == others
+    events = [Thinking("why"), *others[:1], Thinking("so"), ThinkingEnd(), *others[1:]]
+    assert [emitted for event in events for emitted in hider.feed(event)] == others
     assert hider.close() == []
 
 

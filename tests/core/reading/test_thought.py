@@ -86,9 +86,9 @@ OPENER = "<thinking "
     ],
 )
 def test_a_tag_is_read_as_far_as_it_has_come(rest: str, end: str | None) -> None:
-    found = attribute_tag(OPENER + rest, 0, len(OPENER))
-    assert found
-    assert found["end"] == end
+    match = attribute_tag(OPENER + rest, 0, len(OPENER))
+    assert match
+    assert match["end"] == end
 
 
 @pytest.mark.parametrize("rest", ["about it", "thought=a>", '"a">'])
@@ -97,10 +97,10 @@ def test_prose_is_no_tag(rest: str) -> None:
 
 
 def test_a_tag_is_looked_for_within_its_limit() -> None:
-    found = attribute_tag(f'{OPENER}thought="{"a" * ATTRIBUTE_LIMIT}">', 0, len(OPENER))
-    assert found
-    assert found["end"] is None
-    assert found.end() == ATTRIBUTE_LIMIT
+    match = attribute_tag(f'{OPENER}thought="{"a" * ATTRIBUTE_LIMIT}">', 0, len(OPENER))
+    assert match
+    assert match["end"] is None
+    assert match.end() == ATTRIBUTE_LIMIT
 
 
 def test_a_slash_makes_a_tag_whole() -> None:
@@ -116,8 +116,8 @@ LONG = "word " * GUESS_LIMIT
 
 def read(pieces: list[str], finish: str = "stop") -> list[Block]:
     parser = Engine(ALL, Mode.GUESSED)
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush(finish))
+    emitted = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(emitted + parser.flush(finish))
 
 
 def thinking(said: str) -> Block:
@@ -157,8 +157,8 @@ CASES = [
 def test_a_guessed_thought(said: str, finish: str, message: list[Block]) -> None:
     assert read([said], finish) == message
     assert read(list(said), finish) == message
-    for place in range(0, len(said), max(1, len(said) // 50)):
-        assert read([said[:place], said[place:]], finish) == message
+    for offset in range(0, len(said), max(1, len(said) // 50)):
+        assert read([said[:offset], said[offset:]], finish) == message
 
 
 @law(200)

@@ -62,7 +62,7 @@ def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> 
     [ThoughtLimits(2), ThoughtLimits(9, "end", sentence=ENOUGH), ThoughtLimits(None, "tell")],
 )
 def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) -> None:
-    said: list[Event] = [
+    events: list[Event] = [
         Thinking("abcd"),
         Thinking("efgh"),
         END,
@@ -70,14 +70,14 @@ def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) ->
         ToolCall(0, "a", "b", "{}"),
         STOP,
     ]
-    out, findings = run(limits, said)
-    assert out == said
+    out, findings = run(limits, events)
+    assert out == events
     assert (findings.ends.reasons, findings.ends.turn, findings.loop) == ([], (), ())
 
 
 def test_all_thoughts_of_a_reply_have_one_budget() -> None:
-    said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
-    out, findings = run(ThoughtLimits(1, goes_on=True), said)
+    events: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
+    out, findings = run(ThoughtLimits(1, goes_on=True), events)
     assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
     assert findings.ends.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
     assert findings.ends.at == len("abcd")
@@ -108,9 +108,9 @@ def test_a_loop_is_ended_where_it_is_noticed() -> None:
 
 
 def test_a_loop_that_is_only_reported_goes_on() -> None:
-    said: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
-    out, findings = run(ThoughtLimits(loops="tell"), said)
-    assert out == said
+    events: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
+    out, findings = run(ThoughtLimits(loops="tell"), events)
+    assert out == events
     assert len(findings.loop) == 9
     assert findings.ends.reasons == []
 
@@ -227,9 +227,9 @@ ALONE = ThoughtLimits(answers=True, goes_on=True)
 def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
     end: list[Event] = [END] if closed else []
     text: list[Event] = [Text(blank)] if blank else []
-    said = [Thinking("ab"), Thinking("c"), *end, *text]
-    out, findings = run(ALONE, [*said, STOP, Text("nothing follows")])
-    assert out == [*said, *([] if closed or blank else [END])]  # words end a thought as well
+    events = [Thinking("ab"), Thinking("c"), *end, *text]
+    out, findings = run(ALONE, [*events, STOP, Text("nothing follows")])
+    assert out == [*events, *([] if closed or blank else [END])]  # words end a thought as well
     assert (findings.ends.reasons, findings.ends.at) == (["unanswered"], 3)
     assert findings.ends.turn == (Thinking("abc"),)
 
@@ -253,9 +253,9 @@ def test_any_other_reply_than_a_thought_alone_ends_as_it_came(said: list[Event])
 
 
 def test_a_second_thought_alone_is_the_end() -> None:
-    said: list[Event] = [Thinking("a"), END, STOP]
+    events: list[Event] = [Thinking("a"), END, STOP]
     stage = ThoughtEnder(ALONE, Findings(ends=Ends(["unanswered"])))
-    assert [out for event in said for out in stage.feed(event)] == said
+    assert [out for event in events for out in stage.feed(event)] == events
 
 
 def test_text_of_a_thought_alone_may_come_later() -> None:

@@ -233,8 +233,8 @@ def parse(
     families = choose(["auto"]) if tags is None else tuple(tags)
     marks = mark_table(families, attributes, tools_offered)
     parser = Engine(marks, start, json_answer=grammar is JSON, grammar=grammar)
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush(finish))
+    emitted = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(emitted + parser.flush(finish))
 
 
 def read_row(row: Row, pieces: Sequence[str]) -> list[Block]:
@@ -250,8 +250,8 @@ def test_rule(row: Row) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
     assert read_row(row, row.said) == row.message
-    for place in range(0, len(row.said), max(1, len(row.said) // 1000)):
-        assert read_row(row, [row.said[:place], row.said[place:]]) == row.message
+    for offset in range(0, len(row.said), max(1, len(row.said) // 1000)):
+        assert read_row(row, [row.said[:offset], row.said[offset:]]) == row.message
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
@@ -259,8 +259,8 @@ def test_every_family_is_read_wherever_it_is_cut(family: ThoughtRow) -> None:
     before = "" if family.counts is Counts.AT_START else "a"
     said = f"{before}{family.open}\nb\n{family.close}c"
     first = [text("a")] if before else []
-    for place in range(len(said)):
-        assert parse([said[:place], said[place:]], tags=[family]) == [
+    for offset in range(len(said)):
+        assert parse([said[:offset], said[offset:]], tags=[family]) == [
             *first,
             thinking("b"),
             text("c"),

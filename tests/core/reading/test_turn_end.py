@@ -10,7 +10,7 @@ FINISH = Finish("stop")
 
 def said(events: list[Event]) -> str:
     stage = TurnEnd()
-    out = [made for event in [*events, FINISH] for made in stage.feed(event)]
+    out = [emitted for event in [*events, FINISH] for emitted in stage.feed(event)]
     assert out[-1] is FINISH
     return "".join(event.text for event in out if isinstance(event, Text))
 

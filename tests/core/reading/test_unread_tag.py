@@ -44,8 +44,8 @@ def test_a_tag_at_the_head_that_speaks_of_thinking_is_noticed(text: str, pair: P
 def unread(*events: Event, reading: Reading = AUTO) -> Pair | None:
     findings = Findings()
     stage = ReadingStage(reading, 0, findings, "call_")
-    made = [*(made for event in events for made in stage.feed(event)), *stage.close()]
-    said = [event.text for event in made if isinstance(event, Text)]
+    emitted = [*(emitted for event in events for emitted in stage.feed(event)), *stage.close()]
+    said = [event.text for event in emitted if isinstance(event, Text)]
     assert "".join(said) == "".join(event.text for event in events if isinstance(event, Text))
     return None if findings.thought else findings.unread
 

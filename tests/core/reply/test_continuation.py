@@ -30,8 +30,8 @@ SECOND = stream("The answer")
 
 def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
     second = SecondReply(None, 3)
-    said: list[Event] = [Start("b", "small"), Opaque("openai", {"role": "assistant"}, {})]
-    assert second.feed(said) == []
+    events: list[Event] = [Start("b", "small"), Opaque("openai", {"role": "assistant"}, {})]
+    assert second.feed(events) == []
     rest: list[Event] = [Text("x"), Finish("stop")]
     assert second.feed(rest) == rest
 
@@ -141,8 +141,8 @@ def test_without_a_second_reply_it_is_cut_short() -> None:
 def test_the_thought_that_was_ended_is_reported() -> None:
     expected = Expected(thoughts=ExpectedThoughts(limits=GOES_ON, task="task"))
     through = rewriter_of(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
-    told = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
-    assert [thought["thought"] for thought in told] == [THOUGHT]
+    emitted = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
+    assert [thought["thought"] for thought in emitted] == [THOUGHT]
 
 
 def _heard(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:

@@ -238,8 +238,8 @@ def test_a_servers_own_calls_come_out_alike(
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
 def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> None:
     said = [*LONG[:-2], "\\\\ and", '\\" so\\n']
-    words = ['{"path": ', '"a", "content": "', *said, '", "meta": {"a": "', *said, '"}}']
-    frames = _calls([(0, "write_file", ""), *((0, "", piece) for piece in words)])
+    texts = ['{"path": ', '"a", "content": "', *said, '", "meta": {"a": "', *said, '"}}']
+    frames = _calls([(0, "write_file", ""), *((0, "", piece) for piece in texts)])
     fast, _ = _both([b"".join(frames)], settings.read(), client, ExpectedCalls(schemas=TOOLS))
     assert fast.hurried > 0.95 * 2 * len(LONG)
 
@@ -248,10 +248,10 @@ def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> No
 @pytest.mark.parametrize("name", ["content", "reasoning"])
 def test_words_that_wait_do_not_make_the_next_ones_unknown(client: Dialect, name: str) -> None:
     waiting = [" a", " <", " b", "", ".\n", "c", " d"] * 50
-    words = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
-    fast, _ = _both(_stream(name, words), settings.read(), client)
+    texts = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
+    fast, _ = _both(_stream(name, texts), settings.read(), client)
     # in a thought of the server's own two frames wait for a closer, once in seven
-    assert fast.hurried > (0.35 if name == "content" else 0.12) * len(words)
+    assert fast.hurried > (0.35 if name == "content" else 0.12) * len(texts)
 
 
 @CLIENTS
@@ -262,8 +262,8 @@ def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> N
 
 @CLIENTS
 def test_words_that_begin_a_block_teach_how_the_next_ones_are_written(client: Dialect) -> None:
-    words = ["<think>", "well", " so", "</think>", "then", " it"]
-    fast, _ = _both(_stream("content", words), settings.read(), client)
+    texts = ["<think>", "well", " so", "</think>", "then", " it"]
+    fast, _ = _both(_stream("content", texts), settings.read(), client)
     assert fast.hurried == 2
 
 
@@ -299,8 +299,8 @@ def test_words_that_are_omitted_are_not_taken_for_a_name_in_the_frame(name: str)
 @CLIENTS
 def test_odd_frames_in_between_change_nothing(broken: bytes, client: Dialect) -> None:
     frames = _stream("content", LONG[:20])
-    for place in range(0, len(frames), 3):
-        _both([*frames[:place], broken, *frames[place:]], settings.read(), client)
+    for offset in range(0, len(frames), 3):
+        _both([*frames[:offset], broken, *frames[offset:]], settings.read(), client)
 
 
 @CLIENTS
@@ -324,14 +324,14 @@ def test_bytes_that_are_no_characters_are_mended_as_ever(client: Dialect) -> Non
 @CLIENTS
 @pytest.mark.parametrize("budget", [0, 1, 50])
 def test_a_budget_of_thinking_is_kept_to_the_character(client: Dialect, budget: int) -> None:
-    words = ["<think>", "so", *LONG[:60], "</think>", "then", *LONG[:60]]
-    _both([b"".join(_stream("content", words))], settings.read(), client, budget=budget)
+    texts = ["<think>", "so", *LONG[:60], "</think>", "then", *LONG[:60]]
+    _both([b"".join(_stream("content", texts))], settings.read(), client, budget=budget)
 
 
 @CLIENTS
 def test_phrases_are_matched_as_ever(client: Dialect) -> None:
-    words = ["Let", " me", " think", ".", *LONG[:20], " Now", " I'll", " say", *LONG[:20]]
-    _both([b"".join(_stream("content", words))], settings.read({"markers": True}), client)
+    texts = ["Let", " me", " think", ".", *LONG[:20], " Now", " I'll", " say", *LONG[:20]]
+    _both([b"".join(_stream("content", texts))], settings.read({"markers": True}), client)
 
 
 @CLIENTS
@@ -351,10 +351,10 @@ def test_frames_of_many_choices_are_read_in_full() -> None:
 
 
 def test_text_beyond_ascii_is_plain() -> None:
-    words = ["é", "語", "\u2028", "\x7f", "/", "a b"]
-    frames = [frame for word in ["x", "y", *words] for frame in _stream("content", [word])[:1]]
+    texts = ["é", "語", "\u2028", "\x7f", "/", "a b"]
+    frames = [frame for word in ["x", "y", *texts] for frame in _stream("content", [word])[:1]]
     fast, _ = _both([b"".join(frames)], settings.read(), ANTHROPIC)
-    assert fast.hurried == len(words)
+    assert fast.hurried == len(texts)
 
 
 OWN_WORDS = [":", ",", "text", "delta", "index", "type", "content", "content_block_delta", "{}"]
@@ -374,9 +374,9 @@ def test_words_that_frames_have_of_their_own_teach_nothing_wrong(
 
 
 def test_words_of_a_frames_own_are_told_from_it_by_the_next_ones() -> None:
-    words = [":", " a", " b", *LONG]
-    fast, _ = _both(_stream("content", words), settings.read(), ANTHROPIC)
-    assert fast.hurried > 0.95 * len(words)
+    texts = [":", " a", " b", *LONG]
+    fast, _ = _both(_stream("content", texts), settings.read(), ANTHROPIC)
+    assert fast.hurried > 0.95 * len(texts)
 
 
 THREAD = {
@@ -430,19 +430,19 @@ def test_what_a_thread_remembers_is_all_that_was_sent() -> None:
     """Its encoder has to hear every word, so that no frame may be written without it."""
     memory = Memory(9, 1 << 20)
     body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
-    asked = ANTHROPIC.requests.read(
+    conversation = ANTHROPIC.requests.read(
         {**body, "messages": [{"role": "user", "content": "hi"}]}, RequestContext(memory=memory)
     )
-    context = ReplyContext("m", "one", own=asked.own)
+    context = ReplyContext("m", "one", own=conversation.own)
     through = rewriter_of(settings.read(), ANTHROPIC, Form.STREAM, context=context)
     for frame in _stream("content", LONG):
         through.feed(frame)
     through.close()
     going_on = {"thread": {"type": "continue", "previous_message_id": "msg_one"}}
     more = {**body, **going_on, "messages": [{"role": "user", "content": "and?"}]}
-    found, _ = threads.complete(more, memory)
-    assert isinstance(found, dict)
-    [_, said, _] = found["messages"]
+    completed, _ = threads.complete(more, memory)
+    assert isinstance(completed, dict)
+    [_, said, _] = completed["messages"]
     assert said["content"] == [{"type": "text", "text": "".join(LONG)}]
 
 

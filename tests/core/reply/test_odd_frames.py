@@ -16,9 +16,9 @@ FORMS = pytest.mark.parametrize("form", Form)
 
 def heard(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
     """The text of the reply, and the error in its place or behind it."""
-    given = recording(b"".join(steps))
-    rewriter = given.rewriter(client, form)
-    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
+    recorded = recording(b"".join(steps))
+    rewriter = recorded.rewriter(client, form)
+    out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
     words = parse_reply(out, form, client)
     said = words.choices[0].joined("text") if words.choices else ""
     return said, rewriter.failure
@@ -44,8 +44,8 @@ def test_a_comment_that_was_sent_as_data_is_a_line_of_the_next_event() -> None:
     3.57 tries to read as JSON.
     """
     steps = [b"id: 7\n" + ROLE, *text("a"), b"data: : wait\n\n", *text("b"), finish(), DONE]
-    given = recording(b"".join(steps))
-    out = b"".join([*given.rewriter(OPENAI_CHAT, Form.STREAM).feed(given.body)])
+    recorded = recording(b"".join(steps))
+    out = b"".join([*recorded.rewriter(OPENAI_CHAT, Form.STREAM).feed(recorded.body)])
     assert out.startswith(b"id: 7\n")
     assert b"\n\n: wait\ndata: " in out
 
@@ -70,14 +70,14 @@ def test_a_frame_without_data_is_lines_of_the_next_one(name: str, numbered: bool
     sign, lines = SIGNS[name]
     first = b"id: 7\n" * numbered + ROLE
     steps = [first, *text("a", "b"), sign, *text("c"), sign, finish(), DONE, sign]
-    given = recording(b"".join(steps))
-    rewriter = given.rewriter(OPENAI_CHAT, Form.STREAM)
+    recorded = recording(b"".join(steps))
+    rewriter = recorded.rewriter(OPENAI_CHAT, Form.STREAM)
     out = [piece for step in steps for piece in rewriter.feed(step)]
     assert all(out)
-    told = b"".join([*out, *rewriter.close()])
+    sent = b"".join([*out, *rewriter.close()])
     kept = not numbered and name in ("a comment", "a comment of lines", "a line that is no field")
     ways = sign if kept or (not numbered and name == "blank lines") else lines
-    assert told == b"".join(ways if step is sign else step for step in steps)
+    assert sent == b"".join(ways if step is sign else step for step in steps)
 
 
 @FORMS

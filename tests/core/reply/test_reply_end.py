@@ -89,8 +89,8 @@ def test_a_frame_that_is_lost_is_the_last_word() -> None:
 
 def test_a_frame_that_is_too_long_to_be_read_is_named_so() -> None:
     piece = OpaqueFrame(Own("x", raw=b"data: " + b"x" * FRAME_LIMIT), lost=True)
-    words = "the server sent a frame of more than 4 megabytes"
-    assert _judged(Text("a"), piece, piece, STOP, END)[1] == words
+    text = "the server sent a frame of more than 4 megabytes"
+    assert _judged(Text("a"), piece, piece, STOP, END)[1] == text
 
 
 @pytest.mark.parametrize("raw", [b'data: {"a', b'event: message_stop\ndata: {"a'])

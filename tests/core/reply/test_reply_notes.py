@@ -31,5 +31,5 @@ UNTOLD = {
 
 @pytest.mark.parametrize("chunks", UNTOLD.values(), ids=UNTOLD)
 def test_a_note_is_one_line(chunks: list[bytes]) -> None:
-    told = [line for line in failure_and_notes(rewriter(ANTHROPIC), *chunks)[1:] if line]
-    assert all("\n" not in line for line in told)
+    emitted = [line for line in failure_and_notes(rewriter(ANTHROPIC), *chunks)[1:] if line]
+    assert all("\n" not in line for line in emitted)

@@ -160,10 +160,10 @@ def test_a_whole_reply_to_a_streaming_client_is_a_stream() -> None:
     body = whole(
         "<think>a</think>b", tool_calls=[{"id": "c", "function": {"name": "f", "arguments": "{}"}}]
     )
-    made = values(passed(rewriter(ANTHROPIC, WHOLE, STREAM), [body]))
-    assert strictly_sequential(made)
-    assert blocks(made) == [("thinking", "a"), ("text", "b"), ("tool_use", "f {}")]
-    assert ending(made) == ("tool_use", None)
+    sent = values(passed(rewriter(ANTHROPIC, WHOLE, STREAM), [body]))
+    assert strictly_sequential(sent)
+    assert blocks(sent) == [("thinking", "a"), ("text", "b"), ("tool_use", "f {}")]
+    assert ending(sent) == ("tool_use", None)
 
 
 def _failed(*chunks: bytes) -> Json:
@@ -187,39 +187,39 @@ def test_a_stream_of_nothing_but_its_end_is_an_error_for_anthropic_clients() -> 
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
 def test_a_frame_that_cannot_be_read_is_the_end(client: Dialect) -> None:
-    made = stream_to(client, *text("a"), delta(content=5), *text("b"), *END)
-    assert "cannot be read" in json.dumps(made[-1])
-    assert '"b"' not in json.dumps(made)
+    sent = stream_to(client, *text("a"), delta(content=5), *text("b"), *END)
+    assert "cannot be read" in json.dumps(sent[-1])
+    assert '"b"' not in json.dumps(sent)
 
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
 def test_behind_an_error_nothing_is_sent(client: Dialect) -> None:
     error = data({"object": "error", "message": "gone"})
-    made = json.dumps(stream_to(client, *text("a"), error, *text("b"), error, finish()))
-    assert (made.count("gone"), '"b"' in made) == (1, False)
+    sent = json.dumps(stream_to(client, *text("a"), error, *text("b"), error, finish()))
+    assert (sent.count("gone"), '"b"' in sent) == (1, False)
 
 
 def test_an_error_that_clients_know_goes_on_as_it_came_and_so_does_the_end() -> None:
     error = data({"error": {"message": "gone", "vendor": 1}})
-    made = passed(rewriter(OPENAI), [*text("a"), error, *text("b"), DONE])
-    assert made == [*text("a"), error, DONE]
+    sent = passed(rewriter(OPENAI), [*text("a"), error, *text("b"), DONE])
+    assert sent == [*text("a"), error, DONE]
 
 
 @pytest.mark.parametrize(("form", "chunks"), [(WHOLE, stream("a")), (STREAM, [whole("a")])])
 def test_an_openai_client_gets_the_form_that_it_requested(form: Form, chunks: list[bytes]) -> None:
     server = STREAM if form is WHOLE else WHOLE
-    made = b"".join(passed(rewriter(OPENAI, server, form), chunks))
+    sent = b"".join(passed(rewriter(OPENAI, server, form), chunks))
     read = read_openai_whole if form is WHOLE else read_openai_stream
-    assert (read(made).text, read(made).stop) == ("a", "stop")
-    assert made.endswith(DONE) == (form is STREAM)
+    assert (read(sent).text, read(sent).stop) == ("a", "stop")
+    assert sent.endswith(DONE) == (form is STREAM)
 
 
 def test_calls_of_a_whole_reply_are_numbered_in_a_stream() -> None:
     calls = [entry(None, "f", "{}", id="a"), entry(None, "g", "{}", id="b")]
-    made = values(passed(rewriter(OPENAI, WHOLE, STREAM), [whole(None, tool_calls=calls)]))
+    sent = values(passed(rewriter(OPENAI, WHOLE, STREAM), [whole(None, tool_calls=calls)]))
     said = [
         call
-        for body in made
+        for body in sent
         for choice in body["choices"]
         for call in choice["delta"].get("tool_calls", ())
     ]
@@ -228,8 +228,8 @@ def test_calls_of_a_whole_reply_are_numbered_in_a_stream() -> None:
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
 def test_json_that_is_called_a_stream_is_read_as_what_it_is(client: Dialect) -> None:
-    made = passed(rewriter(client), [whole("<think>a</think>b")])
-    assert b"".join(made) == b"".join(
+    sent = passed(rewriter(client), [whole("<think>a</think>b")])
+    assert b"".join(sent) == b"".join(
         passed(rewriter(client, WHOLE, STREAM), [whole("<think>a</think>b")])
     )
 

@@ -115,8 +115,8 @@ def test_an_anthropic_client_gets_an_error_and_nothing_after(
 ) -> None:
     _break(monkeypatch, machine, lambda call: always or call == 1)
     through = rewriter(ANTHROPIC)
-    made = values(passed(through, stream("a", "b", "c")))
-    assert [event["type"] for event in made].index("error") == len(made) - 1
+    sent = values(passed(through, stream("a", "b", "c")))
+    assert [event["type"] for event in sent].index("error") == len(sent) - 1
     assert "RuntimeError" in through.notes[0]
 
 

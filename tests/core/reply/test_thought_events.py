@@ -110,10 +110,10 @@ def test_rule(events: list[Event], expected: list[list[str]]) -> None:
     ],
 )
 def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None:
-    told = list[ThoughtEvent]()
-    thoughts = ThoughtEventStage("flow", "conversation", told)
+    emitted = list[ThoughtEvent]()
+    thoughts = ThoughtEventStage("flow", "conversation", emitted)
     assert [*thoughts.feed(Thinking("a")), *thoughts.feed(end)] == [Thinking("a"), end]
-    [event] = told
+    [event] = emitted
     assert event == {
         "kind": "thought-stream",
         "taskId": "flow",

@@ -24,9 +24,9 @@ from converter.core.wire.beginnings import SNIFFED, FirstBytes, beginning_of
 @pytest.mark.parametrize("before", [b"", b" \n\r\n\t", codecs.BOM_UTF8, codecs.BOM_UTF8 + b"\n"])
 def test_the_first_bytes_tell_what_a_reply_is(raw: bytes, kind: FirstBytes, before: bytes) -> None:
     assert beginning_of(before + raw) is kind
-    told = [beginning_of((before + raw)[:end]) for end in range(len(before + raw) + 1)]
-    assert {*told} == {None, kind}  # cut anywhere, nothing else is told
-    assert told == sorted(told, key=lambda each: each is not None)  # nor taken back
+    emitted = [beginning_of((before + raw)[:end]) for end in range(len(before + raw) + 1)]
+    assert {*emitted} == {None, kind}  # cut anywhere, nothing else is told
+    assert emitted == sorted(emitted, key=lambda each: each is not None)  # nor taken back
 
 
 @pytest.mark.parametrize("raw", [b"", b" ", b"dat", b"data", b"retr", codecs.BOM_UTF8[:2]])

@@ -164,8 +164,8 @@ def test_beyond_a_limit_the_client_gets_an_error_with_its_text(name: str, client
 
 
 def test_the_error_says_how_much_was_too_much() -> None:
-    words = "the server's reply is not read on: tool calls of more than 1,000 calls"
-    assert str(TooMuchError(MOST_CALLS)) == words
+    text = "the server's reply is not read on: tool calls of more than 1,000 calls"
+    assert str(TooMuchError(MOST_CALLS)) == text
 
 
 def test_no_two_bounds_are_of_the_same() -> None:

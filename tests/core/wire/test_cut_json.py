@@ -26,8 +26,8 @@ def test_what_is_complete_of_an_object_that_was_cut_off(
 
 
 def test_a_string_that_was_cut_is_read_up_to_its_last_whole_character() -> None:
-    for said in ('{"a": "b\\ud83d', '{"a": "b\\u00', '{"a": "b\\', '{"a": "b'):
-        assert complete_part(said, cut_string=True) == '{"a": "b"}'
+    for text in ('{"a": "b\\ud83d', '{"a": "b\\u00', '{"a": "b\\', '{"a": "b'):
+        assert complete_part(text, cut_string=True) == '{"a": "b"}'
     assert complete_part('{"a": 1, "b', cut_string=True) == '{"a": 1}'
     assert complete_part('["a", "b', cut_string=True) == '["a", "b"]'
 

@@ -22,7 +22,7 @@ def parts(text: str, want: Want = Want.VALUE) -> list[tuple[JsonPart, str]]:
 def read(pieces: list[str], want: Want) -> tuple[str, JsonReader]:
     """What the pieces say together."""
     reader = JsonReader(want)
-    return "".join(said for piece in pieces for _, said, _ in reader.feed(piece)), reader
+    return "".join(text for piece in pieces for _, text, _ in reader.feed(piece)), reader
 
 
 def test_a_value_is_read_in_its_parts() -> None:

@@ -47,9 +47,9 @@ _WRITERS: list[Callable[[Any], str]] = [
 
 
 def read(data: bytes, *before: KeptObject) -> ReadObject:
-    found = known_json.read(data, before, LISTS)
-    assert found
-    return found
+    parsed = known_json.read(data, before, LISTS)
+    assert parsed
+    return parsed
 
 
 def messages_of(found: ReadObject) -> list[Any]:
@@ -187,11 +187,11 @@ def test_a_request_may_change_its_list_of_messages() -> None:
 def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
     said = [TURN, [*TURN, {"n": 1}], [*TURN, {"n": 2}], [TURN[0]], [{"n": 3}]]
     before = [known({"messages": messages}) for messages in said]
-    asked = {"messages": [*TURN, {"n": 2}, {"n": 3}]}
-    assert read(json.dumps(asked).encode(), *before).before == 2
+    request = {"messages": [*TURN, {"n": 2}, {"n": 3}]}
+    assert read(json.dumps(request).encode(), *before).before == 2
     assert read(json.dumps({"messages": TURN}).encode(), *before).before == 0
     assert read(b'{"messages": [{"n": 4}]}', *before).before is None
-    assert read(json.dumps(asked).encode(), before[2], before[2]).before == 0
+    assert read(json.dumps(request).encode(), before[2], before[2]).before == 0
 
 
 @pytest.mark.parametrize("said", [b"1", b"-1", b"1.5", b"true", b'"a"', b"NaN"])
@@ -199,9 +199,9 @@ def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
 def test_a_value_ends_where_its_bytes_end(said: bytes, behind: bytes) -> None:
     for form in (b'{"n":%b}', b'{"messages":[%b]}', b'{"n":%b ,"m":2}'):
         before = read(form % said).kept
-        found = known_json.read(form % (said + behind), [before], LISTS)
+        parsed = known_json.read(form % (said + behind), [before], LISTS)
         plain = outcome(json_text.read, form % (said + behind))
-        assert (shown(found.value) if found else "unreadable") == plain
+        assert (shown(parsed.value) if parsed else "unreadable") == plain
 
 
 @pytest.mark.parametrize(

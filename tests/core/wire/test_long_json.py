@@ -125,9 +125,9 @@ def test_no_call_of_c_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     read, written = list[int](), list[int]()
 
     def scan(text: str, at: int) -> tuple[object, int]:
-        found, end = json_text.scan(text, at)
+        parsed, end = json_text.scan(text, at)
         read.append(end - at)
-        return found, end
+        return parsed, end
 
     def write(one: object, usual: Callable[[object], bytes] = json_text.write) -> bytes:
         written.append(len(json.dumps(one)))

@@ -92,7 +92,7 @@ def test_all_bytes_come_out_again_in_order(data: st.DataObject, body: bytes, lim
 
 def test_a_frame_beyond_the_limit_goes_on_unread_and_the_next_is_read_again() -> None:
     body = b"data: " + b"x" * 100 + b"\n\ndata: a\n\n"
-    frames = decode([body[place : place + 10] for place in range(0, len(body), 10)], limit=30)
+    frames = decode([body[offset : offset + 10] for offset in range(0, len(body), 10)], limit=30)
     assert [frame.data for frame in frames if frame.data is not None] == [b"a"]
     assert b"".join(frame.raw for frame in frames) == body
 
@@ -168,11 +168,11 @@ SAID = b'{"a":1}\n\n{"b":"\xe2\x80\xa8"}\r\n{"c":3}'
 def test_lines_are_the_same_however_they_are_cut() -> None:
     for size in range(1, len(SAID)):
         lines = LineDecoder()
-        cut = [SAID[place : place + size] for place in range(0, len(SAID), size)]
+        cut = [SAID[offset : offset + size] for offset in range(0, len(SAID), size)]
         frames = [frame for piece in cut for frame in lines.feed(piece)] + lines.close()
         assert b"".join(frame.raw for frame in frames) == SAID
-        told = [frame.data for frame in frames]
-        assert told == [b'{"a":1}', None, b'{"b":"\xe2\x80\xa8"}', b'{"c":3}']
+        emitted = [frame.data for frame in frames]
+        assert emitted == [b'{"a":1}', None, b'{"b":"\xe2\x80\xa8"}', b'{"c":3}']
         assert frames[1].comment
 
 

@@ -68,10 +68,10 @@ def test_a_block_that_nobody_knows_is_left_out_and_noted() -> None:
         TextBlock("kept"),
     )
     result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "sound"}, said]}
-    found = read_blocks(
+    blocks = read_blocks(
         Fields({"content": [result]}), "content", readers_of("user", left_out), left_out
     )
-    assert found == (ToolResult("a", (TextBlock("kept"),)),)
+    assert blocks == (ToolResult("a", (TextBlock("kept"),)),)
     assert left_out == ["txt", "sound"]
 
 

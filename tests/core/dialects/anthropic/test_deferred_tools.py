@@ -18,9 +18,9 @@ def tool(name: str, deferred: bool = False, **fields: object) -> dict[str, Any]:
 
 def finding(call: str, *names: str) -> list[dict[str, Any]]:
     """A call of the search, and its result."""
-    found = [{"type": "tool_reference", "tool_name": name} for name in names]
+    references = [{"type": "tool_reference", "tool_name": name} for name in names]
     use = {"type": "tool_use", "id": call, "name": "ToolSearch", "input": {"query": "x"}}
-    result = {"type": "tool_result", "tool_use_id": call, "content": found}
+    result = {"type": "tool_result", "tool_use_id": call, "content": references}
     return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
 
 

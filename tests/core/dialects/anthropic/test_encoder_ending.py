@@ -52,8 +52,8 @@ def test_thinking_tokens(thinking: int | None, expected: int) -> None:
 
 
 def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:
-    said: list[Event] = [Thinking("abc"), Text("d"), Finish("length"), Usage(1, 8), End()]
-    assert complete(said)[-2] == {
+    events: list[Event] = [Thinking("abc"), Text("d"), Finish("length"), Usage(1, 8), End()]
+    assert complete(events)[-2] == {
         "type": "message_delta",
         "delta": {"stop_reason": "max_tokens", "stop_sequence": None},
         "usage": {

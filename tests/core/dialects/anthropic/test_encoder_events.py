@@ -59,7 +59,7 @@ def test_a_message_whose_head_is_missing_begins_all_the_same(first: Event) -> No
 
 
 def test_blocks_stand_in_the_order_they_were_written() -> None:
-    said: list[Event] = [
+    events: list[Event] = [
         Thinking("a"),
         ThinkingEnd(),
         Text("b"),
@@ -69,7 +69,7 @@ def test_blocks_stand_in_the_order_they_were_written() -> None:
         ThinkingEnd(),
         STOP,
     ]
-    assert blocks(complete(said)) == [
+    assert blocks(complete(events)) == [
         ("thinking", "a"),
         ("text", "b"),
         ("thinking", "c"),
@@ -252,8 +252,8 @@ def test_a_kind_of_failure_that_the_api_has_not_is_an_api_error() -> None:
 
 
 def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counted() -> None:
-    said: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
-    stream = complete(said, asked=ReplyContext(shown=False))
+    events: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
+    stream = complete(events, asked=ReplyContext(shown=False))
     assert blocks(stream) == [("thinking", ""), ("text", "d")]
     assert counts(stream)["output_tokens_details"] == {"thinking_tokens": 6}
 
@@ -271,8 +271,8 @@ def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
     asked: ReplyContext, told: list[int]
 ) -> None:
     """In whole steps, each a delta without words; the rest is in the usage."""
-    words = [letter * 150 for letter in "abcde"]
-    thoughts = map(Thinking, words)
+    texts = [letter * 150 for letter in "abcde"]
+    thoughts = map(Thinking, texts)
     stream = complete([*thoughts, ThinkingEnd(), Text("f"), STOP, Usage(7, 300)], asked=asked)
     counted = [
         event["delta"]["estimated_tokens"]
@@ -280,18 +280,18 @@ def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
         if "estimated_tokens" in event.get("delta", {})
     ]
     assert counted == told
-    assert blocks(stream)[0] == ("thinking", "".join(words) if asked.shown else "")
+    assert blocks(stream)[0] == ("thinking", "".join(texts) if asked.shown else "")
 
 
 def test_choices_but_the_first_are_left_out() -> None:
-    said: list[Event] = [
+    events: list[Event] = [
         Text("a"),
         Text("b", 1),
         Thinking("c", 1),
         Finish("length", choice=1),
         STOP,
     ]
-    stream = complete(said)
+    stream = complete(events)
     assert (blocks(stream), ending(stream)) == ([("text", "a")], ("end_turn", None))
 
 
@@ -302,14 +302,14 @@ def test_unknown_fields_are_left_out() -> None:
 
 
 def test_a_block_of_the_users_stands_in_order_and_its_pieces_are_one() -> None:
-    said: list[Event] = [
+    events: list[Event] = [
         Text("a"),
         MappedField("custom", "data", "b"),
         MappedField("custom", "data", "c"),
         Thinking("d"),
         STOP,
     ]
-    stream = complete(said)
+    stream = complete(events)
     assert [event["content_block"]["type"] for event in stream if "content_block" in event] == [
         "text",
         "custom",

@@ -111,9 +111,9 @@ def test_billing_lines_go_from_system_messages_among_the_messages(
 
 
 def test_a_system_message_of_nothing_but_a_billing_line_goes() -> None:
-    said = [{"role": "system", "content": BILLING}, {"role": "user", "content": BILLING}]
-    assert [turn.role for turn in read(ask(messages=said)).turns] == ["user"]
-    assert read(ask(messages=said)).turns[0].blocks == (TextBlock(BILLING),)
+    messages = [{"role": "system", "content": BILLING}, {"role": "user", "content": BILLING}]
+    assert [turn.role for turn in read(ask(messages=messages)).turns] == ["user"]
+    assert read(ask(messages=messages)).turns[0].blocks == (TextBlock(BILLING),)
 
 
 @pytest.mark.parametrize(
@@ -204,11 +204,11 @@ def test_each_field(fields: dict[str, object], name: str, expected: object) -> N
 
 
 def test_what_is_read_with_leniency_is_noted() -> None:
-    asked = read(
+    conversation = read(
         ask(thinking={"type": "enabled", "budget_tokens": -1}, output_config={"effort": "ultra"})
     )
-    assert asked.effort is None
-    assert asked.notes == (
+    assert conversation.effort is None
+    assert conversation.notes == (
         "thinking.budget_tokens -1 read as no limit",
         "output_config.effort left out: 'ultra' is not known",
     )
@@ -260,30 +260,30 @@ def test_a_result_answers_the_call_before_it(messages: list[object]) -> None:
     ],
 )
 def test_a_result_without_its_call_goes_on_as_it_is(messages: list[object]) -> None:
-    asked = read(ask(messages=messages))
-    assert len(asked.turns) == len(messages)
-    assert asked.notes == (
+    conversation = read(ask(messages=messages))
+    assert len(conversation.turns) == len(messages)
+    assert conversation.notes == (
         "results of calls that the turn before does not have, passed on as they are: a",
     )
 
 
 def test_stop_sequences_of_blanks_pass_and_empty_ones_are_left_out() -> None:
-    asked = read(ask(stop_sequences=["\n\n", "", " "]))
-    assert asked.stop_sequences == ("\n\n", " ")
-    assert asked.notes == ("stop_sequences.1 left out: it is empty",)
+    conversation = read(ask(stop_sequences=["\n\n", "", " "]))
+    assert conversation.stop_sequences == ("\n\n", " ")
+    assert conversation.notes == ("stop_sequences.1 left out: it is empty",)
 
 
 @pytest.mark.parametrize("budget", [0, 256, 1023])
 def test_a_budget_below_the_least_of_the_api_passes(budget: int) -> None:
-    asked = read(ask(thinking={"type": "enabled", "budget_tokens": budget}))
-    assert asked.thinking == ThinkingSwitch("enabled", budget)
-    assert asked.notes == ()
+    conversation = read(ask(thinking={"type": "enabled", "budget_tokens": budget}))
+    assert conversation.thinking == ThinkingSwitch("enabled", budget)
+    assert conversation.notes == ()
 
 
 def test_a_budget_beyond_max_tokens_passes_with_a_word() -> None:
-    asked = read(ask(thinking={"type": "enabled", "budget_tokens": 2048}))
-    assert asked.thinking == ThinkingSwitch("enabled", 2048)
-    (note,) = asked.notes
+    conversation = read(ask(thinking={"type": "enabled", "budget_tokens": 2048}))
+    assert conversation.thinking == ThinkingSwitch("enabled", 2048)
+    (note,) = conversation.notes
     assert "no room for an answer" in note
 
 
@@ -297,9 +297,9 @@ def test_blocks_that_no_local_server_knows_are_noted_once() -> None:
 def test_blocks_that_a_row_read_from_a_reply_are_left_out_without_a_word() -> None:
     blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}]
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": blocks}]
-    asked = read(ask(messages=turns), kinds={"custom"})
-    assert asked.turns[1].blocks == (TextBlock("a"),)
-    assert asked.notes == ()
+    conversation = read(ask(messages=turns), kinds={"custom"})
+    assert conversation.turns[1].blocks == (TextBlock("a"),)
+    assert conversation.notes == ()
 
 
 def test_a_count_needs_no_max_tokens() -> None:

@@ -45,25 +45,25 @@ def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
 
 def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
     """One request and its reply, which is kept."""
-    asked = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
-    context = ReplyContext("m", name, signature="ours", own=asked.own)
+    conversation = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
+    context = ReplyContext("m", name, signature="ours", own=conversation.own)
     machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
 
 
 def whole(memory: Memory, body: object) -> Mapping[str, Any]:
-    found, thread = threads.complete(body, memory)
+    completed, thread = threads.complete(body, memory)
     assert thread
-    assert isinstance(found, dict)
-    return found
+    assert isinstance(completed, dict)
+    return completed
 
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_thread_goes_on_with_all_that_was_sent(memory: Memory, form: Form) -> None:
     exchange(memory, CREATE, form=form)
-    found = whole(memory, going_on())
-    assert found["messages"] == [*CREATE["messages"], REPLY, MORE]
-    assert (found["system"], found["tools"]) == (CREATE["system"], CREATE["tools"])
+    completed = whole(memory, going_on())
+    assert completed["messages"] == [*CREATE["messages"], REPLY, MORE]
+    assert (completed["system"], completed["tools"]) == (CREATE["system"], CREATE["tools"])
 
 
 def test_each_turn_adds_only_its_own(memory: Memory) -> None:
@@ -95,17 +95,17 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
-    asked = ANTHROPIC.requests.read(going_on(), RequestContext())
-    assert (len(asked.turns), asked.own) == (1, None)
+    conversation = ANTHROPIC.requests.read(going_on(), RequestContext())
+    assert (len(conversation.turns), conversation.own) == (1, None)
 
 
 def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
     assert ANTHROPIC.answers.refusal
     with pytest.raises(RequestError) as caught:
         threads.complete(body, memory)
-    status, said = ANTHROPIC.answers.refusal(caught.value)
-    assert said["type"] == "error"
-    error = said["error"]
+    status, answer = ANTHROPIC.answers.refusal(caught.value)
+    assert answer["type"] == "error"
+    error = answer["error"]
     assert isinstance(error, dict)
     return status, error
 
@@ -182,8 +182,10 @@ def test_what_is_no_thread_is_refused_with_its_path(
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
-    asked = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
-    encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=asked.own), form is Form.WHOLE)
+    conversation = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
+    encoder = ANTHROPIC.wire.encoder(
+        ReplyContext("m", "one", own=conversation.own), form is Form.WHOLE
+    )
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
     assert memory.size == 0
@@ -191,9 +193,9 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
-    asked = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
-    assert isinstance(asked.own, threads.Thread)
-    encoder = AnthropicEncoder(ReplyContext("m", "one", own=asked.own))
+    conversation = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
+    assert isinstance(conversation.own, threads.Thread)
+    encoder = AnthropicEncoder(ReplyContext("m", "one", own=conversation.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
     assert memory.size == 0
     exchange(memory, CREATE)

@@ -47,8 +47,10 @@ def _through(
     sent: bytes, client: Dialect, form: Form, server: Dialect, came: Form, size: int = 0
 ) -> bytes:
     through = rewriter_of(SETTINGS, client, came, form, server=server)
-    cut = [sent[place : place + (size or len(sent))] for place in range(0, len(sent), size or 9**9)]
-    out = [*(made for piece in cut for made in through.feed(piece)), *through.close()]
+    cut = [
+        sent[offset : offset + (size or len(sent))] for offset in range(0, len(sent), size or 9**9)
+    ]
+    out = [*(emitted for piece in cut for emitted in through.feed(piece)), *through.close()]
     assert through.failure == ""
     return b"".join(out)
 
@@ -61,17 +63,17 @@ def _lines(out: bytes) -> list[dict[str, Any]]:
 def test_a_mended_reply_of_an_ollama_keeps_the_form_of_its_endpoint(form: Form) -> None:
     head = {"model": "small", "created_at": "2026-01-01T00:00:00Z"}
     last = {"done": True, "done_reason": "stop"}
-    words: list[dict[str, object]] = [
+    texts: list[dict[str, object]] = [
         {"response": "<think>hm</think>So"},
         {"message": {"role": "assistant", "content": "<think>hm</think>So"}},
     ]
-    for said in words:
+    for said in texts:
         sent = json.dumps({**head, **said, **last}).encode()
         lines = _lines(_through(sent, OLLAMA, form, OLLAMA, form))
         assert all(("response" in line) is ("response" in said) for line in lines)
         assert all(("message" in line) is ("message" in said) for line in lines)
-        told = [line.get("message", line) for line in lines]
-        assert "".join(line.get("thinking", "") for line in told) == "hm"
+        emitted = [line.get("message", line) for line in lines]
+        assert "".join(line.get("thinking", "") for line in emitted) == "hm"
 
 
 def test_a_sign_of_life_fits_both_forms_before_an_ollamas_first_line() -> None:
@@ -146,9 +148,9 @@ def test_blanks_around_a_thought_go_and_two_thoughts_are_parted(form: Form) -> N
     thoughts: list[Event] = [Thinking("\nhm\n"), ThinkingEnd(), Thinking("so")]
     said = [*thoughts, Text("\n\n"), Text("Yes"), Text("\n")]
     lines, _ = _written(form, [Start("1", "m"), *said])
-    told = [line["message"] for line in lines]
-    assert "".join(message.get("thinking", "") for message in told) == "hm\n\nso"
-    assert "".join(message["content"] for message in told) == "\n\nYes\n"
+    emitted = [line["message"] for line in lines]
+    assert "".join(message.get("thinking", "") for message in emitted) == "hm\n\nso"
+    assert "".join(message["content"] for message in emitted) == "\n\nYes\n"
     lines, _ = _written(form, [Text("\n\n"), ToolCall(0, "c", "look", "{}", ends=True)])
     assert not any(line["message"]["content"] for line in lines)
 
@@ -162,15 +164,15 @@ def test_a_call_that_was_cut_is_left_out_with_a_note() -> None:
 def test_durations_are_those_that_the_server_measured() -> None:
     timings = {"timings": {"prompt_ms": 2.5, "predicted_ms": 10}}
     lines, _ = _written(Form.WHOLE, [Start("1", "m", Own("any", timings)), Text("So")])
-    told = [lines[0][f"{name}_duration"] for name in ("prompt_eval", "eval", "total")]
-    assert told == [2_500_000, 10_000_000, 12_500_000]
+    emitted = [lines[0][f"{name}_duration"] for name in ("prompt_eval", "eval", "total")]
+    assert emitted == [2_500_000, 10_000_000, 12_500_000]
     assert lines[0]["created_at"] == "1970-01-01T00:00:01.000000000Z"
 
 
 def test_durations_come_with_a_streams_last_head() -> None:
     timings = Own("any", {"timings": {"predicted_ms": 10}})
-    said: list[Event] = [Start("1", "m"), Text("So"), Start("1", "m", timings)]
-    lines, _ = _written(Form.STREAM, said)
+    events: list[Event] = [Start("1", "m"), Text("So"), Start("1", "m", timings)]
+    lines, _ = _written(Form.STREAM, events)
     assert (lines[-1]["done"], lines[-1]["eval_duration"]) == (True, 10_000_000)
 
 

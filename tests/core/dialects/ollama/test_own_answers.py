@@ -28,9 +28,9 @@ def asked(method: str, path: str, page: bool = False, **body: object) -> tuple[i
 
 def test_it_runs_and_says_which_api_it_speaks() -> None:
     assert asked("GET", "/") == (200, "Ollama is running")
-    status, told = asked("GET", "/api/version")
-    assert (status, list(told)) == (200, ["version"])
-    assert all(part.isdecimal() for part in told["version"].split("."))
+    status, answer = asked("GET", "/api/version")
+    assert (status, list(answer)) == (200, ["version"])
+    assert all(part.isdecimal() for part in answer["version"].split("."))
 
 
 def test_a_browser_gets_the_servers_own_page() -> None:
@@ -57,14 +57,14 @@ def test_models_are_listed_as_served() -> None:
     ],
 )
 def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, sees: bool) -> None:
-    status, told = asked("POST", "/api/show", model=name)
+    status, answer = asked("POST", "/api/show", model=name)
     assert status == 200
-    assert told["model_info"]["general.architecture"] == family
-    assert told["model_info"][f"{family}.context_length"] == length
-    assert ("vision" in told["capabilities"]) is sees
-    assert {"completion", "tools", "thinking"} <= set(told["capabilities"])
-    assert told["thinking"]["values"][:2] == [False, True]
-    assert b"null" not in json.dumps(told).encode()
+    assert answer["model_info"]["general.architecture"] == family
+    assert answer["model_info"][f"{family}.context_length"] == length
+    assert ("vision" in answer["capabilities"]) is sees
+    assert {"completion", "tools", "thinking"} <= set(answer["capabilities"])
+    assert answer["thinking"]["values"][:2] == [False, True]
+    assert b"null" not in json.dumps(answer).encode()
 
 
 def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
@@ -92,8 +92,8 @@ def test_a_model_that_is_not_served_is_refused() -> None:
 
 @pytest.mark.parametrize("path", ["/api/pull", "/api/create", "/api/delete"])
 def test_nothing_can_be_managed_here(path: str) -> None:
-    status, told = asked("POST", path, model="x")
-    assert (status, list(told)) == (501, ["error"])
+    status, answer = asked("POST", path, model="x")
+    assert (status, list(answer)) == (501, ["error"])
 
 
 def test_an_error_is_one_text() -> None:
@@ -126,10 +126,10 @@ REPLY = {
 
 
 def test_the_server_gets_a_request_for_vectors_of_the_same_texts() -> None:
-    asked = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
+    request = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
     own = {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
-    assert EMBED.request(Fields(asked)) == own
-    assert EMBED.request(Fields({**asked, "dimensions": 64})) == {**own, "dimensions": 64}
+    assert EMBED.request(Fields(request)) == own
+    assert EMBED.request(Fields({**request, "dimensions": 64})) == {**own, "dimensions": 64}
     assert OLDER.request(Fields({"model": "m", "prompt": "a"})) == {**own, "input": "a"}
 
 

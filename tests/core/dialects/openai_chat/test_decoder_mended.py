@@ -101,6 +101,6 @@ def test_a_prompt_of_no_token_is_counted_by_the_timings(
     said, events = FrameReader(COMMON, Form.STREAM).read(frame)
     [read] = [event for event in events if isinstance(event, Usage)]
     assert (read.input, read.output) == (counted, 7)
-    told = json.loads(said.data or b"")["usage"]
-    assert (told["prompt_tokens"], told["total_tokens"]) == (counted, counted + 7)
+    parsed = json.loads(said.data or b"")["usage"]
+    assert (parsed["prompt_tokens"], parsed["total_tokens"]) == (counted, counted + 7)
     assert (said is frame) == (counted == prompt)

@@ -123,8 +123,8 @@ def test_a_delta_beside_a_message_is_not_read(beside: object) -> None:
 def _folded(*choices: Json) -> Json:
     """The choice of a whole reply that was streamed."""
     pieces = [*map(chunk, choices), chunk(choice(finish_reason="stop"))]
-    made: Json = json.loads(b"".join(passed(rewriter(OPENAI, client_form=WHOLE), pieces)))
-    folded: Json = made["choices"][0]
+    sent: Json = json.loads(b"".join(passed(rewriter(OPENAI, client_form=WHOLE), pieces)))
+    folded: Json = sent["choices"][0]
     return folded
 
 

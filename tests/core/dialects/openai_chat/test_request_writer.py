@@ -247,8 +247,8 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
 
 def test_a_model_that_is_switched_in_the_system_turn_is_named_there() -> None:
     turns = (Turn("user", (TextBlock("hi"),)),)
-    asked = Conversation(
+    conversation = Conversation(
         "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")
     )
-    messages = written(asked, "nim")[0]["messages"]
+    messages = written(conversation, "nim")[0]["messages"]
     assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}

@@ -20,24 +20,24 @@ def body(text: str, finish: str | None, **more: object) -> bytes:
 
 
 def rewritten(said: bytes, form: Form) -> bytes:
-    made = Rewriter(
+    rewriter = Rewriter(
         STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, form, context=ReplyContext("m")
     )
-    out = b"".join(made.whole(said))
-    assert made.failure == ""
+    out = b"".join(rewriter.whole(said))
+    assert rewriter.failure == ""
     return out
 
 
 def test_a_whole_text_is_a_message() -> None:
-    made = json.loads(rewritten(body("<think>a</think>b", "stop", usage=USAGE), Form.WHOLE))
-    [choice] = made["choices"]
+    sent = json.loads(rewritten(body("<think>a</think>b", "stop", usage=USAGE), Form.WHOLE))
+    [choice] = sent["choices"]
     message = choice["message"]
     assert (message["role"], message["reasoning_content"], message["content"]) == (
         "assistant",
         "a",
         "b",
     )
-    assert (made["object"], choice["finish_reason"], made["usage"]) == (
+    assert (sent["object"], choice["finish_reason"], sent["usage"]) == (
         "chat.completion",
         "stop",
         USAGE,
@@ -66,6 +66,6 @@ def test_a_stream_of_text_is_one_of_deltas() -> None:
 
 @pytest.mark.parametrize("said", [b'{"error": {"message": "gone"}}', b'{"content": "native"}'])
 def test_what_is_no_text_is_no_reply(said: bytes) -> None:
-    made = Rewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
-    made.whole(said)
-    assert made.failure
+    rewriter = Rewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
+    rewriter.whole(said)
+    assert rewriter.failure

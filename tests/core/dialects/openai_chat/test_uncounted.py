@@ -62,18 +62,18 @@ def test_counts_beside_text_or_a_finish_go_on(step: int, text: str) -> None:
     """As llama.cpp 11549 writes them for a text completion, whoever asks."""
     last = frame([choice(text, finish=None if text else "stop")], usage=USAGE)
     body = [*WORDS, last, *([FINISH] if text else []), DONE]
-    made = rewriter(fast=True)
-    assert last in rewritten(b"".join(body), made, step)
-    assert made.summary.usage is not None
+    through = rewriter(fast=True)
+    assert last in rewritten(b"".join(body), through, step)
+    assert through.summary.usage is not None
 
 
 def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
     """As llama.cpp 11549 writes it for a client that has not asked."""
     body = b"".join([*WORDS, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
     *_, last, done, rest = rewritten(body, rewriter(fast=True), step).split(b"\n\n")
-    told = json.loads(last.removeprefix(b"data: "))
-    assert (told["timings"], told["choices"]) == (TIMINGS, [choice(finish="stop")])
-    assert "usage" not in told
+    parsed = json.loads(last.removeprefix(b"data: "))
+    assert (parsed["timings"], parsed["choices"]) == (TIMINGS, [choice(finish="stop")])
+    assert "usage" not in parsed
     assert (done, rest) == (DONE.strip(), b"")
 
 
@@ -100,9 +100,9 @@ def test_all_else_goes_on(body: list[bytes], step: int) -> None:
 
 
 def test_a_finish_goes_out_where_the_reply_breaks_off() -> None:
-    made = rewriter(fast=True)
-    assert FINISH not in b"".join(made.feed(b"".join([*WORDS, FINISH])))
-    assert b"".join(made.abort("gone")) == FINISH
+    through = rewriter(fast=True)
+    assert FINISH not in b"".join(through.feed(b"".join([*WORDS, FINISH])))
+    assert b"".join(through.abort("gone")) == FINISH
 
 
 def test_text_behind_a_finish_stays_behind_it(step: int) -> None:

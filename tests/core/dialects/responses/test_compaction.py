@@ -120,10 +120,10 @@ def test_what_breaks_the_format_is_left_to_the_reader(body: Any) -> None:
 def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_sent(
     memory: Memory | None,
 ) -> None:
-    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    body = {"model": "m", "input": said}
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    body = {"model": "m", "input": messages}
     conversation = RESPONSES.requests.read(body, RequestContext(Purpose.COMPACTION, memory=memory))
     assert conversation.turns[-1] == Turn("user", (TextBlock(PROMPT),))
     assert isinstance(conversation.own, ResponseContext)
     assert conversation.own.compacts
-    assert conversation.own.repeated == (said[0],)
+    assert conversation.own.repeated == (messages[0],)

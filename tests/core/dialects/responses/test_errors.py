@@ -34,8 +34,8 @@ def test_the_servers_text_is_kept() -> None:
 
 def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
     body = json.dumps({"error": {"message": TOO_LONG}}).encode()
-    status, said = error_reply(400, body)
-    assert (status, said["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
+    status, answer = error_reply(400, body)
+    assert (status, answer["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
     assert failure(TOO_LONG)["code"] == "context_length_exceeded"
 
 
@@ -47,8 +47,8 @@ def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
     ],
 )
 def test_a_reply_too_long_by_itself_is_no_cause_to_compact(words: str) -> None:
-    _, said = error_reply(400, json.dumps({"error": {"message": words}}).encode())
-    error = said["error"]
+    _, answer = error_reply(400, json.dumps({"error": {"message": words}}).encode())
+    error = answer["error"]
     assert isinstance(error, dict)
     assert (error["code"], error["param"]) == ("integer_above_max_value", "max_output_tokens")
     assert error["message"].startswith(

@@ -100,8 +100,8 @@ def test_what_the_model_did_in_a_row_is_written_as_one_message() -> None:
 
 
 def test_messages_of_others_stand_alone() -> None:
-    said = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
-    assert len(turns(*said)) == 2
+    messages = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert len(turns(*messages)) == 2
 
 
 def test_an_output_may_be_a_list_with_pictures() -> None:

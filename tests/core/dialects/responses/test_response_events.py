@@ -101,8 +101,8 @@ def test_ids_are_those_that_codex_keeps_and_no_two_alike() -> None:
 
 
 def test_each_thought_is_an_item_in_its_order() -> None:
-    said: list[Event] = [Thinking("a"), ThinkingEnd(), Thinking("b"), ThinkingEnd(), Text("c"), Thinking("d")]  # fmt: skip
-    items = output(complete([*said, STOP]))
+    events: list[Event] = [Thinking("a"), ThinkingEnd(), Thinking("b"), ThinkingEnd(), Text("c"), Thinking("d")]  # fmt: skip
+    items = output(complete([*events, STOP]))
     assert kinds(items) == ["reasoning", "reasoning", "message", "reasoning"]
     assert [item["summary"][0]["text"] for item in items if "summary" in item] == ["a", "b", "d"]
 
@@ -133,12 +133,12 @@ def test_text_amid_a_call_waits_for_its_end() -> None:
 
 
 def test_a_call_comes_back_as_what_was_offered() -> None:
-    said: list[Event] = [
+    events: list[Event] = [
         call("{}", "mcp__m__g", 0),
         call('{"input": "*** Begin"}', "apply", 1),
         call('{"query": "q"}', "tool_search", 2),
     ]
-    items = output(complete([*said, CALLED], context_of(tools=TOOLS)))
+    items = output(complete([*events, CALLED], context_of(tools=TOOLS)))
     assert [{name: item[name] for name in item.keys() - {"id", "call_id", "status"}} for item in items] == [
         {"type": "function_call", "name": "g", "namespace": "mcp__m", "arguments": "{}"},
         {"type": "custom_tool_call", "name": "apply", "input": "*** Begin"},

@@ -72,16 +72,16 @@ def test_a_conversation_grows_by_itself(form: object) -> None:
 def test_a_reference_is_the_item_that_was_sent() -> None:
     kept = memory()
     turn(kept, "a", input="one")
-    said = [{"type": "item_reference", "id": "rs_a"}, {"id": "msg_a"}]
-    assert kinds(complete(kept, {"input": said}).items) == TURN[1:]
+    items = [{"type": "item_reference", "id": "rs_a"}, {"id": "msg_a"}]
+    assert kinds(complete(kept, {"input": items}).items) == TURN[1:]
 
 
 def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_again() -> None:
     kept, made = memory(), {**OUTPUT[1], "id": "msg_a_1"}
     said = complete(kept, {"input": "one"})
     keep(kept, {}, said, {"id": "resp_a", "status": "completed", "output": [made]})
-    asked = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
-    assert kinds(complete(kept, asked).items) == [TURN[0], TURN[2]]
+    request = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
+    assert kinds(complete(kept, request).items) == [TURN[0], TURN[2]]
     assert kept.find(f"{ITEM}msg_a_1") == ""
     turn(kept, "b", input=[made])
     kept.forget("resp_a")

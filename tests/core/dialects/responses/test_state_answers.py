@@ -32,8 +32,8 @@ def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str
     assert asked(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
     assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
     assert asked(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
-    status, said = asked(memory, "GET", path)
-    assert (status, said["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
+    status, answer = asked(memory, "GET", path)
+    assert (status, answer["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
 
 
 @pytest.mark.parametrize(

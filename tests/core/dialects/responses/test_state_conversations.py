@@ -40,17 +40,17 @@ ITEMS = "/v1/conversations/conv_x/items"
 def added(memory: Memory, *texts: str, name: str) -> list[str]:
     """Items added by one request; their ids."""
     items = [{"role": "user", "content": text} for text in texts]
-    status, said = asked(memory, "POST", ITEMS, json.dumps({"items": items}).encode(), name)
-    ConversationItemList.model_validate(said)
+    status, answer = asked(memory, "POST", ITEMS, json.dumps({"items": items}).encode(), name)
+    ConversationItemList.model_validate(answer)
     assert status == 200
-    return [item["id"] for item in said["data"]]
+    return [item["id"] for item in answer["data"]]
 
 
 def listed(memory: Memory, query: str = "?order=asc") -> list[str]:
-    status, said = asked(memory, "GET", ITEMS + query)
-    ConversationItemList.model_validate(said)
+    status, answer = asked(memory, "GET", ITEMS + query)
+    ConversationItemList.model_validate(answer)
     assert status == 200
-    return [item["content"][0]["text"] for item in said["data"]]
+    return [item["content"][0]["text"] for item in answer["data"]]
 
 
 @pytest.fixture
@@ -105,8 +105,8 @@ def test_the_output_of_a_response_is_in_its_conversation(begun: Memory) -> None:
 )
 def test_what_is_not_kept_is_refused(begun: Memory, method: str, path: str) -> None:
     keep(begun, {}, complete(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
-    status, said = asked(begun, method, path, b'{"items": []}')
-    assert (status, "not found" in said["error"]["message"]) == (404, True)
+    status, answer = asked(begun, method, path, b'{"items": []}')
+    assert (status, "not found" in answer["error"]["message"]) == (404, True)
 
 
 def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:

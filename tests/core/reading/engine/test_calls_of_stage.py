@@ -215,9 +215,9 @@ def test_cut_anywhere_the_same_events(data: st.DataObject) -> None:
 
 def test_a_call_in_a_thought_counts_where_the_reply_has_no_other() -> None:
     read = CallsRead()
-    said: list[Event] = [Thinking(f"I look.\n{NOW}"), ThinkingEnd()]
-    assert run(stage(read), *said, Finish("stop")) == [
-        *said,
+    events: list[Event] = [Thinking(f"I look.\n{NOW}"), ThinkingEnd()]
+    assert run(stage(read), *events, Finish("stop")) == [
+        *events,
         ToolCall(0, "call_0", "now", "{}"),
         Finish("stop"),
     ]
@@ -464,8 +464,8 @@ def test_the_markup_of_a_call_that_went_out_is_no_thinking(size: int) -> None:
 
 
 def test_words_of_a_thought_that_waited_go_out_under_the_servers_names() -> None:
-    heard = [Thinking(text, own=Own("chat", {"reasoning": text})) for text in (f"a\n{NOW}", "b")]
-    out = joined(run(stage(), *heard), fields=True)
+    received = [Thinking(text, own=Own("chat", {"reasoning": text})) for text in (f"a\n{NOW}", "b")]
+    out = joined(run(stage(), *received), fields=True)
     assert out == [Thinking(f"a\n{NOW}b", own=Own("chat", {"reasoning": "a\n"}))]
 
 

@@ -140,8 +140,8 @@ def test_a_closer_that_goes_is_noted_unless_there_was_a_thought_before() -> None
     ):
         for pieces in ([text + "<channel|>c"], list(text + "<channel|>c")):
             engine = Engine(mark_table(AUTO))
-            said = [event for piece in pieces for event in engine.feed(piece)]
-            assert "<channel|>" not in "".join(getattr(event, "text", "") for event in said)
+            emitted = [event for piece in pieces for event in engine.feed(piece)]
+            assert "<channel|>" not in "".join(getattr(event, "text", "") for event in emitted)
             assert engine.answer.dropped_closer is noted
 
 

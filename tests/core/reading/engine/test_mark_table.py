@@ -45,9 +45,9 @@ def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
 def test_in_json_no_thought_begins() -> None:
     marks = mark_table(AUTO, offered=True, reads_calls=True).within_value
     assert not marks.search("<think></think>")
-    found = marks.search("a<tool_call>")
-    assert found
-    assert marks.read(found[0])[0] is Mark.TOOL
+    match = marks.search("a<tool_call>")
+    assert match
+    assert marks.read(match[0])[0] is Mark.TOOL
     assert not mark_table(AUTO, offered=True).within_value.search("<tool_call>")
 
 

@@ -23,7 +23,7 @@ def _stage(
 def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
     """What comes out, a word for each kind: thinking in parentheses."""
     events: list[Event] = [*map(Text, texts), Finish(finish), End()]
-    out = [made for event in events for made in stage.feed(event)] + list(stage.close())
+    out = [emitted for event in events for emitted in stage.feed(event)] + list(stage.close())
     marks = {Thinking: "({})", Text: "{}", ThinkingEnd: "."}
     return "".join(
         marks[type(event)].format(getattr(event, "text", ""))
@@ -195,9 +195,9 @@ def test_a_thought_in_the_field_and_in_the_content_is_emitted_once() -> None:
     ]
     for begins, said in ((InitialState.TEXT, events), (InitialState.THINKING, events[1:])):
         stage = _stage(begins)
-        out = [made for event in [*said, Finish("stop"), End()] for made in stage.feed(event)]
-        words = [(type(event), event.text) for event in out if isinstance(event, Text | Thinking)]
-        assert words == [(Thinking, "Hm"), (Thinking, "."), (Text, "So")]
+        out = [emitted for event in [*said, Finish("stop"), End()] for emitted in stage.feed(event)]
+        texts = [(type(event), event.text) for event in out if isinstance(event, Text | Thinking)]
+        assert texts == [(Thinking, "Hm"), (Thinking, "."), (Text, "So")]
 
 
 # A closer without its opener is found wherever the text is cut, and in code it is a word.

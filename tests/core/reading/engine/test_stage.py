@@ -43,7 +43,7 @@ def _read(
     )
     findings = Findings()
     stage = ReadingStage(Reading(choose(["auto"]), expected=expected), 0, findings, "call_")
-    out = [made for event in events for made in stage.feed(event)]
+    out = [emitted for event in events for emitted in stage.feed(event)]
     return joined([*out, *stage.close()]), findings
 
 
@@ -158,7 +158,7 @@ def _said(events: Sequence[Event]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("model", "text", "said"), WORDS.values(), ids=WORDS)
 def test_marks_that_say_nothing_go(model: str, text: str, said: list[tuple[str, str]]) -> None:
-    cuts = [[text[:place], text[place:]] for place in range(1, len(text))]
+    cuts = [[text[:offset], text[offset:]] for offset in range(1, len(text))]
     for pieces in ([text], list(text), *cuts):
         events, _ = _read(InitialState.TEXT, *map(Text, pieces), Finish("stop"), model=model)
         assert _said(events) == said
@@ -186,7 +186,7 @@ def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, said: str) ->
 
 def _behind_field(text: str, model: str = "") -> str:
     """What is left of a content behind a field's thought, whole and cut at every place."""
-    cuts = [[text[:place], text[place:]] for place in range(len(text) + 1)]
+    cuts = [[text[:offset], text[offset:]] for offset in range(len(text) + 1)]
     results = []
     for pieces in (list(text), *cuts):
         said = (Text(piece) for piece in pieces if piece)

@@ -12,6 +12,6 @@ def test_a_parameters_mark_has_a_stem() -> None:
 
 def test_a_tags_name_stands_in_quotes_or_behind_a_word() -> None:
     for tag in ("now", ' name="now"', "'now' x='1'"):
-        found = HEADER.fullmatch(tag)
-        assert found
-        assert found[1] == "now"
+        match = HEADER.fullmatch(tag)
+        assert match
+        assert match[1] == "now"

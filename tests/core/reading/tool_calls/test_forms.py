@@ -104,9 +104,9 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
     text = f"Look.\n{written.write(SITUATIONS['one call'])}\n"
     text = text.removeprefix("Look.\n") if written.whole else text
     wanted = read(text)
-    for place in every_so_many(range(len(text))):
+    for offset in every_so_many(range(len(text))):
         reading = parser()
-        pieces = (text[:place], text[place:])
+        pieces = (text[:offset], text[offset:])
         events = [event for piece in pieces for event in reading.feed(piece)]
         assert joined([*events, *reading.flush()]) == wanted
 

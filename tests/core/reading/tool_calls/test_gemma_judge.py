@@ -61,8 +61,8 @@ BARE = [
 def test_a_bare_value_is_one_by_the_schema_and_holds_no_mark_of_a_call(
     written: str, wanted: object
 ) -> None:
-    made = outcome(f"call:note{written}", TOOLS, "gemma")
-    assert made == (wanted if isinstance(wanted, str) else [("note", wanted)])
+    parsed = outcome(f"call:note{written}", TOOLS, "gemma")
+    assert parsed == (wanted if isinstance(wanted, str) else [("note", wanted)])
 
 
 ENDS = [

@@ -52,9 +52,9 @@ MORE: dict[str, dict[str, object]] = {
     ],
 )
 def test_one_call_however_it_is_written(written: str, wanted: str) -> None:
-    found = verdict(written, TOOLS)
-    assert [call.arguments for call in found.calls] == [wanted]
-    assert (found.length, found.failed) == (len(written), None)
+    decision = verdict(written, TOOLS)
+    assert [call.arguments for call in decision.calls] == [wanted]
+    assert (decision.length, decision.failed) == (len(written), None)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_what_fails_before_its_first_field_is_text(written: str) -> None:
     ['{"a": 15:30}', '{"a": tru3}', '{"a" 1}', '{"a": 1, "a": 2}', '"{\\"a\\": 1} and"'],
 )
 def test_arguments_without_a_meaning_break_the_call(arguments: str) -> None:
-    found = verdict(f'{{"name": "f", "arguments": {arguments}}}', TOOLS)
-    assert (found.failed, found.broken, found.calls) == (Failed.BROKEN, "f", ())
+    decision = verdict(f'{{"name": "f", "arguments": {arguments}}}', TOOLS)
+    assert (decision.failed, decision.broken, decision.calls) == (Failed.BROKEN, "f", ())
 
 
 def test_one_parameter_twice_with_one_value_is_one() -> None:
@@ -141,9 +141,9 @@ def test_missing_ends_are_put_there_where_no_value_is_open(
 
 def test_text_of_no_tool_among_calls_keeps_its_order() -> None:
     text = '[{"name": "f"}, {"name": "x"}, {"name": "f"}, {"name": "y"}]'
-    found = verdict(text, TOOLS)
-    assert [call.lead for call in found.calls] == ["", '{"name": "x"}, ']
-    assert (text[found.length :], found.failed) == (', {"name": "y"}]', Failed.TEXT)
+    decision = verdict(text, TOOLS)
+    assert [call.lead for call in decision.calls] == ["", '{"name": "x"}, ']
+    assert (text[decision.length :], decision.failed) == (', {"name": "y"}]', Failed.TEXT)
 
 
 def test_apertus_names_a_call_by_its_key() -> None:
@@ -270,8 +270,8 @@ def test_a_broken_call_behind_a_call_with_arguments_costs_only_itself(name: str)
 
 def test_an_object_behind_arguments_is_text_where_no_mark_closes_the_call() -> None:
     text = '{"name": "remove", "parameters": {"id": 1}}\n{"done": 1}'
-    found = verdict(text, MORE, "llama", End.STOP)
-    assert (len(found.calls), text[found.length :]) == (1, '\n{"done": 1}')
+    decision = verdict(text, MORE, "llama", End.STOP)
+    assert (len(decision.calls), text[decision.length :]) == (1, '\n{"done": 1}')
 
 
 # Calls whose name stands in a header.

@@ -60,10 +60,10 @@ def test_a_call_that_was_cut_is_open_or_whole(written: Written) -> None:
     row, text = span_of(written, written.write([OSLO]))
     named = False
     for end in every_so_many(range(1, len(text))):
-        found = judge(row, text[:end], End.CUT, TOOLS)
-        named = named or bool(found.calls)
-        assert bool(found.calls) is named or row.whole
-        for call in found.calls:
+        decision = judge(row, text[:end], End.CUT, TOOLS)
+        named = named or bool(decision.calls)
+        assert bool(decision.calls) is named or row.whole
+        for call in decision.calls:
             assert call.name == OSLO[0]
             if call.is_open:
                 assert call.arguments.startswith("{")
@@ -79,8 +79,8 @@ def test_a_reply_that_ended_by_itself_gives_the_call_or_an_open_one(written: Wri
     for end in every_so_many(range(1, len(text))):
         for call in judge(row, text[:end], End.STOP, TOOLS).calls:
             if not call.is_open:
-                given = json.loads(call.arguments)
-                assert given.items() <= OSLO[1].items()
+                parsed = json.loads(call.arguments)
+                assert parsed.items() <= OSLO[1].items()
 
 
 def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing() -> None:
@@ -111,8 +111,8 @@ WHOLE = [
 @pytest.mark.parametrize(("form", "text", "number"), WHOLE)
 def test_a_whole_reply_is_calls_and_nothing_else(form: str, text: str, number: int) -> None:
     (row,) = (it for it in FORMS if it.name == form and it.whole)
-    found = judge(row, text, End.STOP, TOOLS)
-    assert (len(found.calls), found.failed) == (number, None if number else Failed.TEXT)
+    decision = judge(row, text, End.STOP, TOOLS)
+    assert (len(decision.calls), decision.failed) == (number, None if number else Failed.TEXT)
 
 
 @pytest.mark.slow

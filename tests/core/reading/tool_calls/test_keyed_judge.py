@@ -80,8 +80,8 @@ def test_a_form_that_nothing_closes_ends_before_text() -> None:
     text = "● <function=write><parameter=path></function> x</parameter>"
     assert outcome(text, WRITE, "bullet", End.STOP) == [("write", {"path": "</function> x"})]
     text = "● <function=write><parameter=path>a</parameter>\n\nDone."
-    found = verdict(text, WRITE, "bullet", End.STOP)
-    assert (found.calls[0].arguments, text[found.length :]) == ('{"path": "a"}', "\n\nDone.")
+    decision = verdict(text, WRITE, "bullet", End.STOP)
+    assert (decision.calls[0].arguments, text[decision.length :]) == ('{"path": "a"}', "\n\nDone.")
 
 
 A_B = [("write", {"path": "a", "content": "b"})]
@@ -149,9 +149,9 @@ def test_a_value_without_its_mark_ends_with_its_call(
     text: str, rest: str, wanted: list[str | None]
 ) -> None:
     """Where no later mark can close it: not at the first mark, and not in a reply that was cut."""
-    found = verdict(text, TOOLS, "qwen3-coder", End.STOP)
-    assert [json.loads(call.arguments).get("city") for call in found.calls] == wanted
-    assert text[found.length :].removeprefix("</tool_call>") == rest.removeprefix("</tool_call>")
+    decision = verdict(text, TOOLS, "qwen3-coder", End.STOP)
+    assert [json.loads(call.arguments).get("city") for call in decision.calls] == wanted
+    assert text[decision.length :].removeprefix("</tool_call>") == rest.removeprefix("</tool_call>")
     first = text[: text.index("</tool_call>")]
     assert verdict(first, TOOLS, "qwen3-coder").failed in (Failed.UNCLOSED, None)
 

@@ -48,16 +48,16 @@ def test_the_text_of_a_mark() -> None:
 
 def test_what_stands_behind_an_offset() -> None:
     text = "<function=f> \n</think><parameter=a> x </parameter>"
-    made = marks("qwen3-coder", text)
-    assert made.behind(12, 1) is Kind.KEY
-    assert made.behind(made.all[1].end, 2) is Kind.TEXT
-    assert made.behind(len(text), 3) is Kind.NONE
-    assert made.index(made.all[2].begin) == 2
+    parsed = marks("qwen3-coder", text)
+    assert parsed.behind(12, 1) is Kind.KEY
+    assert parsed.behind(parsed.all[1].end, 2) is Kind.TEXT
+    assert parsed.behind(len(text), 3) is Kind.NONE
+    assert parsed.index(parsed.all[2].begin) == 2
 
 
 def test_half_a_mark() -> None:
     halves = {"</": Half.CLOSING, "<": Half.EITHER, "<par": Half.OPENING, "<b": Half.NONE}
     for rest, wanted in halves.items():
-        made = marks("qwen3-coder", f"<function=f>{rest}")
-        assert made.half(12, 1) is wanted
+        parsed = marks("qwen3-coder", f"<function=f>{rest}")
+        assert parsed.half(12, 1) is wanted
         assert marks("qwen3-coder", f"<function=f>{rest}", End.MARK).half(12, 1) is Half.NONE
