@@ -57,7 +57,7 @@ def test_text_goes_on_while_it_may_be_anything() -> None:
     assert read.wakes is not None
 
 
-def test_words_wait_for_no_fast_way_where_a_quote_may_follow() -> None:
+def test_text_waits_for_no_fast_path_where_a_quote_may_follow() -> None:
     read = Arguments(PARAMETERS)
     read.feed('{"city": "')
     assert read.wakes is None

@@ -59,19 +59,17 @@ def reply_of(body: bytes, client: Dialect, form: Form) -> ParsedReply:
     """The words of a reply as a client gets it."""
     recorded = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
     rewriter = recorded.rewriter(client, form)
-    received = parse_reply(
-        b"".join([*rewriter.feed(recorded.body), *rewriter.close()]), form, client
-    )
-    received.error = received.error or bool(rewriter.failure)
-    return received
+    reply = parse_reply(b"".join([*rewriter.feed(recorded.body), *rewriter.close()]), form, client)
+    reply.error = reply.error or bool(rewriter.failure)
+    return reply
 
 
 def calls(body: bytes, client: Dialect, form: Form) -> object:
     """The calls that a client gets, or that it gets an error."""
-    received = reply_of(body, client, form)
-    if received.error:
+    reply = reply_of(body, client, form)
+    if reply.error:
         return "an error"
-    said = received.choices[0].calls if received.choices else {}
+    said = reply.choices[0].calls if reply.choices else {}
     ids = [call["id"] for call in said.values()]
     assert all(ids)
     assert len({*ids}) == len(ids)
@@ -463,8 +461,8 @@ CUSTOM_WHOLE: dict[str, tuple[list[Json], list[tuple[str, str]]]] = {
 
 def texts(body: bytes, client: Dialect, form: Form) -> list[tuple[str, str]]:
     """The free texts of calls as a client gets them, and the arguments of others."""
-    received = reply_of(body, client, form)
-    said = [(call["name"], call["arguments"]) for call in received.choices[0].calls.values()]
+    reply = reply_of(body, client, form)
+    said = [(call["name"], call["arguments"]) for call in reply.choices[0].calls.values()]
     if client is OPENAI_CHAT:
         return said
     inputs = [json.loads(arguments).get("input", arguments) for _, arguments in said]
@@ -512,8 +510,8 @@ def test_a_chat_client_gets_a_free_text_as_it_came(form: Form) -> None:
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 def test_an_empty_object_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     deltas = [[piece("look", "{}", id="a", index=0)]]
-    received = reply_of(streamed(deltas, "length"), client, Form.STREAM)
-    emitted = [call["arguments"] for call in received.choices[0].calls.values()]
+    reply = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    emitted = [call["arguments"] for call in reply.choices[0].calls.values()]
     assert not any(arguments.endswith("}") for arguments in emitted)
 
 
@@ -526,8 +524,8 @@ def test_an_empty_object_that_is_no_text_was_not_cut(client: Dialect) -> None:
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 def test_a_free_text_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     deltas = [[custom("get", "x", id="a", index=0)]]
-    received = reply_of(streamed(deltas, "length"), client, Form.STREAM)
-    emitted = [call["arguments"] for call in received.choices[0].calls.values()]
+    reply = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    emitted = [call["arguments"] for call in reply.choices[0].calls.values()]
     assert not any(arguments.endswith("}") for arguments in emitted)
 
 

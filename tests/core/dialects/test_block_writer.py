@@ -262,7 +262,7 @@ def test_a_call_counts_the_same_however_its_arguments_are_spaced(
     assert writers[0].text_length == writers[1].text_length > 0
 
 
-def test_what_says_something_and_has_no_place_is_named() -> None:
+def test_what_says_something_and_cannot_be_written_is_named() -> None:
     inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
     assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
         "audio",

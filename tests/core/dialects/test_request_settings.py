@@ -5,5 +5,5 @@ from converter.core.model.conversation import Conversation, TextBlock, Turn
 HI = (Turn("user", (TextBlock("hi"),)),)
 
 
-def test_the_defaults_are_those_of_a_server_of_which_nothing_is_known() -> None:
+def test_the_defaults_are_those_of_a_server_without_a_profile() -> None:
     assert request_settings(GENERIC, Conversation("m", HI)) == RequestSettings()

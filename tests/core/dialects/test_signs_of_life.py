@@ -77,7 +77,5 @@ def test_while_a_call_is_held_each_client_gets_signs_of_life(client: Dialect) ->
         out += [*said, *signs]
     assert silent == [*range(1, len(CALL))]
     ended = rewriter.feed(chat_stream([], "stop"))
-    received = parse_reply(
-        b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client
-    ).choice()
-    assert [call["arguments"] for call in received.calls.values()] == ['{"a": "word"}']
+    reply = parse_reply(b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client).choice()
+    assert [call["arguments"] for call in reply.calls.values()] == ['{"a": "word"}']

@@ -97,7 +97,7 @@ def test_which_text_begins_a_paragraph(events: list[Event], last: str) -> None:
     assert said.text == last
 
 
-def test_it_waits_for_words_and_hears_those_that_were_written_by_themselves() -> None:
+def test_it_waits_for_text_and_reads_that_which_was_written_by_itself() -> None:
     apart = TextApart()
     apart.spliced(Thinking, "t")
     apart.feed(READ)

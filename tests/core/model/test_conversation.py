@@ -22,20 +22,15 @@ def test_an_error_says_where_and_what(place: str, message: str) -> None:
 
 
 def test_what_is_not_requested_is_left_to_the_server() -> None:
-    conversation = Conversation("tiny", ())
-    assert (
-        conversation.thinking,
-        conversation.effort,
-        conversation.tool_choice,
-        conversation.sampling.temperature,
-    ) == (
+    asked = Conversation("tiny", ())
+    assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (
         None,
         None,
         None,
         None,
     )
-    assert conversation.parallel_tool_use
-    assert not conversation.stream
+    assert asked.parallel_tool_use
+    assert not asked.stream
 
 
 def test_arguments_are_read_where_they_are_an_object() -> None:

@@ -544,10 +544,8 @@ def test_rule_holds_beside_other_marks(
         parser = ReadingStage(reading, 0, Findings(), "call_")
         pieces = filter(None, (said[:offset], said[offset:]))
         events: list[Event] = [*map(Text, pieces), Finish("stop")]
-        emitted = joined([emitted for event in events for emitted in parser.feed(event)])
-        assert [
-            shown(it) for it in emitted if isinstance(it, Text | Thinking | ToolCall)
-        ] == message
+        parts = joined([emitted for event in events for emitted in parser.feed(event)])
+        assert [shown(it) for it in parts if isinstance(it, Text | Thinking | ToolCall)] == message
 
 
 def shown(event: Text | Thinking | ToolCall) -> tuple[str, str]:
@@ -566,7 +564,7 @@ def test_a_closer_in_the_thought_of_a_phrase_teaches_where_replies_begin() -> No
     assert not findings.unclosed
 
 
-def test_plain_words_are_asked_about_until_a_tag_has_stood_around_a_thought() -> None:
+def test_plain_text_is_checked_until_a_tag_has_stood_around_a_thought() -> None:
     parser = ReadingStage(Reading(choose(["auto"]), phrases=True), 0, Findings(), "call_")
     parser.feed(Text("so it"))
     assert parser.plain(Text) is None

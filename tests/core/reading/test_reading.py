@@ -47,6 +47,6 @@ def test_with_thinking_off_streamed_and_whole_replies_begin_alike(
     assert Reading(TAGS, chosen_start=chosen, whole=whole, expected=expected).mode is mode
 
 
-def test_only_a_whole_reply_of_which_nothing_is_known_decides_by_itself() -> None:
+def test_only_a_whole_reply_without_an_initial_state_decides_by_itself() -> None:
     modes = {Reading(TAGS, chosen_start=UNSAID, whole=whole).mode for whole in (False, True)}
     assert modes == {Mode.ANSWERING, Mode.UNDECIDED}

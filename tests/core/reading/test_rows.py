@@ -40,7 +40,7 @@ def test_each_region_where_marks_count_is_one_regions() -> None:
     assert {row.counts for row in FORMS} == set(Counts) - OF_THOUGHTS
 
 
-def test_rows_of_both_regions_say_the_same_things_first_and_no_more_than_twelve() -> None:
+def test_rows_of_both_regions_have_the_same_fields_first_and_no_more_than_twelve() -> None:
     common = [field.name for field in fields(Row)]
     for row in (ThoughtRow, CallRow):
         names = [field.name for field in fields(row)]

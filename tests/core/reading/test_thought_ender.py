@@ -123,7 +123,7 @@ def test_two_thoughts_are_no_circle() -> None:
 @pytest.mark.parametrize(
     ("limits", "passes"), [(ThoughtLimits(loops="tell"), True), (ThoughtLimits(loops="end"), False)]
 )
-def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
+def test_text_of_a_thought_takes_the_fast_path_where_none_is_ended(
     limits: ThoughtLimits, passes: bool
 ) -> None:
     stage = ThoughtEnder(limits, Findings())

@@ -246,7 +246,7 @@ def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> No
 
 @CLIENTS
 @pytest.mark.parametrize("name", ["content", "reasoning"])
-def test_words_that_wait_do_not_make_the_next_ones_unknown(client: Dialect, name: str) -> None:
+def test_text_that_waits_does_not_make_the_next_unknown(client: Dialect, name: str) -> None:
     waiting = [" a", " <", " b", "", ".\n", "c", " d"] * 50
     texts = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
     fast, _ = _both(_stream(name, texts), settings.read(), client)
@@ -261,7 +261,7 @@ def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> N
 
 
 @CLIENTS
-def test_words_that_begin_a_block_teach_how_the_next_ones_are_written(client: Dialect) -> None:
+def test_text_that_begins_a_block_teaches_how_the_next_is_written(client: Dialect) -> None:
     texts = ["<think>", "well", " so", "</think>", "then", " it"]
     fast, _ = _both(_stream("content", texts), settings.read(), client)
     assert fast.hurried == 2
@@ -270,7 +270,7 @@ def test_words_that_begin_a_block_teach_how_the_next_ones_are_written(client: Di
 @CLIENTS
 @pytest.mark.parametrize("held", ["\n\n", " "])
 @pytest.mark.parametrize("name", ["text", "delta", "index", "text_delta", "item_id"])
-def test_words_behind_held_blanks_are_not_taken_for_a_name_in_the_frame(
+def test_text_behind_held_blanks_is_not_taken_for_a_name_in_the_frame(
     client: Dialect, held: str, name: str
 ) -> None:
     for words in ([held, name, " is", " it"], ["<think>", held, name, " is", " it"]):
@@ -278,7 +278,7 @@ def test_words_behind_held_blanks_are_not_taken_for_a_name_in_the_frame(
 
 
 @pytest.mark.parametrize("name", ["content_block", "content_block_start", "thinking"])
-def test_words_that_are_omitted_are_not_taken_for_a_name_in_the_frame(name: str) -> None:
+def test_text_that_is_omitted_is_not_taken_for_a_name_in_the_frame(name: str) -> None:
     written = []
     for fast in (True, False):
         rewriter = rewriter_of(
@@ -305,7 +305,7 @@ def test_odd_frames_in_between_change_nothing(broken: bytes, client: Dialect) ->
 
 @CLIENTS
 @pytest.mark.parametrize("name", ["content", "reasoning"])
-def test_words_that_wait_in_a_mended_frame_are_not_overtaken(client: Dialect, name: str) -> None:
+def test_text_that_waits_in_a_mended_frame_is_not_overtaken(client: Dialect, name: str) -> None:
     frames = _stream(name, LONG[:9])
     for waiting in ("\n", "<thi"):
         choice = {"index": "0", "delta": {name: waiting}, "finish_reason": None}
@@ -364,7 +364,7 @@ OWN_WORDS = [":", ",", "text", "delta", "index", "type", "content", "content_blo
 @CLIENTS
 @pytest.mark.parametrize("name", ["content", "reasoning", "reasoning_content"])
 @pytest.mark.parametrize("first", OWN_WORDS)
-def test_words_that_frames_have_of_their_own_teach_nothing_wrong(
+def test_text_that_frames_have_of_their_own_teaches_nothing_wrong(
     first: str, name: str, client: Dialect
 ) -> None:
     both = settings.read({"fields": ["reasoning_content", "reasoning"]})
@@ -373,7 +373,7 @@ def test_words_that_frames_have_of_their_own_teach_nothing_wrong(
             _both(_stream(name, words), chosen, client)
 
 
-def test_words_of_a_frames_own_are_told_from_it_by_the_next_ones() -> None:
+def test_text_that_a_frame_has_of_its_own_is_distinguished_by_the_next() -> None:
     texts = [":", " a", " b", *LONG]
     fast, _ = _both(_stream("content", texts), settings.read(), ANTHROPIC)
     assert fast.hurried > 0.95 * len(texts)
@@ -388,7 +388,7 @@ KEPT = [(ANTHROPIC, "thread msg_1", THREAD), (RESPONSES, "resp_1", {"input": "hi
 
 
 @pytest.mark.parametrize(("client", "key", "asked"), KEPT, ids=["a thread", "a response"])
-def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
+def test_a_reply_is_kept_with_the_text_that_took_the_fast_path(
     client: Dialect, key: str, asked: dict[str, object]
 ) -> None:
     kept, hurried = list[bytes | None](), 0
@@ -415,7 +415,7 @@ def test_a_sign_of_life_in_between_has_its_own_number() -> None:
     assert fast.hurried > 0.95 * len(LONG)
 
 
-def test_words_of_the_fast_way_count_for_the_longest_response(
+def test_text_of_the_fast_path_counts_for_the_longest_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limit = Bound(5_000, "characters", "output", "error")
@@ -453,7 +453,7 @@ FRAME = b'data: {"type":"said","number":7,"text":"one","more":[]}\n\n'
 COUNTER = b'"number":'
 
 
-def test_words_go_where_the_first_ones_stood() -> None:
+def test_text_goes_where_the_first_stood() -> None:
     splice = splice_of(FRAME, "one")
     assert splice.write([b"two", rb"\n"], 0) == (
         b'data: {"type":"said","number":7,"text":"two","more":[]}\n\n'
@@ -469,7 +469,7 @@ def test_numbered_frames_go_on_counting() -> None:
     )
 
 
-def test_words_that_stand_twice_are_written_twice() -> None:
+def test_text_that_stands_twice_is_written_twice() -> None:
     splice = splice_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
     assert splice.gaps == 2
     assert splice.write([b"y"], 5) == b'{"number":5,"a":"y","b":"y"}'

@@ -39,7 +39,7 @@ def with_found(*names: str) -> list[dict[str, Any]]:
     return sorted([*TOOLS, *(tool(name, True) for name in names)], key=lambda each: each["name"])
 
 
-def test_what_no_search_has_found_is_not_offered() -> None:
+def test_what_no_search_has_returned_is_not_offered() -> None:
     assert offered(TOOLS) == ["Bash", "ToolSearch", "Write"]
 
 

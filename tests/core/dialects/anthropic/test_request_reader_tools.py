@@ -27,11 +27,11 @@ def ask(**fields: object) -> dict[str, object]:
     ],
 )
 def test_a_tool_of_anthropics_is_left_out_with_one_line(kind: str) -> None:
-    conversation = read(ask(tools=[{"type": kind, "name": "theirs"}, TOOL]))
-    assert [tool.name for tool in conversation.tools] == ["f"]
-    assert len(conversation.notes) == 1
-    assert kind in conversation.notes[0]
-    assert "\n" not in conversation.notes[0]
+    request = read(ask(tools=[{"type": kind, "name": "theirs"}, TOOL]))
+    assert [tool.name for tool in request.tools] == ["f"]
+    assert len(request.notes) == 1
+    assert kind in request.notes[0]
+    assert "\n" not in request.notes[0]
 
 
 def test_many_tools_of_anthropics_are_one_line_each() -> None:
@@ -55,8 +55,6 @@ def test_many_tools_of_anthropics_are_one_line_each() -> None:
 
 def test_demanding_a_tool_that_was_left_out_lets_the_model_choose() -> None:
     theirs = {"type": "web_search_20250305", "name": "web_search"}
-    conversation = read(
-        ask(tools=[TOOL, theirs], tool_choice={"type": "tool", "name": "web_search"})
-    )
-    assert conversation.tool_choice == ToolChoice("auto")
-    assert len(conversation.notes) == 2
+    request = read(ask(tools=[TOOL, theirs], tool_choice={"type": "tool", "name": "web_search"}))
+    assert request.tool_choice == ToolChoice("auto")
+    assert len(request.notes) == 2

@@ -45,8 +45,8 @@ def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
 
 def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
     """One request and its reply, which is kept."""
-    conversation = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
-    context = ReplyContext("m", name, signature="ours", own=conversation.own)
+    request = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
+    context = ReplyContext("m", name, signature="ours", own=request.own)
     machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
 
@@ -95,8 +95,8 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
-    conversation = ANTHROPIC.requests.read(going_on(), RequestContext())
-    assert (len(conversation.turns), conversation.own) == (1, None)
+    request = ANTHROPIC.requests.read(going_on(), RequestContext())
+    assert (len(request.turns), request.own) == (1, None)
 
 
 def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
@@ -182,10 +182,8 @@ def test_what_is_no_thread_is_refused_with_its_path(
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
-    conversation = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
-    encoder = ANTHROPIC.wire.encoder(
-        ReplyContext("m", "one", own=conversation.own), form is Form.WHOLE
-    )
+    request = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
+    encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=request.own), form is Form.WHOLE)
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
     assert memory.size == 0
@@ -193,9 +191,9 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
-    conversation = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
-    assert isinstance(conversation.own, threads.Thread)
-    encoder = AnthropicEncoder(ReplyContext("m", "one", own=conversation.own))
+    request = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
+    assert isinstance(request.own, threads.Thread)
+    encoder = AnthropicEncoder(ReplyContext("m", "one", own=request.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
     assert memory.size == 0
     exchange(memory, CREATE)

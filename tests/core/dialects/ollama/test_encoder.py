@@ -47,9 +47,7 @@ def _through(
     sent: bytes, client: Dialect, form: Form, server: Dialect, came: Form, size: int = 0
 ) -> bytes:
     through = rewriter_of(SETTINGS, client, came, form, server=server)
-    cut = [
-        sent[offset : offset + (size or len(sent))] for offset in range(0, len(sent), size or 9**9)
-    ]
+    cut = [sent[begin : begin + (size or len(sent))] for begin in range(0, len(sent), size or 9**9)]
     out = [*(emitted for piece in cut for emitted in through.feed(piece)), *through.close()]
     assert through.failure == ""
     return b"".join(out)

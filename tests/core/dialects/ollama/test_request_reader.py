@@ -32,16 +32,12 @@ def test_it_streams_unless_it_says_otherwise() -> None:
 
 
 def test_options_go_where_a_server_takes_them_and_the_others_are_reported() -> None:
-    conversation = _read(
+    request = _read(
         options={"num_predict": 9, "temperature": 0, "top_k": 3, "seed": 4, "num_ctx": 8192},
     )
-    assert (
-        conversation.max_tokens,
-        conversation.sampling.temperature,
-        conversation.sampling.top_k,
-    ) == (9, 0, 3)
-    assert conversation.extensions == {"seed": 4}
-    assert conversation.notes == ("no server takes it with a request: num_ctx",)
+    assert (request.max_tokens, request.sampling.temperature, request.sampling.top_k) == (9, 0, 3)
+    assert request.extensions == {"seed": 4}
+    assert request.notes == ("no server takes it with a request: num_ctx",)
     assert _read(options={"num_predict": -1}).max_tokens is None
     assert _read(options={"stop": ["a", ""]}).stop_sequences == ("a",)
 
@@ -58,8 +54,8 @@ def test_options_go_where_a_server_takes_them_and_the_others_are_reported() -> N
 def test_thinking_is_requested_in_its_terms(
     think: object, switch: ThinkingSwitch | None, effort: str | None
 ) -> None:
-    conversation = _read(think=think)
-    assert (conversation.thinking, conversation.effort) == (switch, effort)
+    request = _read(think=think)
+    assert (request.thinking, request.effort) == (switch, effort)
 
 
 def test_a_format_is_a_schema_or_any_json() -> None:
@@ -77,11 +73,11 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
         {"role": "tool", "content": "3", "tool_call_id": "mine"},
     ]
     thought = {"role": "assistant", "thinking": "hm", "content": "", "tool_calls": calls}
-    conversation = _read(messages=[{"role": "system", "content": "Be."}, *ASKED, thought, *results])
-    assert conversation.turns[0] == Turn("system", (TextBlock("Be."),))
+    request = _read(messages=[{"role": "system", "content": "Be."}, *ASKED, thought, *results])
+    assert request.turns[0] == Turn("system", (TextBlock("Be."),))
     uses = tuple(ToolUse(f"call_{at + 1}", n, "{}") for at, n in enumerate(names))
-    assert conversation.turns[2] == Turn("assistant", (ThinkingBlock("hm"), *uses))
-    emitted = [block for turn in conversation.turns[3:] for block in turn.blocks]
+    assert request.turns[2] == Turn("assistant", (ThinkingBlock("hm"), *uses))
+    emitted = [block for turn in request.turns[3:] for block in turn.blocks]
     assert [each.tool_use_id for each in emitted if isinstance(each, ToolResult)] == [
         "call_2",
         "call_1",
@@ -100,8 +96,8 @@ def test_calls_without_ids_are_counted_through_the_conversation() -> None:
 
 
 def test_fields_of_the_models_time_and_window_are_reported() -> None:
-    conversation = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
-    assert conversation.notes == (
+    request = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
+    assert request.notes == (
         "no server takes it with a request: top_logprobs, keep_alive, truncate",
     )
 
@@ -113,11 +109,11 @@ def test_pictures_are_of_the_kind_that_they_begin_as() -> None:
 
 
 def test_a_prompt_is_a_conversation_of_one_turn() -> None:
-    conversation = read({"model": "small", "prompt": "Why?", "system": "Be.", "raw": True})
+    request = read({"model": "small", "prompt": "Why?", "system": "Be.", "raw": True})
     system, user = Turn("system", (TextBlock("Be."),)), Turn("user", (TextBlock("Why?"),))
-    assert conversation.turns == (system, user)
-    assert conversation.own == "generate"
-    assert conversation.notes == ("no server takes it with a request: raw",)
+    assert request.turns == (system, user)
+    assert request.own == "generate"
+    assert request.notes == ("no server takes it with a request: raw",)
 
 
 @pytest.mark.parametrize(

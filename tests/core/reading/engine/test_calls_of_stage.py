@@ -463,7 +463,7 @@ def test_the_markup_of_a_call_that_went_out_is_no_thinking(size: int) -> None:
     assert made.feed(Finish("stop")) == [ToolCall(0, "call_0", "now", "{}"), Finish("stop")]
 
 
-def test_words_of_a_thought_that_waited_go_out_under_the_servers_names() -> None:
+def test_text_of_a_thought_that_waited_goes_out_under_the_servers_names() -> None:
     received = [Thinking(text, own=Own("chat", {"reasoning": text})) for text in (f"a\n{NOW}", "b")]
     out = joined(run(stage(), *received), fields=True)
     assert out == [Thinking(f"a\n{NOW}b", own=Own("chat", {"reasoning": "a\n"}))]

@@ -32,7 +32,7 @@ def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
     )
 
 
-def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
+def test_a_stream_whose_initial_state_is_a_thought_is_read_so() -> None:
     stage = _stage(InitialState.THINKING)
     assert _read(stage, "a</think>b") == "(a).b"
     assert stage.findings.beginning.correction is None
@@ -133,7 +133,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(("said", "read"), KNOWN)
 @pytest.mark.parametrize("whole", [False, True])
-def test_what_is_known_of_the_prompt_holds_streamed_and_whole(
+def test_the_initial_state_of_the_prompt_holds_streamed_and_whole(
     said: str, read: str, whole: bool
 ) -> None:
     assert _read(_stage(InitialState.THINKING, whole), said) == read
