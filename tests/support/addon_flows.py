@@ -45,14 +45,14 @@ def running(**options: Any) -> Iterator[tuple[ThinkAddon, taddons.context]]:
 def request(path: str, body: object = ASKED, method: str = "POST", **headers: str) -> HTTPFlow:
     """A flow in reverse mode, before its first hook. Header names have `_` for `-`."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    made = tutils.treq(
+    built = tutils.treq(
         host="localhost", port=8000, method=method.encode(), path=path.encode(), content=raw
     )
-    made.headers.clear()
-    made.headers["content-length"] = str(len(raw))
+    built.headers.clear()
+    built.headers["content-length"] = str(len(raw))
     for name, value in headers.items():
-        made.headers[name.replace("_", "-")] = value
-    flow = tflow.tflow(req=made)
+        built.headers[name.replace("_", "-")] = value
+    flow = tflow.tflow(req=built)
     flow.client_conn.proxy_mode = ProxyMode.parse("reverse:http://localhost:8000")
     return flow
 
@@ -80,12 +80,12 @@ async def _awaited(begun: Awaitable[None]) -> None:
 
 def response(content_type: str = JSON, status: int = 200, **headers: str) -> Response:
     """The server's response before its body."""
-    made = tutils.tresp(status_code=status, content=None)
-    made.headers.clear()
-    made.headers["content-type"] = content_type
+    built = tutils.tresp(status_code=status, content=None)
+    built.headers.clear()
+    built.headers["content-type"] = content_type
     for name, value in headers.items():
-        made.headers[name.replace("_", "-")] = value
-    return made
+        built.headers[name.replace("_", "-")] = value
+    return built
 
 
 def answer(addon: ThinkAddon, flow: HTTPFlow, sent: Response, body: bytes) -> list[bytes] | None:

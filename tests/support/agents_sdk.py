@@ -58,8 +58,8 @@ async def in_a_session(address: str, *questions: str) -> tuple[list[str], list[A
             model_settings=ModelSettings(temperature=0, max_tokens=200),
         )
         answers = [
-            (await Runner.run(agent, asked, session=session, run_config=QUIET)).final_output
-            for asked in questions
+            (await Runner.run(agent, question, session=session, run_config=QUIET)).final_output
+            for question in questions
         ]
         await session.pop_item()
         items = await session.get_items()

@@ -25,25 +25,25 @@ def question(streamed: bool) -> bytes:
 class Script:
     """The server says it, streamed or whole as it is asked to."""
 
-    def __init__(self, said: str) -> None:
-        self._said = said
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
 
     def __call__(self, asked: Asked) -> Says:
         streamed = json.loads(asked.body).get("stream")
         return (
-            Says(steps=stream(*self._said.partition("</think>")))
+            Says(steps=stream(*self._reply.partition("</think>")))
             if streamed
-            else Says(whole(self._said))
+            else Says(whole(self._reply))
         )
 
 
 def ask(
     web: Mitmweb,
     server: ByPathServer,
-    said: str = TAGGED,
+    reply: str = TAGGED,
     dialect: Dialect = OPENAI,
     streamed: bool = True,
 ) -> bytes:
-    server.rows[CHAT] = Script(said)
+    server.rows[CHAT] = Script(reply)
     with Client(web.port) as client:
         return client.ask(dialect.path, question(streamed)).body

@@ -127,14 +127,14 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
 
 def read_openai_stream(body: bytes, index: int = 0) -> Said:
     """One choice of a stream."""
-    said: dict[str, str] = {"reasoning_content": "", "content": ""}
+    texts: dict[str, str] = {"reasoning_content": "", "content": ""}
     stop = None
     for payload in payloads(body):
         for choice in (choice for choice in payload["choices"] if choice["index"] == index):
             stop = choice.get("finish_reason") or stop
-            for name in said:
-                said[name] += choice["delta"].get(name) or ""
-    return Said(said["reasoning_content"], said["content"], stop)
+            for name in texts:
+                texts[name] += choice["delta"].get(name) or ""
+    return Said(texts["reasoning_content"], texts["content"], stop)
 
 
 def read_openai_whole(body: bytes, index: int = 0) -> Said:
@@ -218,9 +218,9 @@ def _said(blocks: list[dict[str, Any]], stop: object) -> Said:
             "the API refuses a text block of nothing but blanks"
         )
     parts = tuple((block["type"], block[block["type"]]) for block in blocks)
-    thoughts = [said for kind, said in parts if kind == "thinking"]
+    thoughts = [text for kind, text in parts if kind == "thinking"]
     return Said(
-        "\n\n".join(thoughts), "".join(said for kind, said in parts if kind == "text"), stop, parts
+        "\n\n".join(thoughts), "".join(text for kind, text in parts if kind == "text"), stop, parts
     )
 
 

@@ -71,8 +71,8 @@ class Session:
     @property
     def items(self) -> list[dict[str, Any]]:
         """What was finished, in order, without what it says of its own settings."""
-        said = [line["item"] for line in self.lines if line["type"] == "item.completed"]
-        return [item for item in said if item["type"] != "error"]
+        items = [line["item"] for line in self.lines if line["type"] == "item.completed"]
+        return [item for item in items if item["type"] != "error"]
 
     @property
     def kinds(self) -> list[str]:

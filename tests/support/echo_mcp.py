@@ -15,27 +15,27 @@ TOOL = {
 }
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Return the result of one request."""
-    match asked["method"]:
+    match request["method"]:
         case "initialize":
-            version = asked["params"]["protocolVersion"]
-            known = {"name": "echo", "version": "1"}
-            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": known}
+            version = request["params"]["protocolVersion"]
+            name = {"name": "echo", "version": "1"}
+            return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": name}
         case "tools/list":
             return {"tools": [TOOL]}
         case "tools/call":
-            text = f"echo: {asked['params']['arguments']['text']}"
+            text = f"echo: {request['params']['arguments']['text']}"
             return {"content": [{"type": "text", "text": text}]}
     return {}
 
 
 def main() -> None:
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked:
-            said = {"jsonrpc": "2.0", "id": asked["id"], "result": answer(asked)}
-            print(json.dumps(said), flush=True)
+        request = json.loads(line)
+        if "id" in request:
+            response = {"jsonrpc": "2.0", "id": request["id"], "result": answer(request)}
+            print(json.dumps(response), flush=True)
 
 
 if __name__ == "__main__":

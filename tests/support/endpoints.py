@@ -5,9 +5,9 @@ from converter.core.dialects.table import find
 
 
 def _at(method: str, path: str) -> Endpoint:
-    found = find(method, path)
-    assert found
-    return found[0]
+    matched = find(method, path)
+    assert matched
+    return matched[0]
 
 
 CHAT = _at("POST", "/v1/chat/completions")

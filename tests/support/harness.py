@@ -96,13 +96,13 @@ class Program:
         ends.
         """
         deadline = time.monotonic() + SECONDS_TO_START
-        while len(found := re.findall(pattern, self.output)) < count:
+        while len(matches := re.findall(pattern, self.output)) < count:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(
                     f"no {pattern!r} from {self._process.args!r}, but:\n{self.output}"
                 )
             time.sleep(0.01)  # a process that starts has no other way to tell than its output
-        return found
+        return matches
 
     @property
     def has_ended(self) -> bool:

@@ -16,4 +16,4 @@ class _TextTools(Offer):
 
 def judged(events: Iterable[Event]) -> list[Event]:
     stage = Assembler(_TextTools(), CallIds(frozenset(), "reply"), [])
-    return [made for event in events for made in stage.feed(event)]
+    return [emitted for event in events for emitted in stage.feed(event)]

@@ -238,18 +238,18 @@ class Page:
 
     def complaints(self) -> list[dict[str, Any]]:
         """What the browser's console has said of our work: mitmweb's own faults are not ours."""
-        said = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
+        logged = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
         return [
-            line for line in said if line["level"] != "INFO" and LOST_FILE not in line["message"]
+            line for line in logged if line["level"] != "INFO" and LOST_FILE not in line["message"]
         ]
 
     def hosts(self) -> set[str]:
         """Every host that was asked for anything."""
-        found = self.script(
+        matched = self.script(
             "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
         )
-        assert isinstance(found, list)
-        return set(found)
+        assert isinstance(matched, list)
+        return set(matched)
 
     def screenshot(self, name: str) -> Path:
         """Save what is to be seen, for people to look at."""
@@ -271,14 +271,14 @@ class Page:
         """Click on the last of what is there, as soon as it can be clicked on and stands still."""
 
         def pressed() -> bool:
-            found = [
+            matched = [
                 element
                 for element in self._browser.find_elements(by, where)
                 if element.is_displayed()
             ]
-            if found and found[-1].is_enabled():
-                self._browser.execute_async_script(SETTLED, found[-1])
-                found[-1].click()
+            if matched and matched[-1].is_enabled():
+                self._browser.execute_async_script(SETTLED, matched[-1])
+                matched[-1].click()
                 return True
             return False
 

@@ -82,13 +82,13 @@ class Networks:
             "ip link set to-client up",
             "nft -f -",
         ):
-            self.at_gateway(lambda words=command: _run(words, RULES))  # type: ignore[misc]
+            self.at_gateway(lambda arguments=command: _run(arguments, RULES))  # type: ignore[misc]
         for command in (
             f"ip address add {CLIENT}/24 dev to-gateway",
             "ip link set to-gateway up",
             f"ip route add default via {GATEWAY}",
         ):
-            self.at_client(lambda words=command: _run(words))  # type: ignore[misc]
+            self.at_client(lambda arguments=command: _run(arguments))  # type: ignore[misc]
 
 
 @contextmanager
@@ -96,10 +96,10 @@ def networks_or_skip(not_tried: str) -> Iterator[Networks]:
     """Both networks; on a machine that permits none, the test is left out, and says what for."""
     with ExitStack() as stack:
         try:
-            made = stack.enter_context(Networks())
+            networks = stack.enter_context(Networks())
         except NotPermittedError as error:
             pytest.skip(f"{not_tried}, this machine does not permit it: {error}")
-        yield made
+        yield networks
 
 
 def _new() -> int:

@@ -26,7 +26,7 @@ RAN: dict[str, Json] = {
 
 def pieces(text: str) -> list[str]:
     """The text in deltas."""
-    return [text[place : place + PIECE] for place in range(0, len(text), PIECE)]
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
 def _about(kind: str, index: int, name: str, /, **fields: object) -> Json:
@@ -40,18 +40,18 @@ def _item(kind: str, index: int, item: Json) -> Json:
 def _thought(index: int, name: str, text: str, part: bool) -> Iterator[Json]:
     """`part`: vLLM announces a part of raw thinking by an event that the API does not have."""
     item: Json = {"type": "reasoning", "id": name, "summary": [], "status": "in_progress"}
-    words = {"type": "reasoning_text", "text": text}
+    content = {"type": "reasoning_text", "text": text}
     yield _item("added", index, item)
     if part:
         yield _about(
-            "reasoning_part.added", index, name, content_index=0, part={**words, "text": ""}
+            "reasoning_part.added", index, name, content_index=0, part={**content, "text": ""}
         )
     for piece in pieces(text):
         yield _about("reasoning_text.delta", index, name, content_index=0, delta=piece)
     yield _about("reasoning_text.done", index, name, content_index=0, text=text)
     if part:
-        yield _about("reasoning_part.done", index, name, content_index=0, part=words)
-    yield _item("done", index, {**item, "content": [words], "status": "completed"})
+        yield _about("reasoning_part.done", index, name, content_index=0, part=content)
+    yield _item("done", index, {**item, "content": [content], "status": "completed"})
 
 
 def _message(index: int, name: str, text: str) -> Iterator[Json]:

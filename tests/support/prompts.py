@@ -96,9 +96,9 @@ class Reply:
         blanks.
         """
         trimmed = (
-            (kind, said.strip("\r\n") if kind == "thinking" else said) for kind, said in self.parts
+            (kind, text.strip("\r\n") if kind == "thinking" else text) for kind, text in self.parts
         )
-        return tuple((kind, said) for kind, said in trimmed if said.strip())
+        return tuple((kind, text) for kind, text in trimmed if text.strip())
 
 
 def ask_directly(address: str, body: dict[str, object]) -> Reply:
@@ -128,10 +128,10 @@ def _parts(message: dict[str, str]) -> tuple[tuple[str, str], ...]:
         return ("thinking", message["reasoning_content"]), ("text", message["content"])
     content, end = message["content"], 0
     parts: list[tuple[str, str]] = []
-    for found in THOUGHT.finditer(content):
-        thought = (found[2] or found[3] or "").strip("\r\n")
-        parts += [("text", content[end : found.start()])] + [("thinking", thought)] * bool(
+    for match in THOUGHT.finditer(content):
+        thought = (match[2] or match[3] or "").strip("\r\n")
+        parts += [("text", content[end : match.start()])] + [("thinking", thought)] * bool(
             thought.strip()
         )
-        end = found.end()
+        end = match.end()
     return (*parts, ("text", content[end:]))

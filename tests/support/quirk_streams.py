@@ -36,7 +36,7 @@ def choice(reason: str | None = None, outer: Fields | None = None, **fields: obj
     return {"index": 0, "delta": fields, "finish_reason": reason, **(outer or {})}
 
 
-def told(*steps: bytes) -> list[bytes]:
+def sent(*steps: bytes) -> list[bytes]:
     """A stream with its usual head and end."""
     return [ROLE, *steps, *END]
 
@@ -74,11 +74,11 @@ NO_ROLE = delta(role="assistant", content=None)
 
 THOUGHTS = {
     "vllm: the field is `reasoning`": Quirk(
-        told(delta(reasoning="\nde"), delta(reasoning="ep\n"), *text("\n\nHello")),
+        sent(delta(reasoning="\nde"), delta(reasoning="ep\n"), *text("\n\nHello")),
         [("thinking", "deep"), ("text", "\n\nHello")],
     ),
     "vllm: reasoning and content in one delta": Quirk(
-        told(delta(reasoning="deep", content="Hello")), DEEP_HELLO
+        sent(delta(reasoning="deep", content="Hello")), DEEP_HELLO
     ),
     "sglang: content null beside reasoning": Quirk(
         [
@@ -91,20 +91,20 @@ THOUGHTS = {
     ),
     "llama.cpp: the first content is null": Quirk([NO_ROLE, *ANSWER, *END], DEEP_HELLO),
     "llama.cpp: an empty pair before the answer": Quirk(
-        told(*text("<think>\n\n</think>\n\nThe", " end")), [("text", "\n\nThe end")]
+        sent(*text("<think>\n\n</think>\n\nThe", " end")), [("text", "\n\nThe end")]
     ),
     "a closer without an opener, streamed": Quirk(
-        told(*text("deep", "</think>", "Hello")), [("text", "deep</think>Hello")]
+        sent(*text("deep", "</think>", "Hello")), [("text", "deep</think>Hello")]
     ),
-    "pings before the first event": Quirk([b": ping\n\n", b":\n\n", *told(*ANSWER)], DEEP_HELLO),
+    "pings before the first event": Quirk([b": ping\n\n", b":\n\n", *sent(*ANSWER)], DEEP_HELLO),
     "pings in between": Quirk(
-        told(*text("<thi"), b": ping\n\n", *text("nk>deep</think>Hello")), DEEP_HELLO
+        sent(*text("<thi"), b": ping\n\n", *text("nk>deep</think>Hello")), DEEP_HELLO
     ),
     "lines that end in CR LF": Quirk(
-        [step.replace(b"\n", b"\r\n") for step in told(*ANSWER)], DEEP_HELLO
+        [step.replace(b"\n", b"\r\n") for step in sent(*ANSWER)], DEEP_HELLO
     ),
     "vllm: two choices, of which one is a client's": Quirk(
-        told(
+        sent(
             delta(1, role="assistant", content=""),
             *text("<think>de"),
             delta(1, content="<think>other"),
@@ -115,9 +115,9 @@ THOUGHTS = {
         ),
         DEEP_HELLO,
     ),
-    "thinking only": Quirk(told(*text("<think>deep</think>")), [("thinking", "deep")]),
-    "nothing said": Quirk(told(), []),
-    "blanks only": Quirk(told(*text("\n\n")), []),
+    "thinking only": Quirk(sent(*text("<think>deep</think>")), [("thinking", "deep")]),
+    "nothing said": Quirk(sent(), []),
+    "blanks only": Quirk(sent(*text("\n\n")), []),
 }
 ENDS = {
     "llama.cpp: timings beside the choices": Quirk(

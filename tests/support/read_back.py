@@ -65,8 +65,8 @@ class Choice:
 
     def add(self, choice: dict[str, Any]) -> None:
         """Add what a frame or a whole body says."""
-        said = choice.get("delta") or choice.get("message") or {}
-        for position, entry in enumerate(said.get("tool_calls") or []):
+        delta = choice.get("delta") or choice.get("message") or {}
+        for position, entry in enumerate(delta.get("tool_calls") or []):
             call = self.calls.setdefault(
                 entry.get("index", position), {"id": "", "name": "", "arguments": ""}
             )
@@ -77,12 +77,12 @@ class Choice:
                 ("arguments", function.get("arguments")),
             ):
                 call[name] += piece or ""
-        for name, value in said.items():
+        for name, value in delta.items():
             if isinstance(value, str) and name != "role":
                 self.words[name] = self.words.get(name, "") + value
         self.finish = choice.get("finish_reason") or self.finish
         self.extras |= {
-            name: value for name, value in {**said, **choice}.items() if name.startswith("x_")
+            name: value for name, value in {**delta, **choice}.items() if name.startswith("x_")
         }
 
     @property

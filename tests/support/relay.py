@@ -53,19 +53,19 @@ class _Handler(BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
-        asked = b"" if self.server.port else self.request.recv(LARGEST)
-        port = re.search(rb":(\d+)[ /]", asked)
+        chunk = b"" if self.server.port else self.request.recv(LARGEST)
+        port = re.search(rb":(\d+)[ /]", chunk)
         with socket.create_connection(
             ("127.0.0.1", int(port[1]) if port else self.server.port)
         ) as server:
-            if asked.startswith(b"CONNECT "):
+            if chunk.startswith(b"CONNECT "):
                 self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                asked = b""
+                chunk = b""
             threading.Thread(target=self._answers, args=(server,), daemon=True).start()
             with suppress(OSError):
-                while asked := asked or self.request.recv(LARGEST):
-                    server.sendall(asked)
-                    asked = b""
+                while chunk := chunk or self.request.recv(LARGEST):
+                    server.sendall(chunk)
+                    chunk = b""
 
     def _answers(self, server: socket.socket) -> None:
         with suppress(OSError):

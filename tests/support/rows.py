@@ -26,15 +26,15 @@ def rows_of(test: str) -> Any:
     return json.loads(Path(test).with_suffix(".json").read_text(), object_hook=_value)
 
 
-def _value(found: dict[str, Any]) -> Any:
-    if len(found) != 1:
-        return found
-    ((name, value),) = found.items()
+def _value(parsed: dict[str, Any]) -> Any:
+    if len(parsed) != 1:
+        return parsed
+    ((name, value),) = parsed.items()
     if name == "bytes":
         return value.encode("latin-1")
     if name == "()":
         return tuple(value)
     kind: Any = _KINDS.get(name)
     if kind is None:
-        return found
+        return parsed
     return kind[value] if issubclass(kind, Enum) else kind(**value)

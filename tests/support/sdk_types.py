@@ -26,21 +26,21 @@ def judged[T](types: TypeAdapter[T], value: object) -> T:
     return read
 
 
-def unknown_fields(value: object, place: str = "") -> list[str]:
+def unknown_fields(value: object, path: str = "") -> list[str]:
     """The paths of all fields that the SDK's models have no name for: they take them, and keep them
     apart.
     """
     if isinstance(value, list):
         return [
-            found
+            field
             for index, item in enumerate(value)
-            for found in unknown_fields(item, f"{place}.{index}")
+            for field in unknown_fields(item, f"{path}.{index}")
         ]
     if not isinstance(value, BaseModel):
         return []
-    extra = [f"{place}.{name}" for name in value.model_extra or {}]
+    extra = [f"{path}.{name}" for name in value.model_extra or {}]
     return extra + [
-        found for name, item in value for found in unknown_fields(item, f"{place}.{name}")
+        field for name, item in value for field in unknown_fields(item, f"{path}.{name}")
     ]
 
 

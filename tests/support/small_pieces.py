@@ -50,7 +50,7 @@ def _exchange(client: socket.socket, address: tuple[str, int], length: int) -> N
 
 def _upwards(client: socket.socket, server: socket.socket) -> None:
     try:
-        while said := client.recv(65536):
-            server.sendall(said)
+        while chunk := client.recv(65536):
+            server.sendall(chunk)
     except OSError:
         return  # one of the two has gone, which ends the other direction as well

@@ -38,24 +38,24 @@ def anthropic_at(address: str) -> anthropic.Anthropic:
 def responds(client: openai.OpenAI, streamed: bool | None = None, **fields: Any) -> Any:
     """One turn of the Responses API, streamed or whole."""
     streamed = bool(random.getrandbits(1)) if streamed is None else streamed
-    said: Any = client.responses.create(model="small", input="more", stream=streamed, **fields)
-    return list(said)[-1].response if streamed else said
+    events: Any = client.responses.create(model="small", input="more", stream=streamed, **fields)
+    return list(events)[-1].response if streamed else events
 
 
 def from_response(address: str, before: Any) -> tuple[str, Any]:
     with openai_at(address) as client:
-        said = responds(client, previous_response_id=before or openai.omit)
-        return said.output_text, said.id
+        reply = responds(client, previous_response_id=before or openai.omit)
+        return reply.output_text, reply.id
 
 
 def in_conversation(address: str, before: Any) -> tuple[str, Any]:
     with openai_at(address) as client:
         conversation = before or client.conversations.create().id
-        said = responds(client, conversation=conversation)
+        reply = responds(client, conversation=conversation)
         items = list(client.conversations.items.list(conversation, limit=100))
-        asked = [item for item in items if getattr(item, "role", "") == "user"]
-        assert len(asked) == int(said.output_text)
-        return said.output_text, conversation
+        turns = [item for item in items if getattr(item, "role", "") == "user"]
+        assert len(turns) == int(reply.output_text)
+        return reply.output_text, conversation
 
 
 def in_thread(address: str, before: Any) -> tuple[str, Any]:
@@ -70,26 +70,26 @@ def in_thread(address: str, before: Any) -> tuple[str, Any]:
             betas=["message-threads-2026-08-12"],
         ) as stream,
     ):
-        said = stream.get_final_message()
-        return said.content[-1].text, said.id  # type: ignore[union-attr]
+        reply = stream.get_final_message()
+        return reply.content[-1].text, reply.id  # type: ignore[union-attr]
 
 
 def without_thoughts(address: str, before: Any) -> tuple[str, Any]:
     """A client that sends its whole history, without the thoughts."""
     messages = [*(before or []), MORE]
     with openai_at(address) as client:
-        made = client.chat.completions.create(model=WANTS_THOUGHTS, messages=messages)
-    said = made.choices[0].message.content or ""
-    return said, [*messages, {"role": "assistant", "content": said}]
+        reply = client.chat.completions.create(model=WANTS_THOUGHTS, messages=messages)
+    text = reply.choices[0].message.content or ""
+    return text, [*messages, {"role": "assistant", "content": text}]
 
 
 def messages_without_thoughts(address: str, before: Any) -> tuple[str, Any]:
     """The same with the Messages API."""
     messages = [*(before or []), MORE]
     with anthropic_at(address) as client:
-        made = client.messages.create(model=WANTS_THOUGHTS, messages=messages, max_tokens=100)
-    said = made.content[-1].text  # type: ignore[union-attr]
-    return said, [*messages, {"role": "assistant", "content": said}]
+        reply = client.messages.create(model=WANTS_THOUGHTS, messages=messages, max_tokens=100)
+    text = reply.content[-1].text  # type: ignore[union-attr]
+    return text, [*messages, {"role": "assistant", "content": text}]
 
 
 def agent_run(address: str, **options: Any) -> Any:

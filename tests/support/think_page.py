@@ -35,8 +35,8 @@ def ask(
     """What mitmweb answers; a body is posted, as the page's own script would."""
     data = None if body is None else json.dumps(body).encode()
     own = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
-    given = dict(own if headers is None and data is not None else headers or {})
-    request = urllib.request.Request(address(web, path, token), data, given)
+    sent = dict(own if headers is None and data is not None else headers or {})
+    request = urllib.request.Request(address(web, path, token), data, sent)
     try:
         with urllib.request.urlopen(request) as answer:
             return Answer(answer.status, dict(answer.headers.items()), answer.read())
@@ -81,9 +81,9 @@ class ThinkPage(Page):
         self._browser.set_script_timeout(60)
         return float(str(self._browser.execute_async_script(script, *arguments)))
 
-    def until_shown(self, words: str, where: str = ".exchange") -> str:
+    def until_shown(self, text: str, where: str = ".exchange") -> str:
         """What stands there, once `words` do."""
-        self.until(lambda: words in self.text(where), f"{words!r} in {where}")
+        self.until(lambda: text in self.text(where), f"{text!r} in {where}")
         return self.text(where)
 
     def text(self, where: str) -> str:
@@ -116,16 +116,16 @@ class ThinkPage(Page):
         """Type where the focus is."""
         ActionChains(self._browser).send_keys(keys).perform()
 
-    def fill(self, where: str, words: str) -> None:
+    def fill(self, where: str, text: str) -> None:
         [field] = self._all(where)
         field.send_keys(Keys.CONTROL + "a")
-        field.send_keys(words or Keys.DELETE)
+        field.send_keys(text or Keys.DELETE)
 
-    def select(self, where: str, words: str) -> None:
+    def select(self, where: str, text: str) -> None:
         """Choose from a list of choices."""
         self.script(
             f"const field = document.querySelector({where!r});"
-            f"field.value = {words!r}; field.dispatchEvent(new Event('change'))"
+            f"field.value = {text!r}; field.dispatchEvent(new Event('change'))"
         )
 
     def attribute(self, where: str, name: str) -> str:

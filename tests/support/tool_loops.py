@@ -67,11 +67,11 @@ def anthropic_loop(port: int, streamed: bool, question: str) -> Loop:
     return loop
 
 
-def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
-    asked |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+def _message(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
+    fields |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     if not streamed:
-        return client.messages.create(**asked)
-    with client.messages.stream(**asked) as events:
+        return client.messages.create(**fields)
+    with client.messages.stream(**fields) as events:
         return events.get_final_message()
 
 
@@ -93,14 +93,14 @@ def openai_loop(port: int, streamed: bool, question: str) -> Loop:
             if not loop.take([call.id for call in calls], arguments):
                 loop.answer = choice.message.content
                 break
-            messages.append(_said(choice.message))
+            messages.append(_turn(choice.message))
             messages += [
                 {"role": "tool", "tool_call_id": call.id, "content": SUNNY} for call in calls
             ]
     return loop
 
 
-def _said(message: Any) -> dict[str, Any]:
+def _turn(message: Any) -> dict[str, Any]:
     """The message as the API takes it back: the SDK adds fields that only it reads."""
     functions = [(call.id, call.function) for call in message.tool_calls]
     calls = [
@@ -114,11 +114,11 @@ def _said(message: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": message.content, "tool_calls": calls}
 
 
-def _choice(client: openai.OpenAI, streamed: bool, **asked: Any) -> Any:
-    asked |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+def _choice(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
+    fields |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     if not streamed:
-        return client.chat.completions.create(**asked).choices[0]
-    with client.chat.completions.stream(**asked) as events:
+        return client.chat.completions.create(**fields).choices[0]
+    with client.chat.completions.stream(**fields) as events:
         return events.get_final_completion().choices[0]
 
 
@@ -151,11 +151,11 @@ def responses_loop(port: int, streamed: bool, question: str) -> Loop:
     return loop
 
 
-def _response(client: openai.OpenAI, streamed: bool, **asked: Any) -> Any:
-    asked |= {"model": MODEL, "max_output_tokens": 200, "extra_body": SAMPLING, "store": False}
+def _response(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
+    fields |= {"model": MODEL, "max_output_tokens": 200, "extra_body": SAMPLING, "store": False}
     if not streamed:
-        return client.responses.create(**asked)
-    with client.responses.stream(**asked) as events:
+        return client.responses.create(**fields)
+    with client.responses.stream(**fields) as events:
         return events.get_final_response()
 
 

@@ -21,27 +21,27 @@ def outcome(
     text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
 ) -> object:
     """The calls, each a name with its arguments, or the word for a text that failed."""
-    found = verdict(text, tools, form, end)
-    if found.failed:
-        return found.failed.name if not found.calls else (*_calls(found), found.failed.name)
-    assert not text[found.length :].strip()
-    return [*_calls(found)]
+    parsed = verdict(text, tools, form, end)
+    if parsed.failed:
+        return parsed.failed.name if not parsed.calls else (*_calls(parsed), parsed.failed.name)
+    assert not text[parsed.length :].strip()
+    return [*_calls(parsed)]
 
 
-def _calls(found: Verdict) -> list[tuple[str, Any]]:
+def _calls(parsed: Verdict) -> list[tuple[str, Any]]:
     """Calls with their arguments, those of an open one as they are, a text that is no JSON."""
-    made: list[tuple[str, Any]] = []
-    for call in found.calls:
+    built: list[tuple[str, Any]] = []
+    for call in parsed.calls:
         if call.is_open:
             try:
                 json.loads(call.arguments)
             except ValueError:
-                made.append((call.name, call.arguments))
+                built.append((call.name, call.arguments))
             else:
                 raise AssertionError(f"{call.arguments} is whole")
         else:
-            made.append((call.name, json.loads(call.arguments)))
-    return made
+            built.append((call.name, json.loads(call.arguments)))
+    return built
 
 
 __all__ = ["ROWS", "End", "Failed", "outcome", "verdict"]
