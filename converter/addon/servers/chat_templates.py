@@ -49,13 +49,18 @@ def _kept_by(*, exact: bool = False, **switches: object) -> TemplateHistory:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Models by a regular expression over their names, and the habits of their chat templates.
+    """The habits of the chat templates of some models.
 
-    `source`: where that was read. `switches`: those that the request must set for the template to
-    open a thought; without any it does so unasked. `always`: no switch of the request keeps it from
-    that. `bare_closer`: with thinking off the template writes a closer without its opener, so that
-    the model may write it again. `opens`: it opens thoughts at all. `history`: the fate of
-    earlier thoughts; `None`: nobody has read that.
+    Attributes:
+        models: A regular expression over the models' names.
+        source: Where the template was read.
+        switches: Those that a request must set for the template to open a thought; with none the
+            template opens it by itself.
+        history: The fate of earlier thoughts; `None`: nobody has read that.
+        always: No switch of the request keeps the template from opening a thought.
+        bare_closer: With thinking off the template writes a closer without its opener, so that the
+            model may write the closer again.
+        opens: The template opens thoughts at all.
     """
 
     models: str
@@ -220,8 +225,11 @@ UNKNOWN = TemplateHistory("tags")
 
 @dataclass(frozen=True, slots=True)
 class WrittenHistory:
-    """The way in which earlier turns are written: where their thoughts go, and where tool results
-    stand among the text of a user turn. No place: as the model's row says.
+    """The form of earlier turns in a request.
+
+    Attributes:
+        thoughts: The form of their thoughts; `None`: as the model's row says.
+        order: Where tool results stand among the text of a user turn.
     """
 
     thoughts: HistoryForm | None

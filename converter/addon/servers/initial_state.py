@@ -35,12 +35,14 @@ _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts known of a reply before its first byte.
+    """The facts of a reply before its first byte.
 
-    `body`: the chat completion asked for. `parses`: the server takes the thought out of the text
-    itself. `repeats_opener`: most servers of this kind write again what the template opened.
-    `prompt`: where the prompt ends, as the server rendered it. `corrected`: where such a reply did
-    begin, after a wrong guess.
+    Attributes:
+        body: The chat completion that was requested.
+        parses: The server takes the thought out of the text itself.
+        repeats_opener: Most servers of this kind write the template's opener again.
+        prompt: The state in which the prompt ends, as the server rendered it.
+        corrected: The state in which such a reply began, after a wrong guess.
     """
 
     body: Mapping[str, object] = field(default_factory=dict)

@@ -97,7 +97,7 @@ piece would cost its square."""
 RESCAN_LIMIT = 4096
 """Characters of a text without a complete head that are searched again for marks; longer ones are
 text at once, so that no text is looked at often."""
-_WORDS_LIMIT = 400
+_LINE_LIMIT = 400
 """Characters of a line behind a call's mark that are searched for the call."""
 _NO_CALLS = Expectations({})
 _WHOLE = tuple(WHOLE)
@@ -657,8 +657,8 @@ class Engine:
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
-        in_words = context.position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE)
-        return not mark.special and (context.in_fence or in_words)
+        in_prose = context.position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE)
+        return not mark.special and (context.in_fence or in_prose)
 
     def _stands(self, mark: CallMark) -> Stands:
         if self._inside:
@@ -692,7 +692,7 @@ class Engine:
 
     def _call_follows(self, behind: str) -> bool:
         """Return True if a call of an offered tool follows words behind a mark at a line's head."""
-        line = behind[:_WORDS_LIMIT].partition("\n")[0]
+        line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
             text = behind[match.start() :]
             start = find_start(CALL_MARKS[match[0]], text, self._tools, self._source.last)

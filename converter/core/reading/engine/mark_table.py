@@ -62,14 +62,14 @@ def _of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         for mark, close in form.pairs:
-            yield CallMark(mark, _known_start(mark), form.counts, close, form.before)
+            yield CallMark(mark, _opener_of(mark), form.counts, close, form.before)
         body = form.body
         if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
             for head in body.heads:
                 yield CallMark(head, head, form.counts, body.end[0], alone=True)
 
 
-def _known_start(mark: str) -> str:
+def _opener_of(mark: str) -> str:
     return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 

@@ -307,14 +307,14 @@ class _Call:
 
     def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
         """Return the arguments that a member is."""
-        is_known = self._knows(key)
-        if not is_known and written[:1] == '"' and (inner := mended(_string(written))):
+        is_parameter = self._knows(key)
+        if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):
             written = inner
         members = json_object(written, 0).members if written[:1] == "{" else []
-        are_known = written[:1] == "{" and all(self._knows(name) for name, _ in members)
-        if is_known and not (are_known and may_be_all):
+        are_parameters = written[:1] == "{" and all(self._knows(name) for name, _ in members)
+        if is_parameter and not (are_parameters and may_be_all):
             return [(key, written)]
-        if not are_known and json.loads(written) not in _NOTHING:
+        if not are_parameters and json.loads(written) not in _NOTHING:
             self._fail()
         return members
 
