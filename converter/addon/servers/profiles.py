@@ -19,9 +19,15 @@ from converter.core.model.conversation import Conversation, ThinkingSwitch
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A fingerprint: a header of the reply at `path`, or a field in its JSON, that identifies the
-    server. No value: the field is there. `beside`: another field that the same object has; `lacks`:
-    one that no model of the list has.
+    """A mark that identifies a server: a header of a response, or a field in its JSON.
+
+    Attributes:
+        path: The path of the request.
+        header: The header's name; empty: the mark is a field.
+        field: The field's name.
+        value: The header's or the field's value; empty: the field is there.
+        beside: Another field of the same object.
+        lacks: A text that no model of the list holds.
     """
 
     path: str
@@ -61,17 +67,27 @@ BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 class Server:
     """One kind of server, and the fields that it takes.
 
-    `leaves_out`: body fields it refuses, or does not read. `on` and `off`: switches of thinking.
-    `budget`: where a limit of thinking tokens goes, `parser_budget` the same but only for a server
-    that was started with its own reasoning parser. `effort`: where the effort goes, as one of
-    `efforts`; with `effort_models` only for models whose name holds one of these. `prefill`: what
-    to add so that a last assistant message is continued; `continues`: how such a message holds a
-    thought: as `reasoning`, in its text behind the head of a `message`, or behind all that the
-    `prompt` ends with; empty: not at all. `named_tool_choice`: whether one tool can be demanded by
-    name. `image_links`: whether it fetches images. `history`: the field in which it takes earlier
-    thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
-    history setting. `repeats_opener`: whether a reply says again what the template had opened.
-    `counts`: whether a stream tells its counts unasked.
+    Attributes:
+        name: Its kind, as logs and stores name it.
+        marks: The fingerprints that identify it.
+        leaves_out: Body fields that it refuses, or does not read.
+        on: Body fields that turn thinking on.
+        off: Body fields that turn thinking off.
+        budget: The paths of a limit of thinking tokens.
+        parser_budget: More such paths, for a server started with its own reasoning parser.
+        effort: The path of the effort, as one of `efforts`.
+        efforts: The server's effort for each effort that a client names.
+        effort_models: Parts of the names of models that take an effort; empty: all take one.
+        prefill: Body fields with which a last assistant message is continued.
+        continues: How such a message holds a thought: as `reasoning`, in its text behind the head
+            of a `message`, or behind all that the `prompt` ends with; empty: not at all.
+        named_tool_choice: One tool can be demanded by name.
+        image_links: It fetches images.
+        history: The field in which it takes earlier thoughts.
+        tool_turn_history: The field in which a past tool call must carry its thought, whatever
+            `history` is.
+        repeats_opener: A reply writes the template's opener again.
+        counts: A stream reports its counts though the request asks for none.
     """
 
     name: str
@@ -285,7 +301,7 @@ def thinking_fields(
     model: str,
     parses: bool = False,
 ) -> dict[str, object]:
-    """The body fields that tell a server how much to think.
+    """Return the body fields that set how much a model thinks.
 
     `enabled` and `disabled` go out as the server's switch. `between_tools` is thinking turned off,
     too. `adaptive` leaves it to the model, so no switch is sent: a vLLM with a Mistral tokenizer
@@ -303,8 +319,8 @@ def thinking_fields(
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
-    """The words that tell this model in the system turn whether to think; none when it is told
-    otherwise or not at all.
+    """Return the text in the system turn that turns this model's thinking on or off; empty when
+    the model has no such text, or the request leaves thinking to the model.
     """
     if switch is None or switch.mode == "adaptive":
         return ""
