@@ -11,7 +11,7 @@ EMOJI = "\U0001f600"
 HIGH, LOW = "\ud83d", "\ude00"
 
 
-def made(*events: Event) -> list[Event]:
+def emitted(*events: Event) -> list[Event]:
     stage = HalfCharacters()
     return [*[out for event in events for out in stage.feed(event)], *stage.close()]
 
@@ -41,27 +41,27 @@ def test_text_has_whole_characters(
     kind: type[Text], written: str, expected: str, size: int
 ) -> None:
     pieces = ["".join(piece) for piece in batched(written, size)]
-    assert said(made(*map(kind, pieces))) == expected
+    assert said(emitted(*map(kind, pieces))) == expected
 
 
 def test_a_half_does_not_wait_for_other_text() -> None:
-    assert made(Text(HIGH), Thinking(LOW), Finish("stop")) == [
+    assert emitted(Text(HIGH), Thinking(LOW), Finish("stop")) == [
         Text("\ufffd"),
         Thinking("\ufffd"),
         Finish("stop"),
     ]
-    assert made(Text(f"a{HIGH}"), Finish("stop")) == [Text("a"), Text("\ufffd"), Finish("stop")]
+    assert emitted(Text(f"a{HIGH}"), Finish("stop")) == [Text("a"), Text("\ufffd"), Finish("stop")]
 
 
 def test_the_servers_own_field_has_the_same_text() -> None:
     own = Own("openai", {"reasoning": f"a{LOW}"})
-    [thought] = made(Thinking(f"a{LOW}", own=own))
+    [thought] = emitted(Thinking(f"a{LOW}", own=own))
     assert thought == Thinking("a\ufffd", own=Own("openai", {"reasoning": "a\ufffd"}))
 
 
 def test_whole_characters_pass_as_the_same_events() -> None:
     events: list[Event] = [Text(f"a{EMOJI}"), ToolCall(0, "a", "f", "{}"), Finish("stop")]
-    assert made(*events) == events
+    assert emitted(*events) == events
     stage = HalfCharacters()
     assert stage.plain(Text) == (Text, "")
     stage.feed(Text(HIGH))

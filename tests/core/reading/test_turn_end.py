@@ -8,7 +8,7 @@ from converter.core.reading.turn_end import TOKENS, TurnEnd
 FINISH = Finish("stop")
 
 
-def said(events: list[Event]) -> str:
+def text_of(events: list[Event]) -> str:
     stage = TurnEnd()
     out = [emitted for event in [*events, FINISH] for emitted in stage.feed(event)]
     assert out[-1] is FINISH
@@ -18,9 +18,9 @@ def said(events: list[Event]) -> str:
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_goes_however_it_is_cut(token: str) -> None:
     whole = f"So: 84.{token}\n"
-    assert said([Text(whole)]) == "So: 84."
+    assert text_of([Text(whole)]) == "So: 84."
     for at in range(len(whole)):
-        assert said([Text(whole[:at]), Text(whole[at:])]) == "So: 84."
+        assert text_of([Text(whole[:at]), Text(whole[at:])]) == "So: 84."
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_a_token_goes_however_it_is_cut(token: str) -> None:
     ],
 )
 def test_all_else_stays(text: str) -> None:
-    assert said([Text(text)]) == text
-    assert said([Text(each) for each in text]) == text
+    assert text_of([Text(text)]) == text
+    assert text_of([Text(each) for each in text]) == text
 
 
 def test_several_tokens_go() -> None:
-    assert said([Text("a<|im_end|>"), Text("<|endoftext|>\n")]) == "a"
-    assert said([Text("<|eot_id|>")]) == ""
+    assert text_of([Text("a<|im_end|>"), Text("<|endoftext|>\n")]) == "a"
+    assert text_of([Text("<|eot_id|>")]) == ""
 
 
 def test_what_waits_comes_before_what_follows() -> None:

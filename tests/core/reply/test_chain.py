@@ -20,7 +20,7 @@ from converter.core.reply.chain import LONGEST, Stages, in_pieces
 from converter.core.reply.stages import STAGES
 
 
-def _words(events: list[Event]) -> list[tuple[str, str]]:
+def _texts(events: list[Event]) -> list[tuple[str, str]]:
     return [
         (type(event).__name__, event.text)
         for event in events
@@ -37,7 +37,7 @@ def _stages(**chosen: object) -> Stages:
 def test_thoughts_are_emitted_as_the_budget_leaves_them_and_once() -> None:
     stages = _stages()
     out = stages.feed(Text("<think>abcdefgh</think>so"))
-    assert _words(list(out)) == [("Thinking", "abcd")]
+    assert _texts(list(out)) == [("Thinking", "abcd")]
     assert [thought["thought"] for thought in stages.take_thoughts()] == ["abcd"]
     assert stages.take_thoughts() == []
 

@@ -141,11 +141,11 @@ def test_without_a_second_reply_it_is_cut_short() -> None:
 def test_the_thought_that_was_ended_is_reported() -> None:
     expected = Expected(thoughts=ExpectedThoughts(limits=GOES_ON, task="task"))
     through = rewriter_of(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
-    emitted = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
+    emitted = [thought for chunk in (*FIRST, *SECOND) for thought in _emitted(through, chunk)]
     assert [thought["thought"] for thought in emitted] == [THOUGHT]
 
 
-def _heard(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:
+def _emitted(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:
     through.feed(chunk)
     return through.thoughts
 

@@ -15,13 +15,13 @@ ALWAYS = ["HalfCharacters", "FieldAnswer", "ReadingStage", "TurnEnd", "Assembler
 AUTO_READING = Reading(choose([AUTO]))
 
 
-def _made(reading: Reading) -> list[str]:
+def _built(reading: Reading) -> list[str]:
     choice = Choice(reading, 0, "reply", CallIds(frozenset(), "reply"), Findings(), [])
     return [type(stage).__name__ for make in STAGES if (stage := make(choice))]
 
 
 def test_a_plain_reply_has_few() -> None:
-    assert _made(AUTO_READING) == ALWAYS
+    assert _built(AUTO_READING) == ALWAYS
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_a_plain_reply_has_few() -> None:
     ],
 )
 def test_a_stage_is_built_for_who_needs_it(expected: Expected, stage: str) -> None:
-    assert {*_made(replace(AUTO_READING, expected=expected))} == {*ALWAYS, stage}
+    assert {*_built(replace(AUTO_READING, expected=expected))} == {*ALWAYS, stage}
 
 
 def test_the_users_choice_makes_a_stage() -> None:
     chosen = replace(AUTO_READING, trims_blanks=True)
-    assert _made(chosen) == [*ALWAYS[:4], "BlanksTrimmer", *ALWAYS[4:]]
+    assert _built(chosen) == [*ALWAYS[:4], "BlanksTrimmer", *ALWAYS[4:]]
