@@ -1,4 +1,4 @@
-"""What a person is told once the proxy is ready."""
+"""The announcement to a person once the proxy is ready."""
 
 import json
 import logging
@@ -67,7 +67,7 @@ def test_the_first_model_listed_is_the_one_to_try() -> None:
         (200, b'{"data": [{"id": "' + b"x" * ANSWER_LIMIT + b'"}]}'),
     ],
 )
-def test_a_server_that_lists_none_gets_a_place_to_fill_in(
+def test_a_server_that_lists_none_gets_a_gap_to_fill_in(
     status: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with answering(status, body) as address:
@@ -76,7 +76,7 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
 
 
 @pytest.mark.parametrize(("key", "wanted"), [("", "an API key"), ("bad", "another API key")])
-def test_a_server_that_wants_a_key_is_told_of(
+def test_a_server_that_wants_a_key_is_named(
     key: str, wanted: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THINK_KEY", key)
@@ -85,13 +85,13 @@ def test_a_server_that_wants_a_key_is_told_of(
     assert f"wants {wanted}: put it into THINK_KEY, or give --key KEY" in caplog.text
 
 
-def test_claude_code_is_told_of_the_window_where_the_server_tells() -> None:
-    told = announcement("http://s", "http://p", None, "qwen", ModelFacts(window=65536))
-    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 claude --model qwen\n" in told
+def test_claude_code_gets_the_window_that_the_server_reports() -> None:
+    shown = announcement("http://s", "http://p", None, "qwen", ModelFacts(window=65536))
+    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 claude --model qwen\n" in shown
     assert "MAX_CONTEXT" not in announcement("http://s", "http://p", None, "qwen")
 
 
-def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_addon_is_distinct_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, addon_identity("http://gpu:8000")) as address:
         met(address)
     behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
@@ -103,28 +103,28 @@ def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> No
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Dialect) -> None:
-    told = announcement("http://a", "http://b:8080", None, "m").splitlines()
-    words = shlex.split(told[told.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
-    body = json.loads(words[-1])
+    shown = announcement("http://a", "http://b:8080", None, "m").splitlines()
+    arguments = shlex.split(shown[shown.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
+    body = json.loads(arguments[-1])
     if dialect is COMMON:  # goes on as it came
-        said = [{"role": "user", "content": "12 * 7"}]
-        assert (body["model"], body["stream"], body["messages"]) == ("m", True, said)
+        turns = [{"role": "user", "content": "12 * 7"}]
+        assert (body["model"], body["stream"], body["messages"]) == ("m", True, turns)
         return
-    asked = dialect.requests.read(body, RequestContext())
-    assert (asked.model, asked.stream) == ("m", True)
-    assert asked.turns == (Turn("user", (TextBlock("12 * 7"),)),)
+    parsed = dialect.requests.read(body, RequestContext())
+    assert (parsed.model, parsed.stream) == ("m", True)
+    assert parsed.turns == (Turn("user", (TextBlock("12 * 7"),)),)
 
 
 def test_mitmweb_is_named_when_there_is_one() -> None:
-    told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
-    assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
-    assert told.count("token=") == 1
+    shown = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
+    assert "Watch:   http://127.0.0.1:8081/think?token=1" in shown
+    assert shown.count("token=") == 1
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
 
 
-def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
-    told = announcement("http://a", "http://b:8080", None, "my model").splitlines()
-    claude, program = (words for words in told if "_BASE_URL=" in words)
+def test_clients_get_their_address_and_model() -> None:
+    shown = announcement("http://a", "http://b:8080", None, "my model").splitlines()
+    claude, program = (line for line in shown if "_BASE_URL=" in line)
     assert shlex.split(claude) == [
         *["ANTHROPIC_BASE_URL=http://b:8080", "ANTHROPIC_API_KEY=unused"],
         *["claude", "--model", "my model"],
@@ -139,16 +139,16 @@ def test_clients_that_are_installed_are_named(
     assert "think-addon" not in announcement("http://a", "http://b", None, "m")
     for name in ("codex", "aider", "opencode"):
         (tmp_path / name).touch(0o755)
-    told = announcement("http://a", "http://b", None, "m")
-    assert "\nthink-addon codex  # or opencode, aider\n" in told
+    shown = announcement("http://a", "http://b", None, "m")
+    assert "\nthink-addon codex  # or opencode, aider\n" in shown
 
 
 def test_a_client_that_can_never_work_is_not_printed() -> None:
     facts = ModelFacts(window=4096, sees=False)
-    told = announcement("http://a", "http://b", None, "m", facts)
-    assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in told
-    assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in told
-    assert "claude --model" not in told
+    shown = announcement("http://a", "http://b", None, "m", facts)
+    assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in shown
+    assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in shown
+    assert "claude --model" not in shown
 
 
 def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def exchange(web: Mitmweb) -> str:
 def test_the_files_are_small_and_load_nothing_from_elsewhere() -> None:
     files = [FOLDER / name for name in ("think.html", *FILES)]
     assert sum(file.stat().st_size for file in files) < LIMIT
-    said = "".join(file.read_text() for file in files)
+    shown = "".join(file.read_text() for file in files)
     for word in (
         "innerHTML",
         "outerHTML",
@@ -70,8 +70,8 @@ def test_the_files_are_small_and_load_nothing_from_elsewhere() -> None:
         "eval(",
         "@import",
     ):
-        assert word not in said
-    assert "://" not in said.replace("http://www.w3.org/2000/svg", "").replace(":\\/\\/", "")
+        assert word not in shown
+    assert "://" not in shown.replace("http://www.w3.org/2000/svg", "").replace(":\\/\\/", "")
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
@@ -83,10 +83,10 @@ PATHS = ROWS["paths"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_is_given_without_the_token(web: Mitmweb, path: str) -> None:
-    for given in (ask(web, path, token=False), ask(web, _with(path, "token=wrong"), token=False)):
-        assert given.status == 403
-        assert THOUGHT.encode() not in given.body
+def test_nothing_is_sent_without_the_token(web: Mitmweb, path: str) -> None:
+    for sent in (ask(web, path, token=False), ask(web, _with(path, "token=wrong"), token=False)):
+        assert sent.status == 403
+        assert THOUGHT.encode() not in sent.body
     form = ask(web, token=False)
     assert b'type="password"' in form.body
 
@@ -130,9 +130,9 @@ def test_another_site_cannot_listen(web: Mitmweb) -> None:
 def test_a_page_that_does_not_read_harms_nobody(web: Mitmweb, exchange: str) -> None:
     """It is told no more than its line takes, however often it asks."""
     name = exchange.rpartition("/")[2]
-    asked = json.dumps({"choose": [name] * 2}).encode()
+    choice = json.dumps({"choose": [name] * 2}).encode()
     with _line(web) as line:
-        line.sendall(b"".join(_masked(asked) for _ in range(2000)))
+        line.sendall(b"".join(_masked(choice) for _ in range(2000)))
         for _ in range(3):
             assert ask(web, "/search?words=seventy").status == 200
     web.check()
@@ -141,7 +141,7 @@ def test_a_page_that_does_not_read_harms_nobody(web: Mitmweb, exchange: str) -> 
 PIECES = 120
 
 
-def test_a_page_is_told_a_few_times_a_second_not_for_each_piece(
+def test_a_page_has_news_a_few_times_a_second_not_for_each_piece(
     web: Mitmweb, server: ByPathServer
 ) -> None:
     with _line(web) as line, Client(web.port) as client:
@@ -153,8 +153,8 @@ def test_a_page_is_told_a_few_times_a_second_not_for_each_piece(
         with contextlib.suppress(TimeoutError):
             while piece := line.recv(1 << 20):
                 came += piece
-    told = len(re.findall(rb'"rows": \[', came))
-    assert 2 <= told < PIECES / 2, told
+    updates = len(re.findall(rb'"rows": \[', came))
+    assert 2 <= updates < PIECES / 2, updates
 
 
 class Paced(list[Step]):
@@ -178,26 +178,26 @@ def _masked(message: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _line(web: Mitmweb) -> Iterator[socket.socket]:
-    place = urlsplit(web.page)
-    with socket.create_connection((str(place.hostname), int(place.port or 0))) as line:
+    address = urlsplit(web.page)
+    with socket.create_connection((str(address.hostname), int(address.port or 0))) as line:
         line.sendall(_upgrade(web, "").encode())
         assert b"101" in line.recv(12)
         yield line
 
 
 def _upgraded(web: Mitmweb, headers: str) -> str:
-    place = urlsplit(web.page)
-    assert place.hostname
-    assert place.port
-    with socket.create_connection((place.hostname, place.port)) as line:
+    address = urlsplit(web.page)
+    assert address.hostname
+    assert address.port
+    with socket.create_connection((address.hostname, address.port)) as line:
         line.sendall(_upgrade(web, headers).encode())
         return line.recv(4096).decode(errors="replace")
 
 
 def _upgrade(web: Mitmweb, headers: str) -> str:
-    place = urlsplit(web.page)
+    address = urlsplit(web.page)
     return (
-        f"GET /think/updates?{place.query} HTTP/1.1\r\nHost: {place.netloc}\r\n{headers}"
+        f"GET /think/updates?{address.query} HTTP/1.1\r\nHost: {address.netloc}\r\n{headers}"
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )

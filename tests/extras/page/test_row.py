@@ -71,9 +71,9 @@ def test_it_says_what_the_model_is_at() -> None:
 
 
 def test_a_call_in_the_text_is_counted_while_it_is_written() -> None:
-    asked = request(CHAT, {"model": "m", "stream": True, "tools": [{"function": {"name": "f"}}]})
+    flow = request(CHAT, {"model": "m", "stream": True, "tools": [{"function": {"name": "f"}}]})
     with watched() as there:
-        flow = there.begin(asked, response(EVENT_STREAM))
+        flow = there.begin(flow, response(EVENT_STREAM))
         pass_on(flow, ROLE, *text("Look.", '<tool_call>{"name": "f", "arguments": {"a": "'))
         first = of(flow)
         pass_on(flow, *text("word"))
@@ -83,7 +83,7 @@ def test_a_call_in_the_text_is_counted_while_it_is_written() -> None:
         assert "calling" not in of(flow, second)
 
 
-def test_what_is_asked_again_begins_anew() -> None:
+def test_what_is_sent_again_begins_anew() -> None:
     with watched() as there:
         flow = there.ask(streaming(CHAT))
         before = {**of(flow), "running": False, "state": "done", "thinking": 999}
@@ -126,10 +126,10 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str]] = {
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_broken_one_says_why(name: str) -> None:
-    sent, words = FAILURES[name]
+    sent, failure = FAILURES[name]
     made = of(kept(streaming(CHAT), *sent))
     assert made["state"] == "broken"
-    assert words in str(made["failure"])
+    assert failure in str(made["failure"])
 
 
 @pytest.mark.parametrize(("pieces", "state"), [((), "left"), (END, "done")])
@@ -141,14 +141,14 @@ def test_a_client_that_leaves_after_the_end_breaks_nothing(pieces: list[bytes], 
     assert of(flow)["state"] == state
 
 
-def test_a_row_is_titled_by_the_questions_first_words() -> None:
+def test_a_row_is_titled_by_the_start_of_its_question() -> None:
     turns = [
         {"role": "user", "content": "What is\n12 * 7?"},
         {"role": "assistant", "content": "84"},
         {"role": "user", "content": "<system-reminder>be brief</system-reminder>"},
     ]
-    asked = request(CHAT, json.dumps({"model": "small", "messages": turns}).encode())
-    assert of(asked)["title"] == "What is 12 * 7?"
+    flow = request(CHAT, json.dumps({"model": "small", "messages": turns}).encode())
+    assert of(flow)["title"] == "What is 12 * 7?"
     assert of(request(CHAT, b"no JSON"))["title"] == ""
 
 
@@ -164,12 +164,12 @@ def test_a_row_is_titled_by_the_questions_first_words() -> None:
     ],
 )  # fmt: skip
 def test_a_row_is_titled_by_what_is_new_in_it(turns: list[Any], title: str) -> None:
-    said = {"role": "assistant", "content": "Hm."}
-    messages = [{"role": "user", "content": "The question"}, said, *turns]
+    reply = {"role": "assistant", "content": "Hm."}
+    messages = [{"role": "user", "content": "The question"}, reply, *turns]
     assert of(request(CHAT, {"messages": messages}))["title"] == title
 
 
 def test_what_a_client_adds_in_tags_is_no_title() -> None:
-    words = "What is 2 < 3?\n  <system-reminder>\nSay nothing.\n</system-reminder>"
-    asked = request(CHAT, {"messages": [{"role": "user", "content": words}]})
-    assert of(asked)["title"] == "What is 2 < 3?"
+    question = "What is 2 < 3?\n  <system-reminder>\nSay nothing.\n</system-reminder>"
+    flow = request(CHAT, {"messages": [{"role": "user", "content": question}]})
+    assert of(flow)["title"] == "What is 2 < 3?"
