@@ -25,9 +25,9 @@ class Fingerprint:
         path: The path of the request.
         header: The header's name; empty: the mark is a field.
         field: The field's name.
-        value: The header's or the field's value; empty: the field is there.
+        value: Part of the header, or the value of the field; empty: the field is there.
         beside: Another field of the same object.
-        lacks: A text that no model of the list holds.
+        lacks: A field that no model of the list has.
     """
 
     path: str
@@ -320,7 +320,7 @@ def thinking_fields(
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
     """Return the text in the system turn that turns this model's thinking on or off; empty when
-    the model has no such text, or the request leaves thinking to the model.
+    no text is needed: the request leaves it open, or the server has a switch that does it.
     """
     if switch is None or switch.mode == "adaptive":
         return ""
