@@ -286,8 +286,10 @@ class _Reader:
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._call()
             called = len(self.rest) - len(other.rest)
-            if not other.families:  # the call has no end
-                return None
+            if not other.families:  # the call has no end, so the thought's closer may be behind
+                special = TOOLS[tool_mark(self.rest, offset)].special
+                closer = _first_of(closers, self.rest, offset) if special else None
+                return closer.start() if closer else None
             goes_on = other._goes_on()
             behind = called + len(other.rest) - len(other.rest.lstrip())
             if not goes_on:

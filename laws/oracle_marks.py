@@ -310,9 +310,9 @@ def tool_mark(text: str, offset: int) -> str:
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
     """Return True if the tool mark at `offset` begins a call, in the text from `begin` on."""
     mark = tool_mark(text, offset)
-    if TOOLS[mark].special:
-        return True
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
+    if TOOLS[mark].special:
+        before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
     if line.strip() and line[-1] in _QUOTES:
         return False
