@@ -64,7 +64,7 @@ def _error_of(body: bytes) -> tuple[list[str] | None, str]:
 
 
 def _message_of(body: bytes) -> str:
-    """Return the message of an error in the usual shape."""
+    """Return `error.message` of a JSON body, as OpenAI has it; nothing if there is none."""
     try:
         value = json.loads(body)
         message = value["error"]["message"]

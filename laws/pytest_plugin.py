@@ -134,6 +134,7 @@ def _theirs(config: pytest.Config) -> ModuleType | None:
 
 
 def _is_ours(module: ModuleType | None) -> bool:
+    """Return True if the package is the `converter` beside this plugin."""
     paths = getattr(module, "__path__", ())
     return _ROOT / "converter" in (Path(path).resolve() for path in paths)
 

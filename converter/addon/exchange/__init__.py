@@ -1,1 +1,3 @@
-"""An exchange as values: the request step by step, the awaited reply, and the user's options."""
+"""The data of one exchange: the request as received and as rewritten, how its reply is to be read,
+and the user's options.
+"""

@@ -2,8 +2,9 @@
 
 The thoughts of a reply are kept under a hash of the whole conversation up to and with that reply. A
 later request gets them back where it has the same messages up to the same reply. So a fork has the
-thoughts of its trunk, an edited message ends them, and no thought reaches another conversation. Two
-replies that differ in nothing but their thoughts have none.
+thoughts of its trunk, an edited message ends them, and no thought reaches another conversation. Of
+two replies with the same text and different thoughts neither gets its thoughts back, because a
+later request does not show which of the two it means.
 """
 
 import hashlib

@@ -37,7 +37,7 @@ from converter.addon.layers.whole_reads import WholeReads
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """Carries the data of one reply's body.
+    """Takes each read of one reply's body, and returns the bytes for the client.
 
     Attributes:
         stream: the exchange.

@@ -53,9 +53,9 @@ class Arguments:
         self._text: list[str] | None = []  # of the object that went on; None: too long to compare
         self._digest = b""  # of the object, where its words are not kept
         self._length = 0
-        self._again: PartialJson | None = None  # an object behind the object
+        self._again: PartialJson | None = None  # a second object, which may repeat the first
         self._repeat: list[str] = []
-        self._tail = ""  # text behind the object that is none
+        self._tail = ""  # text behind the object that begins no second one
         self.mended = False
 
     @staticmethod

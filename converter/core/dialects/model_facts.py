@@ -84,7 +84,7 @@ class ModelFacts:
 
     @property
     def line(self) -> str:
-        """All facts in a line."""
+        """The window and the abilities as one line of text, for people."""
         window = [f"a window of {self.window:,} tokens"] if self.window else []
         return ", ".join([*window, *self.abilities])
 

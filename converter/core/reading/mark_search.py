@@ -168,7 +168,9 @@ class PhraseSearch(MarkSearch):
         return set() if super().undecided(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the places of the phrases that a text begins, or that a letter would unmake."""
+        """Return the positions at which phrases may still count: the text is only the beginning of
+        a phrase, or one more letter would make its last word another.
+        """
         folded = _folded(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
         undone = (phrase for phrase in begun if phrase != folded or phrase[-1].isalnum())

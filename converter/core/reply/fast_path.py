@@ -120,8 +120,8 @@ _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A server's frame without its text. `sample`: the event that such a frame is read as, without
-    its text.
+    """The bytes before and behind the text in a server's frames of one kind, by which later ones
+    are recognised. `sample`: the event of such a frame, its text empty.
     """
 
     before: bytes

@@ -148,8 +148,8 @@ class ReplyEnd:
         return "" if self._keeps_reasons or is_standard(event.reason) else UNKNOWN
 
     def _ended(self, end: End) -> Iterator[Event]:
-        """A whole body is complete without a finish; the end of a stream, which is a frame of its
-        own, is not.
+        """Yield the end, and before it a failure where a stream ended without a finish. A whole
+        body, whose end is no frame, needs no finish.
         """
         if end.own and not self._is_whole:
             yield self._missing_end()

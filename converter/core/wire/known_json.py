@@ -225,7 +225,9 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if these bytes of a kept object stand here as a whole value."""
+        """Return True if the data goes on with `before[begin:end]`, a kept value, and a byte behind
+        that ends a value.
+        """
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
             return False

@@ -49,13 +49,13 @@ class Listed:
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
-        """Begin to listen; all that is listed is to be read."""
+        """Subscribe to mitmweb's list of flows, and mark all of them as changed."""
         for signal, hear in self._signals:
             signal.connect(hear)
         self._all_changed()
 
     def close(self) -> None:
-        """Listen no more, and forget."""
+        """Unsubscribe from the list, and drop all rows."""
         for signal, hear in self._signals:
             signal.disconnect(hear)
         for each in (self.rows, self._stale, self._coming):

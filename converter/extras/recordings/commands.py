@@ -119,6 +119,7 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
     def bless(name: str) -> bool:
+        """Accept a recording's golden; return True if an expectation is unmet."""
         recording = library.load(name)
         if chosen.set:
             options = with_options(recording.options, chosen.set)

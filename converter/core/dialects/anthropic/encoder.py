@@ -41,7 +41,7 @@ STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
     "content_filter": "refusal",
-    "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
+    "pause_turn": "pause_turn",  # only a server's Messages endpoint sends it
 }
 _CALLS = ("tool_calls", "function_call")
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'

@@ -47,7 +47,7 @@ class State(enum.Enum):
 
 
 class Group(enum.Enum):
-    """Marks of one effect."""
+    """The effects of marks on the state: marks with the same effect are a group."""
 
     OPENERS = enum.auto()
     FIRST_OPENERS = enum.auto()  # those that count only where a message begins

@@ -18,7 +18,7 @@ _GOES_ON = tuple("\"'{}[],:")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place where the call may end. `at`: behind its body, `behind`: behind the mark there;
+    """An offset where the call may end. `at`: behind its body, `behind`: behind the mark there;
     `quoted`: the mark stands in a string, as far as brackets and quotes tell.
     """
 

@@ -79,7 +79,7 @@ _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
     """Return the state of a call's head. `tools`: those that are offered; None: any name counts."""
     begun = [it for it in row.body.heads if text.startswith(it)]
-    if isinstance(row.body, Json | Python):  # blanks may stand before
+    if isinstance(row.body, Json | Python):  # their own patterns take blanks and head
         begun = [""]
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE

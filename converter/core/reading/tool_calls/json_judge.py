@@ -65,8 +65,8 @@ class HeaderCalls:
         self._span = span
 
     def find(self, at: int) -> int:
-        """Return where the next header begins, behind the first call with one of the words that
-        only a header begins with; -1 where none comes.
+        """Return the offset of the next header, or -1. The first header may begin with anything; a
+        later one must begin with one of its form's heads.
         """
         text, gap, row = self._span.text, self._span.gap, self._span.row
         begin = gap(at)
