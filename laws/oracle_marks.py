@@ -312,6 +312,8 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     if TOOLS[mark].special:
+        if mark.startswith("<|channel|>"):  # gpt-oss's header, with a blank behind the mark
+            return True
         before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
     if line.strip() and line[-1] in _QUOTES:
