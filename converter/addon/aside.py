@@ -14,7 +14,7 @@ mitmproxy cannot start a Python process.
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from random import randrange
+from random import randrange, sample
 
 AT_ONCE = 128 * 1024
 """Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
@@ -28,9 +28,10 @@ _QUOTES = 1 << 15
 """
 _VALUES = 1 << 16
 """Values in such a request: C reads so many in 15 milliseconds, with an object's short keys."""
-_SAMPLED = 250
-"""Bytes of a request for one in the sample: fewer digits than a number has that takes long."""
 _SLICES = 8
+"""So many slices hold one byte of some 250: fewer digits than a number has that takes long."""
+_STEPS = [step for step in range(1000, 3000) if all(step % other for other in range(2, 55))]
+"""Primes, because a step that shares a divisor with the period of data meets a part of it alone."""
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
@@ -43,12 +44,10 @@ lock.
 
 
 def sample_of(data: bytes) -> bytes:
-    """Return one byte of some `_SAMPLED`, others each time, so that no data can hide by its
+    """Return one byte of some 250, others each time, so that no data can hide by its
     period.
     """
-    usual = _SLICES * _SAMPLED
-    steps = [randrange(usual // 2, usual * 3 // 2) for _ in range(_SLICES)]
-    return b"".join(data[randrange(step) :: step] for step in steps)
+    return b"".join(data[randrange(step) :: step] for step in sample(_STEPS, _SLICES))
 
 
 def is_quick(body: bytes) -> bool:
@@ -56,11 +55,11 @@ def is_quick(body: bytes) -> bool:
     values, few strings (so that it has few messages), and few digits, because the time for a number
     of thousands of digits grows with their square.
     """
-    sample = sample_of(body)
-    apart = len(body) / max(len(sample), 1)
-    few_strings = sample.count(b'"') * apart <= _QUOTES
-    few_values = sum(map(sample.count, (b",", b"[", b"{"))) * apart <= _VALUES
-    few_digits = 4 * sum(map(sample.count, b"0123456789")) < len(sample)
+    drawn = sample_of(body)
+    apart = len(body) / max(len(drawn), 1)
+    few_strings = drawn.count(b'"') * apart <= _QUOTES
+    few_values = sum(map(drawn.count, (b",", b"[", b"{"))) * apart <= _VALUES
+    few_digits = 4 * sum(map(drawn.count, b"0123456789")) < len(drawn)
     return len(body) <= _IN_TURN and few_strings and few_values and few_digits
 
 
