@@ -296,7 +296,7 @@ class Engine:
                 else:
                     self._scan()
         except NeedMore:
-            pass
+            return  # the rest stays in the source, and is read again once more text has come
 
     def _scan(self) -> None:
         """Emit the text up to a mark and take the mark."""
