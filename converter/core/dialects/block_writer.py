@@ -115,7 +115,11 @@ class BlockWriter(Encoder, ABC):
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
+    def feed(
+        self,
+        events: Sequence[Event],
+        raw: bytes | None = None,  # noqa: ARG002
+    ) -> list[bytes]:
         """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
         out: list[bytes] = []
         for event in events:
