@@ -1,8 +1,8 @@
 """A request, whatever dialect it was written in.
 
-One module per dialect reads a request into a `Conversation`, and one writes a `Conversation` as a
-chat completion, so that neither knows the other dialect. Every value is frozen, and the reader has
-checked what a block may hold, so that a writer need not check it again.
+Each dialect has a module that reads a request into a `Conversation`. A single module writes a
+`Conversation` as a chat completion, so that neither side knows the other dialect. All values are
+frozen. The reader has checked the values of a block, so that the writer need not check them again.
 """
 
 import json
@@ -16,12 +16,14 @@ type ToolChoiceMode = Literal["auto", "required", "named", "none"]
 
 
 class RequestError(ValueError):
-    """A request breaks the format of its dialect: `path` says where, `message` is the path and the
-    fault there.
+    """A request breaks the format of its dialect.
 
-    `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field
-    required`, as Anthropic's API words it. An empty path means the request as a whole. `status`
-    and `details`: of the answer, where its dialect has more to say than words.
+    Attributes:
+        path: the field with the fault; empty if the request as a whole has it.
+        message: the path and the fault. `RequestError("messages.0.role", "Field required").message`
+            is `messages.0.role: Field required`, as Anthropic's API words it.
+        status: the HTTP status of the response with the error.
+        details: further fields of the error, if the dialect's errors have such fields.
     """
 
     def __init__(self, path: str, problem: str, status: int = 400, **details: object) -> None:
@@ -47,7 +49,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Bytes kept by the client's vendor under an id, because no other server can fetch them."""
+    """Bytes that the client's vendor keeps under an id. No other server can fetch them."""
 
     file_id: str
 
@@ -57,7 +59,11 @@ type MediaSource = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A text. `stood_in`: the field that held it, if that was not the content."""
+    """A text.
+
+    Attributes:
+        stood_in: the name of the field that held the text (`refusal`); empty for `content`.
+    """
 
     text: str
     stood_in: str = ""
@@ -65,8 +71,11 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A thought. The signature names its vendor and never goes to a server. `note`: other facts of
-    it, for people.
+    """A thought.
+
+    Attributes:
+        signature: the vendor's proof that its model wrote the thought; never sent to a server.
+        note: further facts of the thought, shown to people ("confidence 0.7").
     """
 
     text: str
@@ -76,14 +85,19 @@ class ThinkingBlock:
 
 @dataclass(frozen=True, slots=True)
 class RedactedThinking:
-    """A thought only its vendor can read: there is no text in it."""
+    """A thought that only its vendor can read: `data` is encrypted."""
 
     data: str
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image; `detail`: how closely to look at it, as OpenAI names it, if the client set it."""
+    """An image.
+
+    Attributes:
+        detail: OpenAI's field for the resolution at which the model looks ("low", "high"); empty if
+            the client did not set the field.
+    """
 
     source: MediaSource
     detail: str = ""
@@ -98,7 +112,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its readable text, or the source of its bytes when it has none (a PDF)."""
+    """A document: its readable text and images, or the source of its bytes (a PDF)."""
 
     content: tuple[TextBlock | Image, ...] | MediaSource
     title: str = ""
@@ -106,16 +120,17 @@ class Document:
 
 
 type ContentBlock = TextBlock | Image | Sound | Document
-"""Things that a person or a tool can show a model."""
+"""A block that a person's message or a tool's result may hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model calls a tool.
+    """A call of a tool by the model.
 
     Attributes:
         arguments: JSON text.
-        read_from: the form in which the call stood, if the server did not send it as one.
+        read_from: the text in which the call was read, and its form ("text (hermes)"); empty if the
+            server itself sent the call as a tool call.
     """
 
     id: str
@@ -125,7 +140,7 @@ class ToolUse:
 
     @property
     def input(self) -> Mapping[str, object]:
-        """The arguments as values; none where they are no JSON object."""
+        """The arguments as values; an empty mapping if they are not a JSON object."""
         try:
             values = json.loads(self.arguments)
         except (ValueError, RecursionError):
@@ -135,7 +150,11 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call. `name`: of the tool, if the result has it."""
+    """The result of a tool call.
+
+    Attributes:
+        name: the tool's name; empty if the result has only the id of the call.
+    """
 
     tool_use_id: str
     content: tuple[ContentBlock, ...] = ()
@@ -171,7 +190,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Permission or duty to call a tool; `name` only in mode "named"."""
+    """A rule: the model may, must or must not call a tool; `name` is set only in mode "named"."""
 
     mode: ToolChoiceMode
     name: str = ""
@@ -179,8 +198,11 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingSwitch:
-    """The client's wish about thinking: `budget` in tokens (None: no limit), `shown` False when it
-    wants no thinking text.
+    """The thinking that the client requests.
+
+    Attributes:
+        budget: the most tokens of thinking; `None`: no limit.
+        shown: False if the client wants no text of the thinking.
     """
 
     mode: ThinkingMode
@@ -190,7 +212,7 @@ class ThinkingSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Ways to draw tokens; None leaves one to the server."""
+    """Settings by which tokens are drawn; the server decides a value that is `None`."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -202,11 +224,12 @@ class Conversation:
     """All that a request asks for.
 
     Attributes:
-        extensions: fields in the server's own terms.
-        output_name, output_strict: of the output schema, where the client's dialect has them.
-        notes: a line for each omission, for the log.
-        own: the value that the client's dialect needs again when it writes the reply; no other
-            module reads it.
+        extensions: fields that go on to the server under the names that it knows.
+        output_name, output_strict: the name of the output schema, and whether the server must
+            follow the schema exactly, if the client's dialect has these fields.
+        notes: a line for the log about each field or block that the conversation leaves out.
+        own: a value that the client's dialect keeps here until it writes the reply. No other module
+            reads the value.
     """
 
     model: str

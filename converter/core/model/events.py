@@ -1,13 +1,13 @@
-"""A model's reply, free of any dialect: the values that pass between the machines.
+"""Events: a model's reply as values that are free of any dialect.
 
-A decoder makes them from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`, an
-encoder writes them. They are flat: a delta is an event, a whole reply is the same events with
+A decoder makes events from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`,
+an encoder writes events. A delta of a stream is an event; a whole reply is the same events with
 longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
 `content_filter`), which every local server sends.
 
-The neutral fields say all that another dialect can say. Data of a single dialect is in `own`, under
-the dialect's name: a frame written anew for that dialect holds all that the server sent, and no
-other dialect writes such data.
+Data that only one dialect has is in the field `own` of an event, with the dialect's name. An
+encoder of this dialect writes the data back, so that its client gets all that the server sent. The
+encoders of all other dialects leave `own` alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Data that only `dialect` can write back: fields as they were sent, or the whole frame."""
+    """Data that only `dialect` can write back: `fields` as they were sent, or `raw`, a frame."""
 
     dialect: str
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -25,13 +25,13 @@ class Own:
 
 
 def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
-    """Return the fields if they are this dialect's."""
+    """Return the fields of `own` if they are of this dialect, else `None`."""
     return own.fields if own and own.dialect == dialect else None
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The head of a reply; comes again when a later frame has another head."""
+    """The id and model of a reply. Another `Start` comes if a later frame has others."""
 
     id: str
     model: str
@@ -40,8 +40,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of the answer, or of a refusal. `own`: its dialect has the text among other fields
-    already (content in parts), where no tags are looked for.
+    """Text of the answer, or of a refusal.
+
+    Attributes:
+        own: set if the server sent the content as a list that has parts of other types beside
+            text (images). An `Opaque` holds the list, and this text is not searched for tags.
     """
 
     text: str
@@ -52,8 +55,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Text of a thought. `own`: the reasoning fields under which the server itself sent it; none
-    when the thought stood in the text.
+    """Text of a thought.
+
+    Attributes:
+        own: the reasoning fields in which the server sent the thought; `None` if the thought was
+            read from the text.
     """
 
     text: str
@@ -63,8 +69,12 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """The end of a thought; more thinking is another block. Only attribute forms have a type and a
-    confidence. `around`: the line ends before and behind the thought, which are no part of it.
+    """The end of a thought. Thinking that follows is another block.
+
+    Attributes:
+        thought_type, confidence: from the attributes of the thought's tag
+            (`<thinking thought_type="plan" confidence="0.7">`).
+        around: the line ends that stood before and behind the thought and were taken from it.
     """
 
     choice: int = 0
@@ -75,35 +85,39 @@ class ThinkingEnd:
 
     @property
     def note(self) -> str:
-        """The type and the confidence, for people."""
+        """The type and the confidence, as people are shown them."""
         confidence = "" if self.confidence is None else f"confidence {self.confidence}"
         return ", ".join(filter(None, (self.thought_type, confidence)))
 
 
 @dataclass(frozen=True, slots=True)
 class LateCloser(ThinkingEnd):
-    """The closer of a thought that a tool call had ended: for the stage that reads the calls, which
-    keeps it.
+    """The closer of a thought that had ended before, at a tool call in the thought.
+
+    The engine emits it, and the stage around the engine (`converter/core/reading/engine/stage.py`)
+    takes it out again.
     """
 
 
 NO_INDEX = -1
-"""The index of a piece to which the server gives none."""
+"""The index of a piece that the server sent without an index."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
+    """A piece of a tool call. One piece has name and id; any piece may have arguments (JSON text).
 
     Attributes:
-        own: the piece as sent, under the name of the field where it stood.
-        read_from: where a call stood that the server did not send as one, for people.
-        ends: from a decoder, nothing more comes of the call; from the assembler, its arguments are
-            whole now.
-        misshapen: the piece is not as its dialect has it, so that it is to be written anew.
-        free_text: the call is of the type `custom`; from a decoder its arguments are a text, from
-            the assembler an object with it.
-        is_value: the arguments came as an object and not as text, so they are whole.
+        own: the piece as sent, under the name of its field (`tool_calls` or `function_call`).
+        read_from: the text in which the call was read, and its form ("text (hermes)"); empty if the
+            server itself sent the call as a tool call. It is shown to people.
+        ends: True in the last piece of a call. If the piece comes from the assembler, the call's
+            arguments are whole; if it comes from a decoder, they may be cut.
+        misshapen: True if the piece breaks the format of its dialect and must be written anew.
+        free_text: True if the call is of the type `custom`. Its arguments are plain text in a piece
+            from a decoder, and an object that holds this text in a piece from the assembler.
+        is_value: True if the server sent the arguments as an object and not as text, so that they
+            are whole.
     """
 
     index: int
@@ -120,9 +134,8 @@ class ToolCall:
 
 
 type TextEvent = Text | Thinking | ToolCall
+"""An event with text of the model: of an answer, a thought, or a call's arguments."""
 type TextKind = type[Text] | type[Thinking] | type[ToolCall]
-"""An event with text of the model (of an answer, a thought, or a call's arguments), and its kind.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +143,11 @@ class Finish:
     """The reason why a choice ended.
 
     Attributes:
-        stop_sequence: the string that ended it, when the server names it; empty: one of the
-            request's, it is unknown which.
-        server_word: the server's own term for the reason.
-        at_limit: the server gives another reason, but its counts reach the limit of tokens that was
-            sent.
+        stop_sequence: the stop string of the request that ended the choice. `None`: no stop string
+            ended it. Empty: a stop string did, but the server does not name the string.
+        server_word: the reason in the server's own word.
+        at_limit: True if the server gives another reason than `length`, although it counts as many
+            tokens as the request allowed.
     """
 
     reason: str
@@ -145,17 +158,23 @@ class Finish:
 
 
 BYTES_PER_TOKEN = 4
-"""UTF-8 bytes that stand for a token. Vocabularies of local models are made of bytes: a token of
-English prose is some 4 letters, each a byte, one of Russian 2 letters of two, one of Chinese 1 to 2
-characters of three. Counted characters would allow a Chinese thought several times the English one.
-It is an estimate: code takes more tokens than this says, up to a third.
+"""How many UTF-8 bytes count as one token, where tokens of a reply are estimated.
+
+A token holds about 4 bytes in most languages: 4 letters of English, 2 of Russian, 1 to 2 characters
+of Chinese. If characters were counted, a Chinese thought could have several times as many tokens as
+an English one. Code has up to a third more tokens than this estimate.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, counted by the server: `input` with the cached ones. `estimated`: the server counted
-    none, or not all.
+    """Numbers of tokens, as the server counted them.
+
+    Attributes:
+        input: tokens of the prompt, including those that were read from the server's cache.
+        cached, created: tokens of the prompt that were read from the cache, and written to it.
+        thinking: the part of `output` that is thinking.
+        estimated: True if the server counted nothing or not everything, and the addon estimated.
     """
 
     input: int
@@ -169,8 +188,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failure of the reply: the server reports one within it, or it broke off. `status`: the HTTP
-    status it would have had.
+    """A failure in the middle of a reply: the server reports an error, or the reply breaks off.
+
+    Attributes:
+        status: the HTTP status that the error would have as a response of its own; 0: unknown.
     """
 
     message: str
@@ -188,19 +209,30 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that the decoder has no event for."""
+    """Fields of a choice that have no event of their own.
+
+    Attributes:
+        inner: fields that stand beside the content, in the delta or message.
+        outer: fields that stand beside the delta or message.
+        covered: names of `inner` that came as a `MappedField` too. Encoders of other dialects pass
+            over these names.
+    """
 
     dialect: str
-    inner: Mapping[str, object]  # beside the content
-    outer: Mapping[str, object]  # beside the delta
+    inner: Mapping[str, object]
+    outer: Mapping[str, object]
     choice: int = 0
-    covered: tuple[str, ...] = ()  # names of `inner` that other events say, for other dialects
+    covered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """The value of a field of the server's own, or a piece of a string value, for a block of the
-    user's choice.
+    """The value of a server's field that the option `think_map` turns into a block of its own.
+
+    Attributes:
+        block: the type of the block.
+        key: the field of the block that gets the value.
+        value: the server's value; a piece of the value if the server streams a string.
     """
 
     block: str
@@ -211,7 +243,7 @@ class MappedField:
 
 @dataclass(frozen=True, slots=True)
 class DialectBlock:
-    """An event of a block of a single dialect (`redacted_thinking`, ...), as it came."""
+    """A wire event of a block that only one dialect has (`redacted_thinking`), as it was sent."""
 
     dialect: str
     event: Mapping[str, object]
@@ -222,8 +254,8 @@ class OpaqueFrame:
     """A frame that the decoder cannot read.
 
     Attributes:
-        comment: the frame is no part of the reply (a ping), so nothing is lost without it.
-        lost: text of the reply is lost, so the reply is not whole.
+        comment: True if the frame is not a part of the reply (a ping) and may be left out.
+        lost: True if the frame may have held text of the reply, so that the reply is not whole.
     """
 
     own: Own
@@ -251,11 +283,10 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events, with neighbouring text of one kind joined, and neighbouring pieces of one
-    call.
+    """Return the events, with neighbours of one kind joined: text, thinking, or pieces of one call.
 
-    So text that no stage changed comes out as it went in. `fields`: also join events with the same
-    fields of the server's own; the first event's fields stay.
+    `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`. `fields`: also join
+    events that have an `own` with the same field names; the first event's `own` stays.
     """
     groups: list[list[Joined]] = []
     for event in events:
@@ -267,7 +298,7 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
 
 
 def _goes_on(last: Any, event: Any, fields: bool) -> bool:
-    """Return True if the event is another piece of the last one."""
+    """Return True if `event` can be joined to `last`."""
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
         return False
@@ -290,7 +321,8 @@ def _as_one(group: Sequence[Any]) -> Any:
         return replace(first, arguments=text, ends=any(piece.ends for piece in group))
     text = "".join([event.text for event in group])
     refusal = (first.refusal,) if isinstance(first, Text) else ()
-    return type(first)(text, first.choice, *refusal, first.own)  # in a third of `replace`'s time
+    # The constructor takes a third of the time of `replace`.
+    return type(first)(text, first.choice, *refusal, first.own)
 
 
 def model_text(event: Event) -> str:

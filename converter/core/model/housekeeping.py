@@ -1,5 +1,6 @@
-"""Requests that a client makes for itself, in the midst of a conversation: a title for it, or a
-summary that takes the place of its turns.
+"""Recognition of requests that a client makes for itself in the middle of a conversation.
+
+Such a request asks for a title of the conversation, or for a summary that replaces its turns.
 """
 
 import re
@@ -16,7 +17,7 @@ from converter.core.model.raw_messages import (
 
 TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
-"""Characters of a text that are searched for a wish."""
+"""How many characters of a text are searched for the patterns below."""
 _WISHES = (
     # Claude Code 2.1, Codex 0.169
     (
@@ -36,8 +37,11 @@ _GOES_ON = re.compile(
 
 
 def wish_of(body: Mapping[str, object], path: str = "") -> str:
-    """Return `TITLE` or `COMPACTION` for a request that its client makes for itself, else nothing.
-    A title is asked for without tools, and a conversation that is summed up has a reply in it.
+    """Return `TITLE` if a request asks for the conversation's title, `COMPACTION` if it asks for a
+    summary, and an empty string for all other requests.
+
+    A request with tools does not count as `TITLE`, and a conversation without a reply of the model
+    does not count as `COMPACTION`.
     """
     last = messages_of(body)[-1:]
     if path.partition("?")[0].endswith("/compact") or any(
@@ -55,7 +59,7 @@ def wish_of(body: Mapping[str, object], path: str = "") -> str:
 
 
 def goes_on_from_summary(message: object) -> bool:
-    """Return True if a message hands the summary of an earlier conversation to the model."""
+    """Return True if a message holds the summary of an earlier conversation."""
     return _is_item(message, "compaction") or any(
         _GOES_ON.search(text[:_HEAD]) for text in spoken(message)
     )
@@ -66,7 +70,9 @@ def _is_item(message: object, kind: str) -> bool:
 
 
 def _instructions(body: Mapping[str, object]) -> Iterator[str]:
-    """Yield the system's texts and those of the last message."""
+    """Yield the texts of the system messages, and the texts of the last message unless it is the
+    model's.
+    """
     messages = all_messages(body)
     systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]
     systems += [message for message in messages if role_of(message) in SYSTEM]

@@ -1,4 +1,6 @@
-"""The states in which a reply may begin; the option, the parser and the rules share them."""
+"""The states in which a reply may begin. The option `think_start`, the stages and the rules that
+choose a state share these values.
+"""
 
 import enum
 
@@ -6,9 +8,13 @@ import enum
 class InitialState(enum.Enum):
     """The state in which a reply begins.
 
-    AUTO: unknown; a reply begins as the rules in `converter.addon.servers.initial_state` decide;
-    where they do not, a whole reply is decided with its text in hand. LIKELY_THINKING: in a
-    thought, by a guess: from the model's name, llama.cpp's prompt, or a lesson.
+    Attributes:
+        AUTO: not known yet. The rules in `converter.addon.servers.initial_state` choose a state. If
+            they choose none, the text of a whole reply is read first and decides.
+        TEXT: in the answer.
+        THINKING: in a thought.
+        LIKELY_THINKING: in a thought, by a guess from the model's name, llama.cpp's prompt, or a
+            lesson.
     """
 
     AUTO = "auto"
@@ -17,10 +23,10 @@ class InitialState(enum.Enum):
     LIKELY_THINKING = "likely thinking"
 
     def or_else(self, other: "InitialState") -> "InitialState":
-        """Return this state, or `other` where this is AUTO: the user's word goes first."""
+        """Return this state, or `other` if this state is AUTO."""
         return other if self is InitialState.AUTO else self
 
     @property
     def inside(self) -> bool:
-        """Return True if the reply is taken to begin inside a thought."""
+        """Return True if the reply begins in a thought, for certain or by a guess."""
         return self in (InitialState.THINKING, InitialState.LIKELY_THINKING)

@@ -1,8 +1,10 @@
 """A bounded memory of replies by id, for clients that leave their history with the server.
 
-An entry holds the words that one exchange added, and the id of the entry before, so that a long
-conversation is kept once. The least recently used entry goes first; reading a history counts as use
-of all its entries. An entry belongs to an owner: nobody else finds, continues or drops it.
+An entry holds only the messages that one request and its reply added to a conversation, and the id
+of the entry before. The history of an entry is the entry with all entries before it.
+
+If the memory is full, the least recently used entry is dropped; reading a history counts as use of
+all its entries. An entry belongs to an owner: no other owner can find, continue or drop it.
 """
 
 from collections import OrderedDict
@@ -15,13 +17,17 @@ from threading import RLock
 
 
 class AwayError(Exception):
-    """Nobody can find an entry now, because the store is away."""
+    """The store (a file, Redis) does not answer, so that no entry can be read or written now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of a store: `count` entries with `size` bytes together, each until nobody has used it
-    for so many `seconds`.
+    """The bounds of a store.
+
+    Attributes:
+        count: the most entries.
+        size: the most bytes of all entries together.
+        seconds: an entry that is not used for so long is dropped.
     """
 
     count: int
@@ -30,12 +36,14 @@ class Bounds:
 
     @property
     def keeps(self) -> bool:
-        """Return True if anything can be kept at all."""
+        """True if the bounds allow any entry."""
         return self.count > 0 and self.size > 0
 
 
 def raw(name: str) -> bytes:
-    """Return a name as stores keep it: clients may choose what no encoding has."""
+    """Return an id or name as bytes. Clients may choose names with lone surrogates, which strict
+    UTF-8 does not allow.
+    """
     return name.encode("utf-8", "surrogatepass")
 
 
@@ -44,10 +52,10 @@ class Entry:
     """An entry of a store.
 
     Attributes:
-        value: the turns of the exchange, as bytes.
-        previous: the id of the entry before it, or empty.
-        names: other names under which the entry is found.
-        used: when the entry was last used.
+        value: the messages that the entry adds to its conversation, as bytes.
+        previous: the id of the entry before; empty at the beginning of a conversation.
+        names: further names, beside the id, under which the entry is found.
+        used: the time of the last use, in seconds.
     """
 
     value: bytes
@@ -57,16 +65,19 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Return the bytes that the entry costs."""
+        """The number of bytes that the entry takes in a store."""
         return len(self.value) + sum(len(raw(name)) for name in self.names)
 
 
 class Store:
-    """Entries by id, of all owners; any thread may use it. Those of this class itself are in
-    another `store`. `_ask`: the way of each question there; `_own`: the name there of an entry.
+    """Entries by id, of all owners. Any thread may use a store.
 
-    `elsewhere`: asking may take long. All methods but `begin` are then for another thread than the
-    loop's, and raise AwayError.
+    This class itself hands each call on to another `store`. A subclass can override `_ask`, which
+    makes each such call, and `_own`, which returns the name that an entry has in the other store.
+
+    Attributes:
+        elsewhere: True if a call may take long (a file, Redis). All methods but `begin` can then
+            raise AwayError, and must not be called from the event loop's thread.
     """
 
     bounds: Bounds
@@ -77,11 +88,13 @@ class Store:
 
     @property
     def size(self) -> int:
-        """Return the bytes that are kept, of all owners."""
+        """The number of bytes that the entries of all owners take."""
         return self._ask(lambda: self.store.size)
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
-        """Do work that keeps something, or return it under way."""
+        """Run `work`, which writes to the store. If `elsewhere`, start `work` in another thread and
+        return its future.
+        """
         work()
         return None
 
@@ -97,27 +110,27 @@ class Store:
         return self._ask(partial(self.store.forget, self._own(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry of this name; empty when there is none."""
+        """Return the id of the entry with this name; empty if there is no such entry."""
         return self._ask(partial(self.store.find, self._own(name)))
 
     def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
+        """Return an entry's value; `None` if the entry is gone."""
         values = self.values(key, one=True)
         return values[0] if values else None
 
     def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
+        """Return the values of an entry's history, oldest first; `None` if an entry is gone."""
         values = self.values(key)
         return None if values is None else values[::-1]
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back, or its `one`, and note their use; None when one
-        of them is gone.
+        """Return the values of an entry's history, newest first; `None` if an entry is gone. Each
+        entry of the history then counts as used. `one`: only this entry.
         """
         return self._ask(partial(self.store.values, self._own(key), one=one))
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self.store.close()
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
@@ -128,8 +141,10 @@ class Store:
 
 
 class BoundedStore(Store):
-    """The rules by which entries are kept, read and evicted, in this process as in a file. Redis
-    has these rules in its scripts, because each operation has to be one step there.
+    """The rules by which entries are kept, read and evicted: in this process and in a file.
+
+    The store in Redis has the same rules as Lua scripts, because Redis runs each script as one
+    step.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -157,7 +172,7 @@ class BoundedStore(Store):
             self._evict()
             while key and not (one and values):
                 entry = None if key in seen else self._use(key)
-                if entry is None:  # gone, or a circle
+                if entry is None:  # gone, or the history leads back to an entry that was read
                     return None
                 seen.add(key)
                 values.append(entry.value)
@@ -165,24 +180,24 @@ class BoundedStore(Store):
         return values
 
     def _operation(self) -> AbstractContextManager[object]:
-        """Return the context of an operation, and of its steps, in which no other one may come."""
+        """Return a context in which no other thread or process can change the store."""
         return self._lock
 
     def _add(self, key: str, entry: Entry) -> None:
-        """Add an entry as the one that was used last."""
+        """Add an entry, used now."""
         raise NotImplementedError
 
     def _use(self, key: str) -> Entry | None:
-        """Return an entry, if it is there, as the one that was used last."""
+        """Return an entry and note its use; `None` if the entry is not there."""
         raise NotImplementedError
 
     def _evict(self) -> None:
-        """Drop the entries that nobody has used for too long, then the oldest beyond the bounds."""
+        """Drop entries that are unused for too long, and the least recently used beyond a bound."""
         raise NotImplementedError
 
 
 class ProcessStore(BoundedStore):
-    """Entries of this process. `now`: in seconds."""
+    """Entries in this process. `now`: a clock, in seconds."""
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__(bounds)
@@ -193,7 +208,7 @@ class ProcessStore(BoundedStore):
 
     @property
     def size(self) -> int:
-        """Return the bytes that are kept."""
+        """The number of bytes that the entries take."""
         return self._size
 
     def forget(self, key: str) -> bool:
@@ -209,11 +224,11 @@ class ProcessStore(BoundedStore):
             return True
 
     def find(self, name: str) -> str:
-        """Return the id of the entry of this name; empty when there is none."""
+        """Return the id of the entry with this name; empty if there is no such entry."""
         return self._keys.get(name, "")
 
     def close(self) -> None:
-        """Forget all."""
+        """Drop all entries."""
         self._entries.clear()
 
     def _add(self, key: str, entry: Entry) -> None:
@@ -240,8 +255,11 @@ class ProcessStore(BoundedStore):
 
 @dataclass(slots=True)
 class Waits:
-    """`writes`: those that a store elsewhere may not have ended. `seconds`: for which an exchange
-    has waited for its store, for writes as for answers.
+    """The waiting of one exchange for its store.
+
+    Attributes:
+        writes: the writes that were begun and for which nobody has waited yet.
+        seconds: how long the exchange has waited so far, for writes and reads together.
     """
 
     writes: list[Future[object]] = field(default_factory=list)
@@ -249,8 +267,10 @@ class Waits:
 
 
 class Memory(Store):
-    """One owner's entries in a store that all owners share; at first nobody's, whose ids reach
-    all. Without `store`, the entries are this process's.
+    """The entries of one owner in a store that all owners share.
+
+    In the store, an id has the owner's name and a blank in front. Without `owner` nothing stands in
+    front. Without `store`, the entries are kept in this process.
     """
 
     def __init__(
@@ -261,9 +281,7 @@ class Memory(Store):
         self.waits = Waits()
 
     def of(self, owner: str) -> "Memory":
-        """Return the memory of another owner, in the same store. A blank ends the owner's name
-        there, so that it has none itself.
-        """
+        """Return the memory of another owner in the same store. `owner` must not have a blank."""
         other = Memory(store=self.store, owner=owner)
         other.waits = self.waits
         return other
@@ -276,16 +294,24 @@ class Memory(Store):
         names: Iterable[str] = (),
         line: str = "",
     ) -> None:
-        """Begin to keep an entry in place of one of the same id. One larger than the memory is not
-        kept.
+        """Begin to keep an entry; it replaces an entry with the same id. An entry larger than the
+        whole memory is not kept.
 
-        `names`: the entry gets those that no other has. `line`: a name; the entry follows the one
-        that has it by now, and has the name from now on. Where none has, it follows `previous`.
+        Args:
+            key: the id.
+            value: the entry's value.
+            previous: the id of the entry before.
+            names: further names for the entry; a name that another entry has already is left out.
+            line: the name of a growing conversation, which its newest entry has. If an entry has
+                this name, the new entry follows that entry instead of `previous` and takes the
+                name over; else `line` does nothing.
         """
         self.begin(partial(super().keep, key, value, previous, [*names], line))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
-        """Begin to keep an entry; where another value is kept, `disputed` in place of both."""
+        """Begin to keep an entry. If the id has another value already, begin to keep `disputed` in
+        place of both values.
+        """
         self.begin(partial(self._agree, key, value, disputed))
 
     def _agree(self, key: str, value: bytes, disputed: bytes) -> None:
@@ -293,16 +319,18 @@ class Memory(Store):
         super().keep(key, value if agreed else disputed, "", [])
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin work that keeps something."""
+        """Begin `work`, which writes to the store, and remember the write in `waits`."""
         if write := self.store.begin(work):
             self.waits.writes.append(write)
 
     def find(self, name: str) -> str:
-        """Return the id of the entry that has this name; empty when none has."""
+        """Return the id of the entry with this name; empty if there is no such entry."""
         return super().find(name).removeprefix(self._prefix)
 
     def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
+        """Return the values of an entry's history, oldest first; `None` if an entry is gone. An
+        empty `key` has an empty history.
+        """
         return super().history(key) if key else []
 
     def _own(self, name: str) -> str:

@@ -1,6 +1,6 @@
-"""Messages of a request's JSON, whatever its dialect and however wrong: role, text, calls, and the
-prompt in the order in which templates write it. No input makes any function here raise. Modules
-that write a chat completion anew for a server name the fields that they write.
+"""Readers of a request's JSON that need not know its dialect: messages, roles, texts and calls.
+
+No function of this module raises, however wrong the JSON is.
 """
 
 import json
@@ -11,33 +11,36 @@ from typing import NamedTuple
 
 from converter.core.model import thought_fields
 
-# Claude Code's, another in each request. A pattern that begins with letters is found by them.
+# Claude Code writes such a line into its system text, with another value in each request. The
+# pattern begins with letters, for which `re` searches fast; only then it looks back for the line's
+# beginning.
 BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
 )
 SYSTEM = ("system", "developer")
-"""Roles of the system's messages."""
+"""The roles of system messages."""
 SYSTEM_FIELDS = ("system", "instructions")
-"""Where a request holds a system text that is no message: Messages, Responses."""
+"""The fields with the system text, in requests of Messages (`system`) and Responses."""
 MESSAGE_FIELDS = ("messages", "input")
-"""Where a request holds its messages: Responses the latter, all others the former."""
+"""The fields with the messages: `input` in requests of Responses, else `messages`."""
 _MARK = "cache_control"
-"""The field that marks where a cache ends; no model reads it."""
+"""The field with which a client marks the end of a cached prompt. No model reads it."""
 _HEAD = 4000
-"""Characters of a message in its fingerprint: a long result that was cut short is still the same.
+"""How many characters of a message are in its fingerprint. The limit is there because a client
+may later shorten a long result of a tool; the message still has the same fingerprint.
 """
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-# A day, a time, a day's name, a year: all begin with one of a few characters, which are looked for
-# four times as fast as a choice of beginnings.
+# A date (2026-11-29), a time (9:41), a name of a day (Sunday) or a year (2026). The pattern begins
+# with one class of characters, because `re` finds a class four times as fast as alternatives.
 DATE = re.compile(
     r"[\dA-Z](?:(?<=\d)(?:\d{3}-\d\d-\d\d|\d?:\d\d)|(?<=[A-Z])[a-z]+day\b|(?<=\b2)0\d\d\b)"
 )
 
 
 def is_request(value: object) -> bool:
-    """Return True if a JSON value is a request, and no reply."""
+    """Return True if a JSON value is a request with messages, and not a reply."""
     if not isinstance(value, dict) or "choices" in value or "output" in value:
         return False
     return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
@@ -50,13 +53,15 @@ def messages_of(body: Mapping[str, object]) -> Sequence[object]:
 
 
 def all_messages(body: Mapping[str, object]) -> Sequence[object]:
-    """Return the messages of a request; a text in their place is one of the user's."""
+    """Return the messages of a request. `"input": "Hi"` is a message of the user."""
     text = body.get("messages") or body.get("input")
     return [{"role": "user", "content": text}] if isinstance(text, str) else messages_of(body)
 
 
 def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the last message where it is the model's own, because the reply goes on from it."""
+    """Return the last message if its role is `assistant`, else `None`. The model's reply continues
+    such a message.
+    """
     messages = messages_of(body)
     last = messages[-1] if messages else None
     return last if isinstance(last, dict) and role_of(last) == "assistant" else None
@@ -65,20 +70,20 @@ def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
 def with_each(
     body: Mapping[str, object], change: Callable[[object], object]
 ) -> Mapping[str, object]:
-    """Return the request with each of its messages changed; itself where nothing has."""
+    """Return the request with `change` applied to each message; `body` itself if none changes."""
     messages = messages_of(body)
     changed = [change(message) for message in messages]
     return body if changed == [*messages] else with_messages(body, changed)
 
 
 def with_messages(body: Mapping[str, object], messages: Iterable[object]) -> dict[str, object]:
-    """Return the request with other messages, in the field in which it holds them."""
+    """Return the request with `messages` in its field of messages (`messages` or `input`)."""
     field = "input" if body.get("input") and not body.get("messages") else "messages"
     return {**body, field: [*messages]}
 
 
 def role_of(message: object) -> str:
-    """Return the role of a message; empty where it has none."""
+    """Return the role of a message; empty if the message has none."""
     return str(message.get("role") or "") if isinstance(message, dict) else ""
 
 
@@ -88,13 +93,15 @@ def content_of(message: object) -> object:
 
 
 def content_parts(message: object) -> list[object]:
-    """Return the parts of a message's content; none where it is plain or not there."""
+    """Return the parts of a message's content; an empty list if the content is not a list."""
     content = content_of(message)
     return content if isinstance(content, list) else []
 
 
 def with_each_part(message: object, change: Callable[[object], object]) -> object:
-    """Return a message with each part of its content changed; itself where it has none."""
+    """Return a message with `change` applied to each part of its content; the message itself if its
+    content has no parts.
+    """
     parts = content_parts(message)
     if not parts or not isinstance(message, dict):
         return message
@@ -112,8 +119,8 @@ def spoken(message: object) -> Iterator[str]:
 
 
 def entries_of(message: object) -> list[Mapping[str, object]]:
-    """Return the objects of a message of which each may be a call: itself, its `tool_calls`, and
-    the parts of its content.
+    """Return all objects of a message that may be a tool call in some dialect: the message itself,
+    the entries of `tool_calls`, and the parts of the content.
     """
     if not isinstance(message, dict):
         return []
@@ -127,7 +134,9 @@ def entries_of(message: object) -> list[Mapping[str, object]]:
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
-    """Yield the texts of a message, and whether each is a thought."""
+    """Yield each text of a message, behind True if the text is a thought. A value that is not a
+    text comes as JSON.
+    """
     fields = message if isinstance(message, dict) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):
         value = fields[key]
@@ -138,7 +147,7 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
 
 
 def _text(part: object) -> str:
-    """Return the text of a part of a message that is no string."""
+    """Return the `text` of a message's part, or else the part as JSON; empty for `None`."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return text
     return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
@@ -151,8 +160,8 @@ def _unmarked(value: object) -> object:
 
 
 def fingerprint_of(message: object) -> str:
-    """Return the role of a message and the beginning of its text, without the parts of the text
-    that change from request to request.
+    """Return a message's role and the beginning of its text, by which it is recognised in the next
+    request. Dates, reminders and billing lines are left out, because they change between requests.
     """
     role = role_of(message)
     if role in SYSTEM:
@@ -167,7 +176,9 @@ def fingerprint_of(message: object) -> str:
 
 
 def alike(before: Sequence[object], now: Sequence[object]) -> int:
-    """Return how many messages two conversations begin with alike; equal ones cost nothing."""
+    """Return how many messages at the beginning of two conversations are equal or have the same
+    fingerprint. No fingerprint is made of equal messages.
+    """
     for number, (one, other) in enumerate(zip(before, now, strict=False)):
         if one != other and fingerprint_of(one) != fingerprint_of(other):
             return number
@@ -175,7 +186,12 @@ def alike(before: Sequence[object], now: Sequence[object]) -> int:
 
 
 class PromptPart(NamedTuple):
-    """A piece of the prompt: its text, and its text without thoughts."""
+    """A tool, system text or message, as a part of the prompt.
+
+    Attributes:
+        text: all text, the thoughts last.
+        plain: the text without thoughts.
+    """
 
     name: str
     text: str
@@ -183,7 +199,9 @@ class PromptPart(NamedTuple):
 
 
 def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the prompt in the order in which templates write it: tools, then messages."""
+    """Yield the parts of the prompt, each behind its name ("message 3 (user)"), in the order of
+    chat templates: tools, system text, messages.
+    """
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
         yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
@@ -194,7 +212,7 @@ def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def part_of(name: str, message: object) -> PromptPart:
-    """Return the text of a message, with its thoughts last."""
+    """Return the texts of a message, or of a tool that `pieces` yields as one."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
@@ -203,9 +221,7 @@ def part_of(name: str, message: object) -> PromptPart:
 
 
 def texts_of(body: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of a prompt's parts by their names, in the order in which templates write
-    them.
-    """
+    """Return the text of each part of the prompt, by the part's name; see `pieces`."""
     return {name: part_of(name, piece).text for name, piece in pieces(body)}
 
 
@@ -215,7 +231,7 @@ def _name(tool: object) -> str:
 
 
 def strings_of(value: object, levels: float = inf) -> Iterator[str]:
-    """Yield the strings of a JSON value, in their order, as deep as so many levels."""
+    """Yield the strings in a JSON value, in their order, down to a depth of `levels`."""
     left = [(value, levels)]
     while left:
         inner, deep = left.pop()

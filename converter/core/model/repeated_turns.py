@@ -1,21 +1,25 @@
-"""Messages that repeat those of the request before in a conversation: read once, written once.
+"""A cache of a conversation's messages, so that each message is read and written once.
 
-An agent's request repeats the request before it and adds to the end, so that most messages need not
-be read and written again. A message is known as the object that its bytes were read as
-(`converter.core.wire.known_json`): a moved cache mark costs the message that holds the mark,
-changed metadata costs nothing.
+An agent's request repeats all messages of its request before and adds some at the end.
+`converter.core.wire.known_json` returns the same Python object for a repeated message, and this
+object is the key of the cache. If a client moves a cache mark, only the messages that have or had
+the mark are read again; changed metadata of the request costs nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 
 class RepeatedTurns[Turn, Request]:
-    """The messages of one request: as turns, as messages for its server, and as bytes. `before`:
-    those of the request before, until this one is kept. `request`: the value by which the next
-    request finds it; `None`: the next request repeats nothing.
+    """The messages of one request, kept for the next request of the conversation: as turns, as
+    messages for the server, and as bytes.
 
-    Entries are found by the identity of an object, and kept with the object, so that no other
-    object can get its identity.
+    Entries are found by the `id()` of a message object. Each entry also holds the object itself, so
+    that Python cannot use the same `id()` for another object.
+
+    Attributes:
+        before: the messages of the request before; `None` once this request is kept in its place.
+        request: the parsed request, with which the next request is compared; `None`: nothing of
+            this request can be used again.
     """
 
     def __init__(
@@ -31,8 +35,10 @@ class RepeatedTurns[Turn, Request]:
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
-        """Return the hash of a conversation with one more message: that of the request before, if
-        `history_hash`, of the messages before, is the same; else the hash that `make` makes.
+        """Return the hash of a conversation up to and including `message`.
+
+        `history_hash` is the hash of all messages before. The cached hash is returned if the
+        request before had this message behind the same history, else the result of `make()`.
         """
         cached = self.before._hashes.get(id(message)) if self.before else None
         if cached is None or cached[1] != history_hash:
@@ -41,7 +47,7 @@ class RepeatedTurns[Turn, Request]:
         return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
-        """Return the mended message: that of the request before, else what `mend` returns."""
+        """Return the mended message, from the cache or from `mend(message)`."""
         cached = self.before._mended.get(id(message)) if self.before else None
         self._mended[id(message)] = cached = cached or (message, mend(message))
         return cached[1]
@@ -49,11 +55,11 @@ class RepeatedTurns[Turn, Request]:
     def read(
         self, message: object, reader: Callable[[], tuple[Turn, bool]], basis: object = None
     ) -> Turn:
-        """Return the turn of a message: that of the same message in the request before, else the
-        turn from `reader`. `basis`: facts of other messages on which the reading depends.
+        """Return the turn of a message, from the cache or from `reader()`.
 
-        `reader` also returns True if the message must be read in each request, because its reading
-        makes a note.
+        `basis` holds the facts of other messages on which the reading depends; the cached turn is
+        used only if they are equal. `reader` returns the turn, and True if the turn may not be
+        cached, because reading the message also makes a note for the log.
         """
         cached = self.before._turns.get(id(message)) if self.before else None
         if cached is None or cached[1] != basis:
@@ -67,8 +73,9 @@ class RepeatedTurns[Turn, Request]:
     def run(
         self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
-        """Return the messages of turns in a row: those of before, if they were written the same
-        way, else as `write` writes them.
+        """Return the server's messages for neighbouring turns, from the cache or from `write()`.
+
+        The cached messages are used only if the request before had the same turns and `basis`.
         """
         key, before, self._basis = tuple(map(id, turns)), self.before, basis
         cached = before._runs.get(key) if before and before._basis == basis else None
@@ -76,9 +83,7 @@ class RepeatedTurns[Turn, Request]:
         return cached[1]
 
     def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
-        """Return the bytes of a request, with those of the request before for repeated messages;
-        `write` writes all else.
-        """
+        """Return the bytes of a request: repeated messages from the cache, the rest by `write`."""
         pieces = list[bytes]()
         for name, value in body.items():
             pieces += [b"," if pieces else b"{", write(name), b":"]
@@ -89,7 +94,7 @@ class RepeatedTurns[Turn, Request]:
         return b"".join([*pieces, b"}"])
 
     def _bytes(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
-        """Return the pieces of a list of messages. They are joined once, with all others."""
+        """Return the bytes of a list of messages in pieces, which `body` joins."""
         cached = self.before._written if self.before else {}
         self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}
         pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]

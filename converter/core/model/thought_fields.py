@@ -9,6 +9,8 @@ FIELDS = (
     "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
     "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
 )
-"""Fields; of several with the same thinking the first one counts."""
+"""The names of fields, in the order in which they count: if two hold the same thinking, the field
+that stands first in this list is read.
+"""
 PARTS = ("thinking", "redacted_thinking", "reasoning")
-"""Types of the parts of a content."""
+"""The `type` of content parts that hold thinking."""
