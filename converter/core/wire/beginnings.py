@@ -1,5 +1,5 @@
-"""The first bytes of a reply, by which a stream is told from a whole body: servers mislabel both,
-and saved replies have no label.
+"""The first bytes of a reply, which show whether it is a stream or a whole body. Content types do
+not show it: servers send wrong ones, and saved replies have none.
 """
 
 import codecs
@@ -8,14 +8,14 @@ import re
 
 
 class FirstBytes(enum.Enum):
-    """The kinds of first bytes."""
+    """The kinds of beginnings that a reply can have."""
 
     FIELD = enum.auto()
-    """A field of a server-sent event, or a comment. No whole body begins so."""
+    """A field of a server-sent event (`data:`) or a comment (`:`). The reply is a stream."""
     JSON = enum.auto()
-    """An object or a list: a whole body, or the first of several lines."""
+    """An object or a list. The reply is a whole body, or a stream of JSON lines."""
     PAGE = enum.auto()
-    """A gateway's page of HTML or XML. No stream begins so."""
+    """HTML or XML: a gateway's error page, which is a whole body."""
     OTHER = enum.auto()
 
 
@@ -24,11 +24,13 @@ FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
 """The beginning of a stream of server-sent events."""
 _MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
 SNIFFED = 4096
-"""Bytes of a reply that are looked at, because blanks may come first."""
+"""How many bytes of a reply `beginning_of` reads; blanks may stand in front of the first mark."""
 
 
 def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
-    """Return how a reply begins; `None` while too little has come. `last`: nothing more comes."""
+    """Return the kind of a reply's beginning; `None` if `raw` is too short to show the kind.
+    `last`: `raw` is the whole reply.
+    """
     head = raw[:SNIFFED]
     if FIELD.match(head):
         return FirstBytes.FIELD

@@ -1,11 +1,11 @@
-"""The bounds: how much is held of a reply, in one table. Others stand where they are used
-(`converter.addon.bounds`).
+"""The table of bounds: how much of a reply the addon holds in memory.
 
-`docs/faults.md` has the bounds that end a reply.
+`converter.addon.bounds` has the bounds of all that is not a reply, and `docs/faults.md` those that
+end a reply. Timeouts, and lengths up to which a grammar searches, stand in the modules that use
+them.
 
-They are checked at two doors. A frame or a body enters: beyond its bound nothing of it is read. A
-piece leaves: the text that is held until it may leave is bounded as well. Times, and how far a
-grammar looks, are no bounds; they stand where they are used.
+A bound is checked where a frame or a body comes in (one that is too long is not read), and where
+text waits before it goes out.
 """
 
 _K, _M = 1 << 10, 1 << 20
@@ -14,21 +14,27 @@ _ERROR = "the dialect's error"
 
 
 class Bound(int):
-    """The largest number of a thing that is held."""
+    """A largest number: of bytes, characters, calls ... that are held.
+
+    Attributes:
+        unit: the unit in which the number counts.
+        what: a phrase that names the data which is bounded, for error messages and docs.
+        beyond: a phrase that says what happens to more data than the bound allows, for the docs.
+    """
 
     unit: str
-    what: str  # the thing that is counted
-    beyond: str  # the outcome for more of it
+    what: str
+    beyond: str
 
     def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
-        """Return the number with its fields."""
+        """Return `most` as a bound."""
         bound = super().__new__(cls, most)
         bound.unit, bound.what, bound.beyond = unit, what, beyond
         return bound
 
 
 class TooMuchError(Exception):
-    """A reply exceeds a bound, so that the client gets an error with this message."""
+    """A reply exceeds a bound. The client gets an error with this message, and the reply ends."""
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(
@@ -37,14 +43,14 @@ class TooMuchError(Exception):
 
 
 def fault_of(error: Exception) -> tuple[str, int]:
-    """Return the message and the HTTP status of the fault that ended a reply."""
+    """Return the message and the HTTP status for an exception that ended a reply."""
     if isinstance(error, TooMuchError):
         return str(error), 502
     message = f"fault of the addon, please report it: {type(error).__name__}: {error}"
     return " ".join(message.split()), 500
 
 
-# what enters
+# Bounds of data that comes in.
 
 BODY_LIMIT = Bound(
     64 * _M,
@@ -53,70 +59,81 @@ BODY_LIMIT = Bound(
     "of a reply that must be whole, status 502, and the server's connection is closed; of one that "
     "is kept, the first part",
 )
-"""1,000 times a long one, with room for `logprobs`; a download must not fill the memory."""
+"""A thousand times as much as a long reply, so that replies with `logprobs` are below. The bound is
+there because a download of a file must not fill the memory.
+"""
 FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
-"""No model writes such a frame; replies' have some hundred bytes, inline pictures stay below."""
+"""A frame usually has some hundred bytes, and one with an inline picture is still shorter than
+this.
+"""
 DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
-"""A reply has about ten, and parsers of clients give up between 500 and 10,000."""
+"""A reply has about ten levels. Parsers of clients fail at 500 to 10,000 levels."""
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
-"""As vLLM's."""
+"""The bound of vLLM."""
 
-# what leaves: words that wait until they may
+# Bounds of text that waits before it goes out.
 
 WAITING_LIMIT = Bound(4 * _M, _CHARACTERS, "arguments of tool calls that wait")
-"""A file that a tool is to write is far shorter; they wait for a name or an earlier call."""
+"""Arguments wait until the name of their call is complete, or until an earlier call has ended. A
+file that a model writes with a tool is far shorter.
+"""
 UNFIT_LIMIT = Bound(_M, _CHARACTERS, "arguments of a tool call that are no object")
-"""They wait for the call's end, to be put into one string."""
+"""Such arguments wait for the end of the call, because the client gets them as one string."""
 DELAYED_LIMIT = Bound(_M, _CHARACTERS, "text within a tool call")
-"""It is sent behind the call; models write little there."""
+"""Text that comes in the middle of a call is sent behind the call. Models write little there."""
 OUTPUT_LIMIT = Bound(32 * _M, _CHARACTERS, "output")
-"""A Responses reply's last event repeats all of it; the longest have some megabytes."""
+"""The last event of a Responses stream repeats the whole output, so that all output is held. The
+longest has some megabytes.
+"""
 DEPTH_LIMIT = Bound(200_000, "levels", "arguments of a tool call with objects")
-"""They are closed in memory; whoever nests so deep nests for ever."""
+"""The closing brackets of all open levels are held. A model that nests so deep is in a loop."""
 MOST_CALLS = Bound(
     1000, "calls", "tool calls", "the dialect's error; what looks like more calls in text is text"
 )
-"""Agents make some at once, and a model that calls for ever writes no answer."""
+"""Agents make a few calls at once. A model that makes so many is in a loop."""
 HELD_LIMIT = Bound(
     256 * _K,
     _CHARACTERS,
     "a call in text that may be none, and a value in it",
     "a call is text, a value a string",
 )
-"""A file that a tool is to write; all of it waits until it counts."""
+"""All text of a possible call waits until it is decided. The longest is a file that a tool writes.
+"""
 PYTHON_LIMIT = Bound(64 * _K, _CHARACTERS, "one call that is written as Python", "it is text")
-"""Python is read whole."""
+"""A call in Python's syntax is parsed again as a whole, so that it may not be long."""
 ATTRIBUTE_LIMIT = Bound(8 * _K, _CHARACTERS, "a tag with attributes", "it is text")
-"""A thought in one is some sentences, and a quote that never closes must not hold a reply."""
+"""A thought in a tag's attribute has some sentences. The bound is there because a quote that is
+never closed must not hold the rest of the reply.
+"""
 BLANKS_LIMIT = Bound(
     4 * _K,
     _CHARACTERS,
     "blanks in a row: in arguments, around a thought, before an answer",
     "in arguments they are left out, around a thought they pass, before an answer they begin it",
 )
-"""Models write no such number, and a stream must go on."""
+"""Models write fewer blanks. If blanks never end, the stream must still go on."""
 GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
-"""An ordinary short answer, some seconds of a slow model's thought."""
+"""The length of a short answer, which a slow model writes in some seconds."""
 COMPARED_LIMIT = Bound(
     _M,
     _CHARACTERS,
     "a thought that is compared with what other names say",
     "what comes at the same place is taken to repeat it",
 )
-"""The longest thoughts have a tenth."""
+"""The longest thoughts have a tenth of this length."""
 
-# what is remembered, and shown to people
+# Bounds of data that is remembered, and shown to people.
 
 LONGEST_THOUGHT = Bound(
     _M, _CHARACTERS, "a thought for events", "the client gets all, the rest is not told"
 )
-"""The longest thoughts have a tenth."""
+"""The longest thoughts have a tenth of this length."""
 MOST_PARTS = Bound(1000, "parts", "blocks and items of a server's own endpoint", "the oldest go")
-"""Events are about one of the newest."""
+"""Only the newest blocks and items get further events."""
 MOST_NAMES = Bound(50, "names", "names of fields in a note", "they are not named")
-"""A line stays readable."""
+"""A line of the log with so many names is still readable."""
 MOST_FAULTS = Bound(10, "faults", "faults of one reply that are told apart", "a sum")
-"""The rest are of the same cause."""
+"""Further faults of the same reply have the same causes."""
 
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -1,4 +1,4 @@
-"""Parsed JSON, read with its path: an error names the path of the value that is wrong."""
+"""Checked reading of parsed JSON: an error names the path of the wrong value."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -6,7 +6,7 @@ from typing import Any
 
 from converter.core.model.conversation import RequestError
 
-# JSON type -> its name in the messages of Anthropic's API.
+# The names of JSON's types in the error messages of Anthropic's API.
 TYPE_NAMES: dict[type, str] = {
     str: "a valid string",
     int: "a valid integer",
@@ -17,17 +17,17 @@ TYPE_NAMES: dict[type, str] = {
 
 
 type Kinds = Mapping[str, type | list[type[str]]]
-"""Names of fields, each with its type: `float` is any finite number, `[str]` an array of strings.
-"""
+"""The types of an object's fields. `float` is any finite number, `[str]` an array of strings."""
 
 
 class Fields:
-    """One JSON object and the path to it.
+    """The fields of one JSON object, and the path to the object.
 
-    `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
-    reader raises `RequestError` with the path of the field (`messages.0.content.1.text`) when its
-    value is of another type, or absent though required. `unread` yields the fields that were not
-    requested.
+    A method that reads a field raises `RequestError` with the field's path
+    (`messages.0.content.1.text`) if the value has another type, or is absent and required. `null`
+    counts as absent, as in the Messages API. Types are exact: `true` is not an integer.
+
+    The object notes the names of the fields that were read. `unread` yields all others.
     """
 
     __slots__ = ("_read", "path", "values")
@@ -37,7 +37,8 @@ class Fields:
             raise RequestError(path, "Input should be an object")
         self.path = path
         self.values = value
-        self._read: dict[str, Sequence[Fields]] = {}  # each field asked for, and the objects in it
+        # The names of the fields that were read, with the `Fields` of the objects in them.
+        self._read: dict[str, Sequence[Fields]] = {}
 
     def path_of(self, name: str) -> str:
         """The path to a field of this object."""
@@ -48,17 +49,17 @@ class Fields:
         return RequestError(self.path_of(name), problem)
 
     def value(self, name: str) -> Any:
-        """The field, of whatever type; None when it is absent."""
+        """The field's value, of any type; `None` if it is absent."""
         self._read.setdefault(name, ())
         return self.values.get(name)
 
     @property
     def requested(self) -> Set[str]:
-        """The names of all fields that were requested, present or not."""
+        """The names of all fields that were read; some may be absent from the object."""
         return self._read.keys()
 
     def unread(self) -> Iterator[tuple[str, object]]:
-        """The fields that were not requested, in this object and in those read from it."""
+        """The fields that were not read, of this object and of objects in its fields."""
         for name, value in self.values.items():
             if name not in self._read:
                 yield name, value
@@ -66,7 +67,7 @@ class Fields:
                 yield from inner.unread()
 
     def optional[T](self, name: str, kind: type[T]) -> T | None:
-        """The field, or None when it is absent."""
+        """The field's value; `None` if it is absent."""
         self._read.setdefault(name, ())
         value = self.values.get(name)
         if value is None or type(value) is kind:
@@ -74,7 +75,7 @@ class Fields:
         raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
 
     def required[T](self, name: str, kind: type[T]) -> T:
-        """The field, which must be there."""
+        """The field's value, which must be there."""
         self._read.setdefault(name, ())
         value = self.values.get(name)
         if type(value) is kind:
@@ -83,7 +84,7 @@ class Fields:
         raise self.error(name, problem)
 
     def read(self, kinds: Kinds) -> dict[str, Any]:
-        """The fields of a table that are there, each of its kind."""
+        """The values of the fields of `kinds` that the object has; each must have its type."""
         values = dict[str, Any]()
         for name, kind in kinds.items():
             self._read.setdefault(name, ())
@@ -96,14 +97,14 @@ class Fields:
         return values
 
     def number(self, name: str) -> float | None:
-        """The field as a finite number, or None when it is absent."""
+        """The field's value, a finite number; `None` if it is absent."""
         value: float | None = self.value(name)
         if value is None or (type(value) in (int, float) and math.isfinite(value)):
             return value
         raise self.error(name, "Input should be a valid number")
 
     def strings(self, name: str) -> list[str]:
-        """The strings of the array in this field; none when it is absent."""
+        """The strings of the array in this field; an empty list if the field is absent."""
         strings = self.optional(name, list) or []
         for index, string in enumerate(strings):
             if not isinstance(string, str):
@@ -111,14 +112,14 @@ class Fields:
         return strings
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
-        """The field, which must be one of these choices."""
+        """The field's value, which must be one of `choices`."""
         value = self.required(name, str)
         if value not in choices:
             raise self._none_of(name, choices)
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
-        """The row of a table that the field names."""
+        """The row whose name is the field's value, which must be a name in `rows`."""
         value = self.required(name, str)
         if value not in rows:
             raise self._none_of(name, rows)
@@ -128,14 +129,14 @@ class Fields:
         return self.error(name, f"Input should be {' or '.join(map(repr, choices))}")
 
     def child(self, name: str) -> "Fields | None":
-        """The object in this field, or None when it is absent."""
+        """The object in this field; `None` if the field is absent."""
         if self.values.get(name) is not None:
             return self.inner(name)
         self._read.setdefault(name, ())
         return None
 
     def within(self, name: str) -> "Fields":
-        """The object in this field; one without fields when it is absent."""
+        """The object in this field; an empty object if the field is absent."""
         return self.child(name) or Fields({}, self.path_of(name))
 
     def inner(self, name: str) -> "Fields":
@@ -145,7 +146,7 @@ class Fields:
         return inner
 
     def children(self, name: str) -> "list[Fields]":
-        """The objects of the array in this field; none when it is absent."""
+        """The objects of the array in this field; an empty list if the field is absent."""
         items = self.optional(name, list) or []
         path = self.path_of(name)
         inner = [Fields(item, f"{path}.{index}") for index, item in enumerate(items)]

@@ -1,19 +1,21 @@
-"""An object of JSON that was cut off: whether it was, and what of it is complete."""
+"""JSON objects that were cut off: a check for a cut, and the part that is complete."""
 
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.partial_json import PartialJson
 
 
 def is_open(text: str) -> bool:
-    """Return True if an object was cut off: it has no end, but nothing wrong in it."""
+    """Return True if a text is the beginning of a JSON object: no fault in it, but no end."""
     read = PartialJson()
     read.feed(text)
     return not read.complete and not read.unfit
 
 
 def complete_part(text: str, cut_string: bool = False) -> str:
-    """Return an object that was cut off, with its complete fields, as SDKs read a stream.
-    `cut_string`: and with the beginning of the last one, if that is a string.
+    """Return the complete fields of a JSON object that was cut off, as an object.
+
+    `{"a": 1, "b": "x` becomes `{"a": 1}`; with `cut_string` it becomes `{"a": 1, "b": "x"}`. The
+    SDKs of Anthropic and OpenAI read streamed arguments in the same way.
     """
     reader, end, closer = JsonReader(Want.VALUE), 0, ""
     for part, _, index in reader.feed(text):

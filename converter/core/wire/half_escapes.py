@@ -1,4 +1,4 @@
-"""Half a surrogate pair that JSON escapes without the other one, found without a reader."""
+"""A quick search in JSON for half characters: an escape such as `\\ud83d` that stands alone."""
 
 import re
 
@@ -7,8 +7,11 @@ _PAIR_OR_HALF = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA
 
 
 def has_half_characters(data: bytes) -> bool:
-    """Return True if JSON holds such a half. It may err where a string speaks of escapes."""
-    first = _HALF.search(data)  # 0.2 ms for 600 kB, where the other pattern takes 7
+    """Return True if JSON has the escape of one half of a surrogate pair. A string with an escaped
+    backslash (`\\\\ud83d`) may be taken for such an escape.
+    """
+    # This search takes 0.2 ms for 600 kB; the search for pairs takes 7 ms.
+    first = _HALF.search(data)
     if first is None:
         return False
     return any(match[1] for match in _PAIR_OR_HALF.finditer(data, first.start()))

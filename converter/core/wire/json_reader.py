@@ -1,16 +1,21 @@
-"""JSON as models write it, in a text that arrives in pieces: the one reader of its grammar.
+"""A reader of JSON as models write it, from text that arrives in pieces.
 
-All that must know JSON before its end asks this reader: what of an object goes on (`PartialJson`)
-and is complete (`complete_part`), where a value ends (`JsonExtent`), which types its values have
-(`ArgumentValues`). A text becomes parts, each with what it says as JSON and the place behind it.
+Each module that reads incomplete JSON uses this reader: `PartialJson` (the part that can be sent
+on), `complete_part` (the part that is complete), `JsonExtent` (the end of a value) and
+`ArgumentValues` (the types of the values).
 
-`_STEPS` is the grammar: for what is wanted, the marks that may come and what is wanted behind
-them. A pair that it lacks is no JSON; all from there on is UNFIT. Strings do not wait for their
-end, bare values go on as far as they can be JSON. Other text with one meaning is mended: Python's
-words, single quotes, bare names, a comma too many, a comment, half a character.
+The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... Each comes with its
+JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,
+COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}`.
 
-LOOSE is for text that need be no JSON, such as a list of Python's calls: strings and brackets are
-all that is known there, and no bracket needs its opener.
+`_STEPS` is the grammar. For each state (`Want`) it has the marks that may come, and the state
+behind each mark. A mark that is missing there is not JSON, and all text from it on is UNFIT. The
+text of a string is yielded before the string has ended. A bare value (a number, `true`) is yielded
+as far as it can only be JSON. Some text that is not JSON is mended: Python's words, single quotes,
+bare names, surplus commas, comments, half characters.
+
+The states LOOSE and LOOSE_BEHIND read text that need not be JSON, such as a list of calls in
+Python. They know strings and brackets only, and a bracket need not fit its opener.
 """
 
 import enum
@@ -22,26 +27,28 @@ from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
-"""Characters of a bare value, which waits until something follows it; no number that a tool can use
-is as long.
+"""The most characters of a bare value. A bare value waits for the text behind it, and no useful
+number is so long.
 """
 BARE_KEY_LIMIT = 256
-"""Characters of a key without quotes, which waits for its colon."""
+"""The most characters of a key without quotes. Such a key waits for its colon."""
 BLANKS = " \t\r\n"
 _NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
-"""A decoder of JSON without Python's numbers."""
+"""A decoder of JSON that refuses `NaN` and `Infinity`."""
 
 HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-"""The escapes of a surrogate pair's halves."""
+"""Patterns of an escape: the first half of a surrogate pair, and the second half."""
 _ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
-"""Text of a string that is JSON as it stands, by the string's quote."""
+"""Text within a string that is valid JSON unchanged, for each kind of quote."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
-"""Characters that may be no JSON as they stand, by the string's quote."""
+"""Characters within a string that must be looked at closely, for each kind of quote. Text without
+them is valid JSON unchanged.
+"""
 _HALF = re.compile(rf"{HIGH}|{LOW}")
 _ESCAPE_BEGUN = re.compile(
     rf"(?:\\(?:u[0-9a-fA-F]{{0,3}})?|{HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)\Z"
@@ -56,32 +63,34 @@ _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
 )
-"""As much of a bare value as can become one of JSON's."""
+"""The beginning of `true`, `false`, `null` or a number: as many characters as fit."""
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 _BEFORE_STRING = "[{(,:="
-"""Marks behind which a single quote begins a string in loose text."""
+"""Marks behind which a single quote begins a string in loose text. Elsewhere a single quote is an
+apostrophe.
+"""
 
 
 class JsonPart(enum.Enum):
-    """The kind of a part of the text."""
+    """The kinds of parts."""
 
-    BLANK = enum.auto()  # and comments, which say nothing
+    BLANK = enum.auto()  # blanks; or nothing, for text that is dropped, such as a comment
     OPEN = enum.auto()
     CLOSE = enum.auto()
     COMMA = enum.auto()
     COLON = enum.auto()
-    KEY = enum.auto()  # the quote before a key
-    STRING = enum.auto()  # the quote before a value
-    TEXT = enum.auto()  # of a key or a string
-    END = enum.auto()  # the quote behind them
-    NAME = enum.auto()  # a bare key
-    BEGUN = enum.auto()  # the beginning of a bare value, which may go on
-    SCALAR = enum.auto()  # the rest of a bare value
-    UNFIT = enum.auto()  # no JSON, as all that follows
+    KEY = enum.auto()  # the quote that begins a key
+    STRING = enum.auto()  # the quote that begins a string value
+    TEXT = enum.auto()  # text in a key or a string value
+    END = enum.auto()  # the quote that ends a key or a string value
+    NAME = enum.auto()  # a whole key that was written without quotes
+    BEGUN = enum.auto()  # the beginning of a bare value
+    SCALAR = enum.auto()  # the rest of a bare value, which is then complete
+    UNFIT = enum.auto()  # text that is not JSON
 
 
 class Want(enum.IntEnum):
-    """The text that may come."""
+    """The states of the reader, named after the text that must come next."""
 
     OBJECT = enum.auto()
     KEY_OR_END = enum.auto()
@@ -92,11 +101,13 @@ class Want(enum.IntEnum):
     NEXT = enum.auto()
     NOTHING = enum.auto()
     LOOSE = enum.auto()
-    LOOSE_BEHIND = enum.auto()  # no string in single quotes begins here
+    LOOSE_BEHIND = enum.auto()  # as LOOSE, but a single quote does not begin a string
 
 
 type ReadPart = tuple[JsonPart, str, int]
-"""A part, its text as JSON, and the index behind it; the same index where more text must decide."""
+"""A part, its JSON, and the index behind it. The index is that of the part's beginning if the part
+waits for more text.
+"""
 
 _VALUES = {
     '"': Want.NEXT,
@@ -125,19 +136,19 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class JsonReader:
-    """Feed the text; read its parts.
+    """A reader that is fed text and yields the parts of its JSON.
 
     Arguments:
-        want: the first thing that the text must be.
-        bare_names: a name without quotes is a key.
+        want: the state at the beginning, such as `Want.OBJECT` if the text must be an object.
+        bare_names: True if a key may stand without quotes.
 
     Attributes:
-        nested: the ends of all that is open.
-        quote: the end of the open string.
-        comment: the end of the open comment.
-        held: text that waits.
-        mended: some of the text was no JSON.
-        refused: the text ends in something that cannot be JSON.
+        nested: the closing brackets of all open objects and lists, the innermost last.
+        quote: the quote that ends the open string; empty outside strings.
+        comment: the mark that ends the open comment; empty outside comments.
+        held: the text at the end that waits for more text.
+        mended: True if some of the text was not JSON and was mended.
+        refused: True once text came that is not JSON and cannot be mended.
     """
 
     def __init__(self, want: Want, bare_names: bool = True) -> None:
@@ -148,30 +159,34 @@ class JsonReader:
         self.mended = self.refused = False
         self._bare_names = bare_names
         self.comment = ""
-        self._passed = 0  # characters of the held text that went on
+        self._passed = 0  # how many characters of the held text were yielded (BEGUN)
 
     @property
     def waiting(self) -> str:
-        """The held text that did not go on."""
+        """The part of the held text that was not yielded yet."""
         return self.held[self._passed :]
 
     @property
     def wakes(self) -> str | None:
-        """The characters up to which all text belongs to the open string and goes on as it is,
-        whole escapes among it; None where there is no such string.
+        """The characters that end plain text in the open string; `None` if no string in double
+        quotes is open.
+
+        Text without any of these characters is TEXT, unchanged, as long as it does not end within
+        an escape.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
-        """Return True if a piece is text of the open string that goes on as it is."""
+        """Return True if `text` is text of the open string and is valid JSON unchanged."""
         if not self.quote or self.held:
             return False
         plain, stop = _PLAIN[self.quote], _STOP[self.quote]
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
-        """Read on and yield each part, with the fields set to the state behind it. Raises
-        TooMuchError.
+        """Yield the parts of the text. Raises TooMuchError.
+
+        The attributes have the state behind a part when this part is yielded.
         """
         text, self.held = self.held + text, ""
         index = 0
@@ -197,8 +212,10 @@ class JsonReader:
             index = end
 
     def end_word(self, numbers: bool = False) -> str | None:
-        """Return the rest of a bare value that waits, where nothing follows it; None for none. A
-        number may have been cut.
+        """End a bare value that waits, because no more text follows. Return the rest of its JSON;
+        `None` if no value waits that can end here.
+
+        `numbers`: also end a number. Else a number cannot end here, because it may have been cut.
         """
         word = self.held
         if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
@@ -209,7 +226,7 @@ class JsonReader:
         return rest
 
     def close(self) -> str:
-        """Return the ends of all that is open."""
+        """Close all open objects and lists, and return their closing brackets."""
         ends = "".join(reversed(self.nested))
         self.nested.clear()
         self.want, self.mended = Want.NOTHING, True
@@ -226,9 +243,9 @@ class JsonReader:
         if self.quote == "'" and text.startswith("\\'", index):
             return JsonPart.TEXT, "'", index + 2
         self.mended = True
-        if half := _HALF.match(text, index):  # no UTF-8 can say it
+        if half := _HALF.match(text, index):  # half a character, which UTF-8 does not allow
             return JsonPart.TEXT, "\ufffd", half.end()
-        # the meaning of a bare control character, quote or backslash is plain
+        # A control character, quote or backslash without its escape: it stands for itself.
         return JsonPart.TEXT, json.dumps(text[index])[1:-1], index + 1
 
     def _in_comment(self, text: str, index: int) -> ReadPart:
@@ -289,7 +306,9 @@ class JsonReader:
         return JsonPart.BEGUN, begun, index + self._passed
 
     def _whole(self, written: str) -> str | None:
-        """Return the rest of a bare value; None for one that is no JSON."""
+        """Return the JSON of a bare value, without the part that was yielded; `None` if the value
+        is not JSON. Python's words become those of JSON.
+        """
         word = _PYTHON.get(written, written)
         try:
             STRICT.decode(word)
@@ -301,7 +320,7 @@ class JsonReader:
         return rest
 
     def _odd_key(self, text: str, index: int) -> ReadPart | None:
-        """Read a bare name, or a comma too many, where a key should stand."""
+        """Read a key without quotes, or a surplus comma, in place of a key."""
         if text[index] == ",":
             self.mended = True
             return JsonPart.BLANK, "", index + 1
@@ -310,7 +329,7 @@ class JsonReader:
             return None
         blanks = _BLANK.match(text, match.end())
         stop = blanks.end() if blanks else match.end()
-        behind = text[stop : stop + 1]  # it tells whether it is one
+        behind = text[stop : stop + 1]  # a name is a key only if a colon follows
         if behind == ":":
             self.want, self.mended = Want.COLON, True
             return JsonPart.NAME, json.dumps(match[0], ensure_ascii=False), match.end()
@@ -326,7 +345,7 @@ class JsonReader:
         return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
     def _step(self, want: Want, mark: str, text: str, index: int) -> ReadPart:
-        """Read a mark that may come."""
+        """Read a mark that the grammar allows; `want` is the state behind it."""
         part = JsonPart.KEY if want is Want.COLON else _PARTS[mark]
         if part is JsonPart.OPEN:
             if len(self.nested) >= DEPTH_LIMIT:

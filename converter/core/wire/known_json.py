@@ -1,9 +1,11 @@
-"""JSON that says again what was said before: values whose bytes are kept are not read again.
+"""A reader of requests' JSON that does not read values again whose bytes are kept.
 
-A request of an agent repeats the one before it and adds to the end. Each member of its object, and
-each message in a list, is known by its bytes: where the same bytes stand again, the value of before
-stands for them, the same object. Comparing bytes takes a hundredth of the time that reading them
-takes. Nobody may change a value that was read here, because later requests share it.
+An agent's request repeats the messages of its request before and adds some at the end. The reader
+keeps the bytes of each member of a request's object, and of each message in its list of messages.
+If the next request has the same bytes, the reader returns the same Python object for them. To
+compare bytes takes a hundredth of the time of reading them.
+
+Code that gets these values must not change them, because later requests share them.
 """
 
 import codecs
@@ -20,28 +22,32 @@ from converter.core.wire.long_json import LONG, LongText, check
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
-"""A member's name, if it is written without an escape."""
+"""The name of a member, written without escapes, and the colon behind the name."""
 _NEXT_MEMBER = re.compile(rb"[ \t\n\r]*+([,}])")
 _LIST = re.compile(rb"(\[)[ \t\n\r]*+")
 _NEXT = re.compile(rb"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 _END = re.compile(rb"[ \t\n\r]*+")
 _BEHIND = frozenset(b",]} \t\n\r")
-"""Bytes that may follow a value; other ones would make another number of a number."""
+"""Bytes that may follow a value. A digit behind kept bytes `12` would make another number."""
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
-"""Bytes that are compared at once: few at first, because most kept lists begin otherwise."""
+"""How many bytes are compared at once, at first and at most. The first steps are short, because
+most kept lists have other bytes at their beginning.
+"""
 _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
-"""Members and elements that are read one by one: some milliseconds on mitmproxy's loop. C reads
-more of them at once.
+"""The most members and elements that are read one by one, which takes some milliseconds of
+mitmproxy's event loop. JSON with more is read by `long_json`, in fewer calls.
 """
 _PART = 16
-"""Part of a kept list that must be repeated, because the spans in it are yet to be counted."""
+"""At least a sixteenth of a kept list must be repeated. If less is, the kept list is not used,
+because its spans may still have to be counted.
+"""
 _MOVES = 2
-"""Messages of a request that lose a mark in the next one: Claude Code marks two."""
+"""How many messages may lose their cache mark in the next request; Claude Code marks two."""
 
 
 class KeptValue(NamedTuple):
-    """A value, and the span of its bytes."""
+    """A value, and the offsets at which its bytes begin and end."""
 
     begin: int
     end: int
@@ -49,14 +55,15 @@ class KeptValue(NamedTuple):
 
 
 Spans = list[tuple[int, int]]
-"""Where elements begin and end, counted from where the first one begins."""
+"""The offsets at which each element begins and ends, counted from the first element's beginning."""
 
 
 class KeptList:
-    """The elements of a list whose first one begins at the byte `begin` of `data`.
+    """The elements of a list in `data`; `begin` is the offset of the first element.
 
-    The spans of a list that is all new are those in its text, and in its bytes when they are asked
-    for, because many lists are never repeated, and counting takes half as long as reading.
+    A list without repeated elements has offsets in its text at first. `spans` turns them into
+    offsets in its bytes when they are needed. Many lists are never repeated, and the counting takes
+    half as long as the reading.
     """
 
     def __init__(self, data: bytes, begin: int) -> None:
@@ -67,23 +74,23 @@ class KeptList:
         self._in_text: Spans | None = None
 
     def begin_with(self, other: "KeptList", count: int) -> None:
-        """Take over so many elements of a list that begins with the same bytes."""
+        """Copy the first `count` elements of a list that begins with the same bytes."""
         self.values, self._spans = other.values[:count], other.spans[:count]
 
     def add(self, value: object, begin: int, end: int) -> None:
-        """Add an element, by the spans of its bytes."""
+        """Add an element, with the offsets of its bytes in `data`."""
         self.values.append(value)
         self._spans.append((begin - self.begin, end - self.begin))
 
     def fill(self, values: list[object], in_text: Spans) -> None:
-        """Add all elements, by their spans in the text."""
+        """Set all elements, with their offsets in the text."""
         self.values, self._in_text = values, in_text
 
     @property
     def spans(self) -> Spans:
-        """The spans of the elements' bytes."""
+        """The offsets of the elements' bytes."""
         in_text = self._in_text
-        if in_text is not None:  # several threads may do this, with one result
+        if in_text is not None:  # two threads may do this at once, with the same result
             text = str(memoryview(self.data)[self.begin : self.end], "utf-8")
             self._spans = _in_bytes(text, in_text)
             self._in_text = None
@@ -92,7 +99,7 @@ class KeptList:
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """The bytes of an object as they arrived, its members, and its lists of messages."""
+    """A request's object, kept for the next requests: its bytes, members and lists of messages."""
 
     data: bytes
     members: Mapping[str, KeptValue]
@@ -100,12 +107,13 @@ class KeptObject:
 
 
 class ReadObject(NamedTuple):
-    """An object that was read.
+    """The result of `read`.
 
     Attributes:
-        value: The object.
-        kept: Its bytes and spans, for the reading of the next one.
-        before: The index of the kept object whose messages it repeats; `None`: it repeats none.
+        value: the object.
+        kept: the object to keep, for the reading of the next requests.
+        before: the index of the kept object whose messages this object repeats; `None` if it
+            repeats no messages.
     """
 
     value: dict[str, object]
@@ -114,20 +122,29 @@ class ReadObject(NamedTuple):
 
 
 def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> ReadObject | None:
-    """Return the object that `json_text.read` returns; `None` for bytes of an unusual form, and for
-    what is no JSON. `kept`: objects that were read before. `lists`: the names of members whose
-    elements are kept one by one. JSON that is nested ten thousand levels deep may have one or two
-    levels more here, because each value is read by itself.
+    """Return the object in the bytes of a request, as `json_text.read` reads it.
+
+    `None` is returned for bytes that are not JSON, and for JSON that this reader does not know: a
+    value that is not an object, names with escapes, a name that stands twice, too many members.
+    JSON may be one or two levels deeper here than in `json_text.read`, because each value is read
+    in a call of its own.
+
+    Args:
+        data: the bytes.
+        kept: the objects that were read before, the newest first.
+        lists: the names of members that hold messages; their elements are kept one by one.
     """
     try:
         return _Reading(data, kept).object(lists)
-    except (ValueError, RecursionError, StopIteration):  # the last one is raised by `json`
+    except (ValueError, RecursionError, StopIteration):  # `scan` raises StopIteration for no value
         return None
 
 
 def goes_on(before: KeptObject, now: KeptObject) -> bool:
-    """Return True if an object repeats the messages of another one, all but `_MOVES` of them at
-    most, whose marks have moved on. It must repeat more of them than it lacks.
+    """Return True if `now` continues the conversation of `before`.
+
+    It does if it repeats the messages of `before`, except up to `_MOVES` messages that may have
+    lost their cache mark. It must repeat more messages than are missing.
     """
     for name, one in before.lists.items():
         shared = _shared(one, now.lists[name]) if name in now.lists else 0
@@ -141,8 +158,10 @@ def _shared(one: KeptList, other: KeptList) -> int:
 
 
 class _Reading:
-    """One reading. `_at`: its place in the bytes. The bytes from the first new value on are text as
-    well, and `_index` is the same place in that.
+    """The reading of one request's bytes.
+
+    The bytes from the first new value on are also decoded to text. `_at` is the offset of the
+    reading in the bytes, and `_index` the same position in this text.
     """
 
     def __init__(self, data: bytes, kept: Sequence[KeptObject]) -> None:
@@ -165,7 +184,7 @@ class _Reading:
                 raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
                 lists_read[name] = self._list(name)
-                value[name] = [*lists_read[name].values]  # a list of its own for each request
+                value[name] = [*lists_read[name].values]  # a copy: a request may change its list
             else:
                 members[name] = self._member(name)
                 value[name] = members[name].value
@@ -184,13 +203,16 @@ class _Reading:
         return self._new()
 
     def _list(self, name: str) -> KeptList:
-        """Return the elements: those of the kept list that is repeated furthest (the newest of
-        several), and behind these each that stands at its old index again, or is new. After some
-        others in a row all are new.
+        """Read the elements of a list, with the help of the kept list whose bytes are repeated
+        furthest.
+
+        The elements up to the first difference are copied. Behind it, each element is compared with
+        the kept element at the same index, and read if it differs. After more than `_MOVES`
+        different elements in a row, all further elements are read.
         """
         self._take(_LIST)
         elements, (old, same) = KeptList(self._data, self._at), self._furthest(name)
-        # as far as the byte behind an element, which ends a number
+        # The byte behind an element must be the same too: else a number in it might go on.
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
@@ -215,7 +237,9 @@ class _Reading:
         return elements
 
     def _furthest(self, name: str) -> tuple[KeptList, int]:
-        """Return a kept list, and how many bytes are the same from there on."""
+        """Return the kept list that has the most bytes in common with the list that begins here,
+        and the number of these bytes.
+        """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
             if one := each.lists.get(name):
@@ -225,8 +249,8 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if the data goes on with `before[begin:end]`, a kept value, and a byte behind
-        that ends a value.
+        """Return True if the bytes of a kept value, `before[begin:end]`, stand here, and the byte
+        behind them ends the value.
         """
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
@@ -234,7 +258,7 @@ class _Reading:
         return behind < len(data) and data[behind] in _BEHIND
 
     def _read_on(self, elements: KeptList) -> None:
-        """Read the new elements up to the end of the list."""
+        """Read all further elements of a list."""
         text = self._rest()
         first = index = self._index
         values, spans, mark = list[object](), Spans(), ","
@@ -254,7 +278,7 @@ class _Reading:
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
     def _new(self) -> KeptValue:
-        """Read a value that no kept object has."""
+        """Read a value that is not kept."""
         text = self._rest()
         value, end = self._scan(self._index)
         begin, size = self._at, len(text[self._index : end].encode())
@@ -272,7 +296,9 @@ class _Reading:
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
-        """Go behind a match, and return the mark or the name in it. Raises ValueError."""
+        """Move behind a match of `pattern`, and return its group. Raises ValueError if the bytes do
+        not match here.
+        """
         match = pattern.match(self._data, self._at)
         if match is None:
             raise ValueError(f"expected {pattern.pattern!r} at byte {self._at}")
@@ -286,7 +312,7 @@ class _Reading:
 
 
 def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
-    """Return how many bytes are the same from these spans on."""
+    """Return how many bytes are equal in `data` from `at` on and in `other` from `begin` on."""
     same, step, grows = 0, _STEP, True
     while step:
         piece = data[at + same : at + same + step]
@@ -299,7 +325,7 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
 
 
 def _in_bytes(text: str, spans: Spans) -> Spans:
-    """Return the spans in the bytes of a text whose characters between the spans are ASCII."""
+    """Return spans of a text as spans of its bytes. All characters between the spans are ASCII."""
     spans_in_bytes, at, index = Spans(), 0, 0
     for begin, end in spans:
         at += begin - index

@@ -1,12 +1,13 @@
-"""Long JSON, read and written in many calls of C, because no other thread has its turn within one.
+"""Long JSON, read and written in many short calls of Python's C code for JSON.
 
-On a busy machine C reads 4 MB of numbers in 0.2 seconds, and writes 4 MB of fractions in 0.5. So
-one call reads the values that end within a window of a long text. A container that does not end
-there is opened here, and its members are read the same way. A string or a number is read in one
-call, whatever its length is.
+No other thread can run during such a call. On a busy machine, C reads 4 MB of numbers in 0.2
+seconds and writes 4 MB of fractions in 0.5 seconds. So one call reads only the values that end
+within a window of `WINDOW` characters. An object or a list that is longer than the window is opened
+by code of this module, and its members are read in the same manner. A string or a number is always
+read in one call.
 
-Python's collector looks at all containers of the process in one call as well. So a text of more
-containers than `CONTAINERS_LIMIT` is not read.
+Python's garbage collector visits all objects and lists of the process in one call too. So text with
+more than `CONTAINERS_LIMIT` objects and lists is refused.
 """
 
 import codecs
@@ -20,36 +21,38 @@ from typing import Any, NamedTuple
 from converter.core.wire import json_text
 
 WINDOW = 1 << 15
-"""Characters that one call of C reads where it can: a millisecond of the densest."""
+"""How many characters one call of C should read at most: C reads the densest JSON of this length in
+a millisecond.
+"""
 LONG = 4 * WINDOW
-"""Characters of a text that one call of C reads in any case."""
+"""Text of up to so many characters is read in a single call."""
 CONTAINERS_LIMIT = 1 << 15
-"""Objects and lists of a text: an agent's request of 4 MB has 4,000, and Python's collector looks
-at so many in 50 milliseconds.
+"""The most objects and lists in a text. An agent's request of 4 MB has 4,000. Python's garbage
+collector visits the number of the limit in 50 milliseconds.
 """
 _MOST = 1 << 12
-"""Values that one call of C writes: a millisecond."""
+"""The most values that one call of C writes, in a millisecond."""
 _BITS = 16
-"""Bits of an integer that cost as much as a value, because the time for thousands of digits grows
-with their square.
+"""So many bits of an integer count as one more value. The time to write an integer grows with the
+square of its digits.
 """
 _BLANKS = re.compile(r"[ \t\n\r]*+")
 _COLON = re.compile(r"[ \t\n\r]*+:[ \t\n\r]*+")
 _NEXT = re.compile(r"[ \t\n\r]*+([,\]}])")
 _BEHIND = frozenset(",:]} \t\n\r")
-"""Characters that may follow a value; others may be the rest of a number."""
+"""Characters that may follow a value. If another one follows a number, the number goes on."""
 _CLOSING = {"[": "]", "{": "}"}
 _OPENINGS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])', re.DOTALL)
-"""Strings, and the brackets that stand in none."""
+"""A whole string, or an opening bracket outside of strings."""
 
 type Scan = Callable[[str, int], tuple[object, int]]
-"""Return the value at an index of a text, and the index behind it. Raises StopIteration where none
-stands there, ValueError and RecursionError.
+"""A function that returns the JSON value at an index of a text, and the index behind the value. It
+raises StopIteration if no value begins there, ValueError and RecursionError.
 """
 
 
 def read(data: bytes) -> object:
-    """Return what `json_text.read` returns. Raises UnreadableError."""
+    """Return the value that `json_text.read` returns. Raises UnreadableError."""
     if len(data) <= LONG:
         return json_text.read(data)
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
@@ -58,28 +61,28 @@ def read(data: bytes) -> object:
         return LongText(text, json_text.scan).whole()
     except (json.JSONDecodeError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
-    except ValueError:  # a number beyond all bounds
+    except ValueError:  # an integer with too many digits, which `json_text.read` can read
         return json_text.read(data)
 
 
 def read_strictly(text: str) -> object:
-    """Return what `json_text.read_strictly` returns for a text. Raises UnreadableError."""
+    """Return the value that `json_text.read_strictly` returns. Raises UnreadableError."""
     if len(text) <= LONG:
         return json_text.read_strictly(text.encode(errors="surrogatepass"))
     check(text)
     try:
-        text.encode()  # halves of characters are none
+        text.encode()  # raises ValueError for lone surrogates
         return LongText(text, json_text.strict_scan).whole()
     except (ValueError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
 
 
 class TooManyError(json_text.UnreadableError):
-    """A text has more than `CONTAINERS_LIMIT` containers."""
+    """A text has more than `CONTAINERS_LIMIT` objects and lists."""
 
 
 def check(text: str) -> None:
-    """Raise TooManyError for a text of too many containers."""
+    """Raise TooManyError if a text has too many objects and lists."""
     most = CONTAINERS_LIMIT
     if text.count("{") + text.count("[") > most:
         openings = (each for each in _OPENINGS.finditer(text) if each[1])
@@ -88,23 +91,23 @@ def check(text: str) -> None:
 
 
 def write(value: object) -> bytes:
-    """Return what `json_text.write` returns."""
+    """Return the bytes that `json_text.write` returns."""
     return b"".join(_pieces(value))
 
 
 _SPACED = json.JSONEncoder(ensure_ascii=False)
-"""`json.dumps` makes one for each value."""
+"""The encoder is kept here because `json.dumps` makes a new one for each value."""
 
 
 def spaced(value: object) -> str:
-    """Return a value as `json.dumps` writes it, with a blank behind each comma and colon: so models
-    write the arguments of calls. Python writes a long one, piece by piece.
+    """Return a value as JSON with a blank behind each comma and colon, as models write the
+    arguments of calls. A long value is written by Python's code, piece by piece.
     """
     return _SPACED.encode(value) if _is_small(value) else "".join(_SPACED.iterencode(value))
 
 
 class LongText:
-    """A text whose values `scan` reads, at indexes that only grow."""
+    """A long text of JSON, read with `scan`. Each value must stand behind the value before."""
 
     def __init__(self, text: str, scan: Scan) -> None:
         self._text, self._scan = text, scan
@@ -112,7 +115,7 @@ class LongText:
         self._alone = 0
 
     def whole(self) -> object:
-        """Return the value that is all of the text. Raises ValueError and RecursionError."""
+        """Return the value of the whole text. Raises ValueError and RecursionError."""
         try:
             value, end = self.value(self._behind(_BLANKS, 0))
         except StopIteration as stop:
@@ -122,7 +125,9 @@ class LongText:
         return value
 
     def value(self, at: int) -> tuple[object, int]:
-        """Return the value at an index, and the index behind it. Raises what `scan` raises."""
+        """Return the value at an index, and the index behind the value. Raises StopIteration,
+        ValueError and RecursionError, as `scan` does.
+        """
         opened = list[_Opened]()
         while True:
             mark = self._text[at : at + 1]
@@ -151,8 +156,8 @@ class LongText:
                 return value, end
 
     def _member(self, one: "_Opened", at: int) -> int:
-        """Return the index of a member's value, behind its name in an object; of members that C
-        reads together, the last one's.
+        """Read members that end within a window, and the name of the member behind them. Return the
+        index of this member's value.
         """
         while behind := self._run(one, at):
             at = self._behind(_BLANKS, behind)
@@ -165,8 +170,8 @@ class LongText:
         return self._behind(_COLON, end)
 
     def _run(self, one: "_Opened", at: int) -> int:
-        """Add the members that stand before a comma in a window, and return the index behind it;
-        zero where C cannot read them, because the comma is within a member.
+        """Read the members up to the last comma of a window in one call, and return the index
+        behind this comma. Return 0 if this fails, because the comma is in the middle of a member.
         """
         if at < self._alone:
             return 0
@@ -181,7 +186,9 @@ class LongText:
         return 0
 
     def _in_window(self, at: int) -> tuple[object, int] | None:
-        """Return the value at an index if it ends in a window that begins there."""
+        """Return the value at an index and the index behind the value, if it ends in the last
+        window or in one that begins at the index; else `None`.
+        """
         for begin in {self._begin: 0, at: 0}:
             if begin != self._begin:
                 self._begin, self._window = begin, self._text[begin : begin + WINDOW]
@@ -201,7 +208,11 @@ class LongText:
 
 
 class _Opened:
-    """A container whose members are being read. `name`: that of the next member of an object."""
+    """An object or a list whose members are being read.
+
+    Attributes:
+        name: the name of the object's next member.
+    """
 
     def __init__(self, opening: str) -> None:
         self.opening, self.closing = opening, _CLOSING[opening]
@@ -211,15 +222,15 @@ class _Opened:
 
     @property
     def value(self) -> object:
-        """The list or the object."""
+        """The list or the object, with the members so far."""
         return self._list if self.opening == "[" else self._object
 
     def add(self, value: object) -> None:
-        """Add a member."""
+        """Add a member; in an object, under `name`."""
         self.add_all([value] if self.opening == "[" else {self.name: value})
 
     def add_all(self, members: Any) -> None:
-        """Add the members of another such container."""
+        """Add the members of another list, or of another object."""
         if self.opening == "[":
             self._list += members
         else:
@@ -243,7 +254,7 @@ def _pieces(value: object) -> Iterator[bytes]:
 
 
 class _Value(NamedTuple):
-    """A value that is yet to be written."""
+    """A value that is not written yet. The tuple marks it among pieces that are bytes."""
 
     value: object
 
@@ -270,7 +281,9 @@ def _elements(elements: Sequence[object]) -> Iterator[bytes | _Value]:
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call may write a value; long strings take C no time."""
+    """Return True if one call of C may write a value, because it has few values in it. The length
+    of strings does not count, because C writes them fast.
+    """
     values, waiting = 0, [value]
     while waiting and values <= _MOST:
         one = waiting.pop()

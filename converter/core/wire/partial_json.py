@@ -1,11 +1,12 @@
-"""The arguments of a tool call, as they stream: pieces of JSON text in, pieces that together are
-one object out. It is the one judge of arguments, for calls in the text as for a server's own.
+"""The arguments of a tool call while they stream: pieces of a model's text come in, pieces of valid
+JSON go out, and together these are one object. Calls in text and the server's own calls are read by
+the same class.
 
-A client parses all it has at every piece and gives up on the first that cannot be JSON, so a piece
-goes on only as far as it can. JSON passes as it comes, except for commas: they wait for the text
-behind them. Other text with one meaning is mended, as `json_reader` has it; so is an end too many
-behind the object. Text with none is `broken`: then nothing more comes out, and the object has no
-end.
+A client parses the arguments again at each piece, and fails if they cannot be the beginning of
+JSON. So only text that is certain to be JSON goes out. A comma waits for the text behind it. Text
+that is not JSON but has one meaning is mended, as `json_reader` describes; a surplus bracket behind
+the object is dropped. Text without a clear meaning makes the object `broken`: nothing more goes
+out, and the object stays open.
 """
 
 import json
@@ -15,37 +16,41 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, UNFIT_LIMIT, To
 from converter.core.wire.json_reader import OUTSIDE, STRICT, JsonPart, JsonReader, Want
 
 WRAPPED = "arguments"
-"""Key under which a text that is no object at all goes out."""
+"""The key of the object that is made for arguments that are plain text: `{"arguments": "text"}`."""
 _NOTHING = ("", "null", "None")
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def means_nothing(behind: str) -> bool:
-    """Return True if text behind an object is surplus ends, or the marks of a call."""
+    """Return True if text behind an object can be ignored: brackets, commas, or a mark of a
+    call.
+    """
     return _BEHIND.match(behind) is not None
 
 
 def mended(text: str) -> str:
-    """Return a text that is one object, as JSON; nothing for any other text."""
+    """Return the JSON of a text that is one object, mended if needed; else an empty string."""
     read = PartialJson()
     as_json = read.feed(text)
     return as_json if read.complete and not read.unfit else ""
 
 
 class PartialJson:
-    """Feed the text; the result is an object once `complete`, else the beginning of one.
+    """A filter that turns a model's text into the JSON of one object.
+
+    `feed` and `close` return the JSON in pieces: the beginning of an object until `complete`.
 
     Arguments:
-        bare_names: a name without quotes has a meaning.
+        bare_names: accept names without quotes, `{city: "Oslo"}`.
 
     Attributes:
-        has_member: a member has begun, so that the text is meant for an object.
+        has_member: True once the first name of the object has come.
     """
 
     def __init__(self, bare_names: bool = True) -> None:
         self._reader = JsonReader(Want.OBJECT, bare_names)
-        self._gap: list[str] = []  # a comma and the blanks behind it wait for the next value
+        self._gap: list[str] = []  # a comma and blanks that wait for the next value
         self._blanks = 0
         self._unfit: list[str] = []
         self._unfit_length = 0
@@ -53,33 +58,33 @@ class PartialJson:
 
     @property
     def mended(self) -> bool:
-        """Return True if the text was no JSON."""
+        """True if the text was not JSON and was mended."""
         return self._reader.mended
 
     @property
     def unfit(self) -> str:
-        """Text that could not be part of the object."""
+        """The text that is not a part of the object."""
         return "".join(self._unfit)
 
     @property
     def bare_text(self) -> str:
-        """The text where it is no object at all, not even the beginning of one."""
+        """The text so far, if it does not begin with an object; else empty."""
         return self.unfit if self._reader.want is Want.OBJECT else ""
 
     @property
     def complete(self) -> bool:
-        """Return True if the object is closed and nothing but blanks can follow."""
+        """True if the object is closed."""
         return self._reader.want is Want.NOTHING
 
     @property
     def begun(self) -> bool:
-        """Return True if the object is open: something of it came, and not its end."""
+        """True if the object has begun and is not closed."""
         return self._reader.want not in OUTSIDE
 
     @property
     def broken(self) -> bool:
-        """Return True if the text has no meaning. Text that is no object at all is decided at its
-        end.
+        """True if text in the object or behind it has no clear meaning. Text without any object is
+        not broken: `close` decides about it.
         """
         if not self._unfit or self._reader.want is Want.OBJECT:
             return False
@@ -87,16 +92,16 @@ class PartialJson:
 
     @property
     def wakes(self) -> str | None:
-        """The characters before which all text goes on as it is; see `JsonReader.wakes`."""
+        """The characters that end plain text of the open string; see `JsonReader.wakes`."""
         return self._reader.wakes
 
     @property
     def has_text(self) -> bool:
-        """Return True if there was anything but blanks."""
+        """True if any text but blanks has come."""
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
     def feed(self, text: str) -> str:
-        """Return the text that can go on. Raises TooMuchError."""
+        """Return the JSON that is certain after this text. Raises TooMuchError."""
         reader = self._reader
         if reader.passes(text):
             return text
@@ -106,9 +111,12 @@ class PartialJson:
         return "".join([self._written(part, piece) for part, piece, _ in reader.feed(text)])
 
     def close(self) -> str:
-        """Return the text that completes the object, if the text so far has one meaning: no
-        arguments at all, a string that holds an object, brackets missing at the very end. Else
-        return nothing: the last number may have been cut.
+        """Return the JSON that completes the object; an empty string if it cannot be completed.
+
+        - No arguments at all, or `null`: `{}` is returned.
+        - A JSON string that holds an object: this object is returned.
+        - Only the last brackets are missing: they are returned. They are not if a number stands at
+          the end, because it may have been cut.
         """
         reader = self._reader
         if reader.want is Want.OBJECT:
@@ -123,7 +131,7 @@ class PartialJson:
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def _written(self, part: JsonPart, piece: str) -> str:
-        """Return the text that goes on, of a part and of the gap before it."""
+        """Return the JSON of a part, behind the comma and blanks that waited for it."""
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece
         if part is JsonPart.COMMA:
@@ -155,7 +163,9 @@ class PartialJson:
         return ""
 
     def _put_aside(self, text: str) -> None:
-        """Keep text that is no part of the object; behind its end only so much."""
+        """Add to the text that is not a part of the object. Raises TooMuchError, except behind the
+        object's end: there text beyond the limit is dropped.
+        """
         self._unfit_length += len(text)
         if self.complete:
             text = text[: max(0, HELD_LIMIT - self._unfit_length + len(text))]
@@ -166,7 +176,7 @@ class PartialJson:
 
 
 def _is_object(text: str) -> bool:
-    """Return True if the text is one object as it stands, in whole characters."""
+    """Return True if the text is valid JSON of one object, without escapes of half characters."""
     if text[-1:] != "}" or ("\\u" in text and _HALF.search(text)):
         return False
     try:
@@ -176,7 +186,9 @@ def _is_object(text: str) -> bool:
 
 
 def _object_in(text: str) -> str:
-    """Return the object that a text without one stands for: none, or one in a string."""
+    """Return the object for arguments without an object: `{}` for no arguments or `null`, the inner
+    object of a JSON string; an empty string for any other text.
+    """
     if text.strip() in _NOTHING:
         return "{}"
     try:

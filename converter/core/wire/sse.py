@@ -1,9 +1,9 @@
-"""Bytes to frames and back: server-sent events and lines of JSON, cut wherever the network cut
-them.
+"""Bytes to frames and back: server-sent events and lines of JSON. The network may cut the bytes
+anywhere.
 
-An event ends with a blank line. Lines end with LF, CRLF or CR; only these, while `str.splitlines`
-would also break at U+2028, which models write. The bytes of all frames together are the bytes fed,
-so that an unchanged frame can go on as it came.
+A server-sent event ends with a blank line. Its lines end with LF, CRLF or CR. `str.splitlines` is
+not used, because it also splits at U+2028, which models write. The `raw` bytes of all frames
+together are the bytes that came in, so that an unchanged frame can go on as it came.
 """
 
 import codecs
@@ -24,9 +24,11 @@ class Frame:
     """One unit of a stream.
 
     Attributes:
-        data: its data lines joined by LF, None without any.
-        raw: its bytes, terminator included.
-        oversized: a piece of one that is too long to be read.
+        raw: the bytes of the frame, with the blank line or line end.
+        data: the values of its `data:` lines, joined by LF; `None` if it has no such line.
+        comment: True if the frame has comments alone.
+        event: the value of its `event:` line.
+        oversized: True if this is a part of a frame that is too long to be read.
     """
 
     raw: bytes
@@ -37,20 +39,21 @@ class Frame:
 
     @property
     def is_body(self) -> bool:
-        """Return True if it is a whole body, and nothing is around its data."""
+        """True if the frame is a whole body, which has nothing around its data."""
         return self.data == self.raw
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A form of streams.
+    """A format of streams: server-sent events or JSON lines.
 
     Attributes:
-        cutter: makes the object that cuts a stream into frames.
-        write: writes a frame from its data and the name of its event.
-        begins: a beginning that no whole body has.
-        ends: the ends of a frame.
-        bare: a frame is its data alone, so that it looks like a whole body.
+        content_type: the content type of such a stream.
+        cutter: returns a new `FrameDecoder` for the format.
+        write: returns the bytes of a frame, given its data and the name of its event.
+        begins: a pattern for the beginning of a stream, which fits no whole body.
+        ends: the bytes that can end a frame.
+        bare: True if a frame is nothing but its data, so that a single frame could be a whole body.
     """
 
     content_type: str
@@ -61,15 +64,18 @@ class Framing:
     bare: bool = False
 
     def is_named(self, content_type: str) -> bool:
-        """Return True if a reply is called a stream of this form."""
+        """Return True if the content type is that of this format."""
         return content_type.lower().startswith(self.content_type)
 
 
 class FrameDecoder:
-    """Bytes in, frames out, cut anywhere. `close` gives out a last frame without its blank line.
+    """A decoder of bytes into frames. A chunk may end anywhere in a frame. `close` returns a last
+    frame even if its blank line is missing.
 
-    `ends`: the ends of a frame, `longest` the most bytes of it, `usual` the one without a carriage
-    return; `parse` reads one.
+    Attributes:
+        ends: a pattern for the end of a frame.
+        usual: the end of a frame in streams without CR.
+        longest: the most bytes that an end may have.
     """
 
     ends = _BLANK_LINE
@@ -91,7 +97,9 @@ class FrameDecoder:
         return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of the frames that `chunk` completes, for `read`, each in its turn."""
+        """Return the bytes of each frame that `chunk` completes. The caller passes each to `read`,
+        in this order.
+        """
         come = chunk
         if self._buffer:
             self._buffer += chunk
@@ -101,13 +109,14 @@ class FrameDecoder:
         for end in self._ends_in(come):
             raws.append(come[begin:end])
             begin = end
-        if come:  # else all of it waits on in the buffer
+        if come:  # else no frame has ended, and the buffer goes on growing
             self._buffer[:] = come[begin:]
         self._searched = max(0, len(self._buffer) - self.longest + 1)
         return raws
 
     def _ends_in(self, come: bytes) -> Iterator[int]:
-        """Return where the frames end. The usual end is looked for in a third of the time."""
+        """Yield the offsets at which frames end."""
+        # `find` for the usual end takes a third of the pattern's time.
         end = self._searched
         if b"\r" in come:
             yield from (match.end() for match in self.ends.finditer(come, end))
@@ -117,19 +126,19 @@ class FrameDecoder:
             yield end
 
     def read(self, raw: bytes) -> Frame:
-        """Return the frame that was cut."""
+        """Return a frame whose bytes `cut` has returned."""
         oversized, self._oversized = self._oversized or len(raw) > self._limit, False
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame that these bytes are."""
+        """Return the frame of these bytes, whatever their length is."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return bytes beyond the limit, as a piece that cannot be read."""
+        """Return an oversized frame with the buffer's bytes, if they are more than the limit."""
         if len(self._buffer) <= self._limit:
             return []
-        # the beginning of an end may be among the last bytes
+        # The last bytes stay, because they may be the beginning of the frame's end.
         cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
@@ -138,21 +147,23 @@ class FrameDecoder:
         return [Frame(piece, None, oversized=True)]
 
     def close(self) -> list[Frame]:
-        """Return the rest, as a frame, because a server that dies cuts its last one short."""
+        """Return the rest of the bytes as a frame. A server that dies cuts its last frame short."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         return [self.read(rest)] if rest else []
 
 
 class MislabelledBody(FrameDecoder):
-    """A body that is called an event stream, and may be a whole one: how it begins decides. A whole
-    one may be of any length, and its one frame comes at `close`.
+    """A decoder of a body whose content type says that it is an event stream.
+
+    If the body begins as JSON or HTML, it is a whole body nevertheless: it may have any length, and
+    `close` returns all of it as one frame.
     """
 
     _is_whole: bool | None = None
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of the frames that `chunk` completes."""
+        """Return the bytes of each frame that `chunk` completes."""
         if self._is_whole is False:
             return super().cut(chunk)
         self._buffer += chunk
@@ -163,12 +174,12 @@ class MislabelledBody(FrameDecoder):
         return super().cut(b"") if self._is_whole is False else []
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame that these bytes are."""
+        """Return the frame of these bytes."""
         return Frame(raw, raw) if self._is_whole else read_frame(raw)
 
 
 class WholeBody(MislabelledBody):
-    """A body that is known to be whole."""
+    """A decoder of a whole body: `close` returns the body as one frame."""
 
     def __init__(self) -> None:
         super().__init__(sys.maxsize)
@@ -176,9 +187,9 @@ class WholeBody(MislabelledBody):
 
 
 def read_frame(raw: bytes) -> Frame:
-    """Return the frame with its fields; those that are never needed stay in `raw` only."""
+    """Return the frame of these bytes. Its `id:` and `retry:` lines are only in `raw`."""
     if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
-        return Frame(raw, raw[6:-2])  # the usual frame, which may be of megabytes
+        return Frame(raw, raw[6:-2])  # a quick way for the usual frame, which may have megabytes
     data: list[bytes] = []
     event = ""
     comment = True
@@ -190,13 +201,13 @@ def read_frame(raw: bytes) -> Frame:
             data.append(value)
         elif name == b"event":
             event = value.decode(errors="replace")
-        elif name == b"error":  # llama.cpp, until 2025
+        elif name == b"error":  # llama.cpp until 2025 sent errors in a field of this name
             data, event = [value], "error"
     return Frame(raw, b"\n".join(data) if data else None, comment, event)
 
 
 def write_frame(data: bytes, event: str = "") -> bytes:
-    """Write one frame; `data` is one line."""
+    """Return the bytes of a server-sent event. `data` must be one line."""
     head = b"event: " + event.encode() + b"\n" if event else b""
     return head + b"data: " + data + b"\n\n"
 
@@ -212,14 +223,16 @@ SSE = Framing(
 
 
 class LineDecoder(FrameDecoder):
-    """Bytes in, lines out, cut anywhere. `close` gives out a last line without its end."""
+    """A decoder of bytes into lines. A chunk may end anywhere in a line. `close` returns a last
+    line even if its line end is missing.
+    """
 
     ends = re.compile(rb"\n")
     longest = 1
     usual = b"\n"
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the line as a frame; one of blanks has no data."""
+        """Return the frame of a line; a line of blanks is a comment."""
         line = raw.strip()
         return Frame(raw, line or None, comment=not line)
 
@@ -228,8 +241,8 @@ NDJSON = Framing(
     "application/x-ndjson",
     LineDecoder,
     lambda data, _event: data + b"\n",
-    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # one JSON value has no such place
+    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # two objects without a comma between them
     (b"\n",),
     bare=True,
 )
-"""A JSON object on each line."""
+"""JSON lines: an object on each line."""
