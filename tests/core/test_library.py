@@ -25,7 +25,7 @@ BLOCKS = (ThinkingBlock("hm"), TextBlock("So"))
 NAMES = [dialect.name for dialect in DIALECTS]
 
 
-def asked(**fields: Any) -> bytes:
+def request_body(**fields: Any) -> bytes:
     return json.dumps({**ASKED, **fields}).encode()
 
 
@@ -58,7 +58,7 @@ def test_a_reply_comes_as_it_is_written() -> None:
 
 def test_a_request_is_sent_to_a_server_of_chat_completions() -> None:
     request = translate(
-        asked(system="be brief", top_k=3),
+        request_body(system="be brief", top_k=3),
         client="anthropic",
         settings=RequestSettings(history="drop"),
     )
@@ -73,18 +73,18 @@ def test_a_request_is_sent_to_a_server_of_chat_completions() -> None:
 
 
 def test_a_chat_completion_stays_as_it_is() -> None:
-    assert translate(asked(), client="openai").body == ASKED
+    assert translate(request_body(), client="openai").body == ASKED
 
 
 def test_a_reply_takes_its_form_and_its_model_from_the_request() -> None:
-    request = translate(asked(stream=False), client="anthropic")
+    request = translate(request_body(stream=False), client="anthropic")
     body = json.loads(rewritten([thought()], client="anthropic", request=request))
     assert body["model"] == "m"
     assert [block["type"] for block in body["content"]] == ["thinking", "text"]
 
 
 def test_tools_of_the_request_are_called_from_text() -> None:
-    request = translate(asked(tools=[TOOL]), client="anthropic")
+    request = translate(request_body(tools=[TOOL]), client="anthropic")
     called = read(rewritten([thought(CALL)], client="anthropic", request=request))
     assert [(call.name, call.input) for call in called.calls] == [("look", {"at": "sky"})]
     assert called.finish == "tool_calls"

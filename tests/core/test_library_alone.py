@@ -26,7 +26,7 @@ def test_the_core_is_imported_where_nothing_is_installed() -> None:
     names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
     modules = sorted(name.removesuffix(".__init__") for name in names)
     script = USED.format(root=str(ROOT), modules=modules)
-    told = subprocess.run(
+    run = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True
     )
-    assert ast.literal_eval(told.stdout) == ["hm", "So", [], ["core"]]
+    assert ast.literal_eval(run.stdout) == ["hm", "So", [], ["core"]]

@@ -39,8 +39,8 @@ def _of_responses(reply: Item, thoughts: bool) -> list[Item]:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a dialect says it: the items of a reply, a user's turn, a tool's result, a request."""
+class Api:
+    """How a client of one dialect writes a reply, a user's turn, a tool's result and a request."""
 
     client: Dialect
     endpoint: Any
@@ -54,18 +54,18 @@ def _result_block(call: str, result: str) -> Item:
     return {"role": "user", "content": [block]}
 
 
-WAYS = {
-    "chat": Way(
+APIS = {
+    "chat": Api(
         OPENAI_CHAT,
         endpoints.CHAT,
         _of_chat,
-        lambda call, said: {"role": "tool", "tool_call_id": call, "content": said},
+        lambda call, result: {"role": "tool", "tool_call_id": call, "content": result},
         lambda items: {
             "messages": items,
             "tools": [{"type": "function", "function": {"name": "weather", "parameters": TOOL}}],
         },
     ),
-    "messages": Way(
+    "messages": Api(
         ANTHROPIC,
         endpoints.MESSAGES,
         _of_messages,
@@ -76,11 +76,11 @@ WAYS = {
             "tools": [{"name": "weather", "input_schema": TOOL}],
         },
     ),
-    "responses": Way(
+    "responses": Api(
         RESPONSES,
         endpoints.RESPONSES,
         _of_responses,
-        lambda call, said: {"type": "function_call_output", "call_id": call, "output": said},
+        lambda call, result: {"type": "function_call_output", "call_id": call, "output": result},
         lambda items: {
             "input": items,
             "store": False,
@@ -94,7 +94,7 @@ WAYS = {
 class Talk:
     """One conversation through the machines. `thoughts`: the client brings them back."""
 
-    way: Way
+    api: Api
     memory: Memory
     model: str = MODEL
     owner: str = ""
@@ -102,21 +102,21 @@ class Talk:
     options: Item = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
 
-    def asked(self) -> ReadRequest:
+    def request(self) -> ReadRequest:
         """Return the request as it goes to the server."""
         chosen = settings.read(self.options)
-        exchange = Exchange(self.way.endpoint, chosen, client=self.way.client, owner=self.owner)
-        body = json.dumps({"model": self.model, **self.way.body(self.items)}).encode()
+        exchange = Exchange(self.api.endpoint, chosen, client=self.api.client, owner=self.owner)
+        body = json.dumps({"model": self.model, **self.api.body(self.items)}).encode()
         memory = self.memory.of(self.owner)
-        if self.way.client is OPENAI_CHAT:
+        if self.api.client is OPENAI_CHAT:
             return note(exchange, body).restored(memory, LLAMA)
         return read(exchange, body, memory).written(LLAMA, False, memory)
 
     def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, EarlierThoughts]:
         """Say something, get this stream for a reply; return the server's request."""
         self.items.append(user)
-        request = self.asked()
-        rewriter = AwaitedReply(request).rewriter(Form.STREAM, self.way.client, Form.WHOLE)
+        request = self.request()
+        rewriter = AwaitedReply(request).rewriter(Form.STREAM, self.api.client, Form.WHOLE)
         position, out = request.earlier.position, list[bytes]()
         for chunk in (*reply, b""):
             out += rewriter.feed(chunk) if chunk else rewriter.close()
@@ -124,7 +124,7 @@ class Talk:
                 position.add(rewriter.events, rewriter.thoughts)
         if position:
             position.keep()
-        self.items += self.way.kept(json.loads(b"".join(out)), self.thoughts)
+        self.items += self.api.kept(json.loads(b"".join(out)), self.thoughts)
         return dict(request.body), request.earlier
 
 

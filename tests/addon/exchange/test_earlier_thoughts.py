@@ -20,7 +20,7 @@ from converter.core.dialects.table import ANTHROPIC
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Bounds, Memory, ProcessStore
 from tests.support import endpoints, frames
-from tests.support.forgetful import WAYS, Talk, Way, says
+from tests.support.forgetful import APIS, Api, Talk, says
 
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
 TURNS = [
@@ -99,9 +99,9 @@ CALLED = [
 ANSWERED = frames.stream("<think>\nWarm.\n</think>\n\nSunny.")
 
 
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest) -> Way:
-    return WAYS[request.param]
+@pytest.fixture(params=APIS)
+def api(request: pytest.FixtureRequest) -> Api:
+    return APIS[request.param]
 
 
 def replies(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -110,18 +110,18 @@ def replies(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("reply", [TAGGED, CALLED], ids=["text", "call"])
 def test_a_thought_that_came_folded_in_the_text_is_put_back(reply: list[bytes]) -> None:
-    talk = Talk(WAYS["chat"], Memory(99, 9999), options={"fields": ["text"]})
+    talk = Talk(APIS["chat"], Memory(99, 9999), options={"fields": ["text"]})
     talk.turn(says("2 + 3"), reply)
     assert "<details>" in talk.items[-1]["content"]
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
-    (said,) = replies(sent)
+    (restored,) = replies(sent)
     assert (earlier.restored, earlier.unknown) == (1, 0)
-    assert said["reasoning_content"] == ("I add them." if reply is TAGGED else "I look.")
-    assert "<details>" not in said["content"]
+    assert restored["reasoning_content"] == ("I add them." if reply is TAGGED else "I look.")
+    assert "<details>" not in restored["content"]
 
 
-def test_a_dropped_thought_is_put_back_as_it_was(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999))
+def test_a_dropped_thought_is_put_back_as_it_was(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     (reply,) = replies(sent)
@@ -134,10 +134,10 @@ def test_a_dropped_thought_is_put_back_as_it_was(way: Way) -> None:
     assert (earlier.restored, earlier.unknown) == (1, 0)
 
 
-def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999))
+def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999))
     talk.turn(says("Oslo?"), CALLED)
-    talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    talk.turn(api.result("call_7", "sunny"), ANSWERED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     restored = [(reply["reasoning_content"], reply["content"]) for reply in replies(sent)]
     assert restored == [("I look.", "A moment."), ("Warm.", "Sunny.")]
@@ -145,8 +145,8 @@ def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(way: Way) -> None:
     assert earlier.restored == 2
 
 
-def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999))
+def test_a_client_that_brings_thoughts_is_never_added_to(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
     talk.thoughts = True
     talk.turn(says("thanks"), ANSWERED)
@@ -165,9 +165,9 @@ def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
         ("nobody-knows-it", {}),
     ],
 )
-def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, Any]) -> None:
+def test_what_nobody_wants_is_not_kept(api: Api, model: str, options: dict[str, Any]) -> None:
     memory = Memory(99, 9999)
-    talk = Talk(way, memory, model, options=options)
+    talk = Talk(api, memory, model, options=options)
     talk.turn(says("2 + 3"), TAGGED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     assert ("reasoning_content" in replies(sent)[0], earlier.restored) == (False, 0)
@@ -175,34 +175,34 @@ def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, 
     assert [name for name in memory.store._entries if name.startswith("thoughts")] == []
 
 
-def test_a_field_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
+def test_a_field_that_the_user_names_is_a_wish_for_any_model(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
     talk.turn(says("2 + 3"), TAGGED)
     sent, _ = talk.turn(says("thanks"), ANSWERED)
     written = "<think>\nI add them.\n</think>\n\nIt is 5.\n"
     assert replies(sent)[0]["content"] == written
 
 
-def test_a_template_that_writes_no_line_ends_gets_the_models_own(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999), "GLM-5.2")
+def test_a_template_that_writes_no_line_ends_gets_the_models_own(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999), "GLM-5.2")
     talk.turn(says("Oslo?"), CALLED)
-    sent, _ = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    sent, _ = talk.turn(api.result("call_7", "sunny"), ANSWERED)
     (reply,) = replies(sent)
-    said = (reply["reasoning_content"], reply["content"])
-    assert said == ("\nI look.\n", "\n\nA moment.\n")
+    texts = (reply["reasoning_content"], reply["content"])
+    assert texts == ("\nI look.\n", "\n\nA moment.\n")
 
 
-def test_a_template_of_loops_gets_no_more_than_it_reads(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999), "Qwen3-8B")
+def test_a_template_of_loops_gets_no_more_than_it_reads(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999), "Qwen3-8B")
     talk.turn(says("2 + 3"), TAGGED)
     _, in_turn = talk.turn(says("Oslo?"), CALLED)
-    sent, in_loop = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    sent, in_loop = talk.turn(api.result("call_7", "sunny"), ANSWERED)
     assert (in_turn.restored, in_loop.restored, in_loop.unknown) == (0, 1, 0)
     assert replies(sent)[-1]["reasoning_content"] == "I look."
 
 
-def test_a_reply_without_an_entry_is_counted(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999))
+def test_a_reply_without_an_entry_is_counted(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
     talk.memory = Memory(99, 9999)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
@@ -215,10 +215,10 @@ def test_a_reply_without_an_entry_is_counted(way: Way) -> None:
     "value",
     [b"null", b"[1,2]", b"no JSON", b'{"thinking": "x"}', b'{"thinking": null, "text": "x"}'],
 )
-def test_an_entry_of_another_shape_is_reported_and_ignored(way: Way, value: bytes) -> None:
+def test_an_entry_of_another_shape_is_reported_and_ignored(api: Api, value: bytes) -> None:
     """Another version's, or a damaged file's: a model was told the word `None`."""
     store = ProcessStore(Bounds(99, 9999))
-    talk = Talk(way, Memory(store=store))
+    talk = Talk(api, Memory(store=store))
     talk.turn(says("2 + 3"), TAGGED)
     for entry in store._entries.values():
         entry.value = value
@@ -229,16 +229,16 @@ def test_an_entry_of_another_shape_is_reported_and_ignored(way: Way, value: byte
     assert "taken as not there" in note
 
 
-def test_a_reply_without_a_thought_has_an_entry(way: Way) -> None:
-    talk = Talk(way, Memory(99, 9999))
+def test_a_reply_without_a_thought_has_an_entry(api: Api) -> None:
+    talk = Talk(api, Memory(99, 9999))
     talk.turn(says("2 + 3"), frames.stream("5"))
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 0)
 
 
-def test_another_owner_has_nothing_of_it(way: Way) -> None:
+def test_another_owner_has_nothing_of_it(api: Api) -> None:
     memory = Memory(99, 9999)
-    mine, theirs = Talk(way, memory, owner="me"), Talk(way, memory, owner="you")
+    mine, theirs = Talk(api, memory, owner="me"), Talk(api, memory, owner="you")
     mine.turn(says("2 + 3"), TAGGED)
     theirs.items = list(mine.items)
     assert theirs.turn(says("thanks"), ANSWERED)[1].unknown == 1
@@ -246,17 +246,17 @@ def test_another_owner_has_nothing_of_it(way: Way) -> None:
 
 
 def test_what_the_client_says_of_a_switch_counts() -> None:
-    talk = Talk(WAYS["chat"], Memory(99, 9999))
-    said = {"chat_template_kwargs": {"preserve_thinking": False, "x": 1}}
-    talk.way = replace(talk.way, body=lambda items: {"messages": items, **said})
+    talk = Talk(APIS["chat"], Memory(99, 9999))
+    switch = {"chat_template_kwargs": {"preserve_thinking": False, "x": 1}}
+    talk.api = replace(talk.api, body=lambda items: {"messages": items, **switch})
     talk.turn(says("2 + 3"), TAGGED)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     assert earlier.restored == 1
-    assert sent["chat_template_kwargs"] == said["chat_template_kwargs"]
+    assert sent["chat_template_kwargs"] == switch["chat_template_kwargs"]
 
 
 def test_of_several_choices_nothing_is_kept() -> None:
-    talk = Talk(WAYS["chat"], Memory(99, 9999))
+    talk = Talk(APIS["chat"], Memory(99, 9999))
     two = [
         frames.delta(content="<think>a</think>5"),
         frames.delta(1, content="<think>b</think>5"),
@@ -291,10 +291,10 @@ def test_a_restored_thought_is_the_one_that_was_sent(
     thought: str, answer: str, cuts: list[int]
 ) -> None:
     assume(thought.strip() and answer.strip())
-    said = f"<think>{thought}</think>{answer}"
-    offsets = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})
-    talk = Talk(WAYS["chat"], Memory(99, 9999), "GLM-5.2")
-    talk.turn(says("2 + 3"), frames.stream(*(said[a:b] for a, b in pairwise(offsets))))
+    text = f"<think>{thought}</think>{answer}"
+    offsets = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
+    talk = Talk(APIS["chat"], Memory(99, 9999), "GLM-5.2")
+    talk.turn(says("2 + 3"), frames.stream(*(text[a:b] for a, b in pairwise(offsets))))
     sent, _ = talk.turn(says("thanks"), ANSWERED)
     (reply,) = replies(sent)
     assert (reply["reasoning_content"], reply["content"]) == (thought, answer)
@@ -321,8 +321,8 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
     memory, talks = Memory(9999, 1 << 20), [list[dict[str, Any]]()]
     kept = defaultdict[object, set[str]](set)
 
-    def key(owner: str, model: str, said: list[dict[str, Any]]) -> object:
-        return owner, model, json.dumps(said)
+    def key(owner: str, model: str, messages: list[dict[str, Any]]) -> object:
+        return owner, model, json.dumps(messages)
 
     for what, one, two, reply, thought, owner, model in steps:
         talk = talks[one % len(talks)]
@@ -339,7 +339,7 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
                 kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)
             ]
             wanted = [next(iter(each)) if len(each) == 1 else None for each in expected]
-            put = [said.get("reasoning_content") for said in replies(dict(changed))]
+            put = [messages.get("reasoning_content") for messages in replies(dict(changed))]
             assert put == [each or None for each in wanted]
             assert earlier.restored == sum(map(bool, wanted))
             assert earlier.unknown == wanted.count(None)

@@ -376,9 +376,9 @@ def test_no_id_that_a_client_makes_up_is_anothers(client: dict[str, str]) -> Non
     for owner in owners:
         memory.of(owner).keep("resp_x", b"[]")
     for owner in owners:
-        asked = {"model": "m", "previous_response_id": f"{owner} resp_x", "input": "hi"}
+        body = {"model": "m", "previous_response_id": f"{owner} resp_x", "input": "hi"}
         with pytest.raises(RequestError, match="not found"):
-            read_request.read(exchange, json.dumps(asked).encode(), memory)
+            read_request.read(exchange, json.dumps(body).encode(), memory)
 
 
 @given(st.dictionaries(st.sampled_from(["authorization", "x-api-key"]), st.text()))

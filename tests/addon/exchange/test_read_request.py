@@ -77,7 +77,7 @@ OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("fields", "shown"),
     [
         ({}, True),
         ({"thinking": {"type": "adaptive"}}, True),
@@ -86,12 +86,12 @@ OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
     ],
 )
 def test_a_native_request_may_ask_that_no_thinking_be_shown(
-    asked: dict[str, object], shown: bool
+    fields: dict[str, object], shown: bool
 ) -> None:
-    body = json.dumps({**REQUEST, **asked}).encode()
+    body = json.dumps({**REQUEST, **fields}).encode()
     assert note(NATIVE, body).shown is shown
     assert note(NATIVE, body).reply_context.shown is shown
-    assert asked == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
+    assert fields == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
 
 
 def test_a_field_of_another_dialect_hides_nothing() -> None:

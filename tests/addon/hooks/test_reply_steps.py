@@ -80,7 +80,7 @@ def test_a_broken_prompt_is_reported_of_a_client_that_leaves_at_the_last_event(
                 ("assistant", "b"),
                 ("user", "?"),
             ]
-            messages = [{"role": role, "content": words} for role, words in turns_sent[: 1 + turns]]
+            messages = [{"role": role, "content": text} for role, text in turns_sent[: 1 + turns]]
             flow = ask(addon, request(CHAT, {**ASKED, "stream": True, "messages": messages}))
             _streamed(addon, flow, leaves)
     [line] = [message for message in caplog.messages if "the cached prompt was broken" in message]
@@ -232,9 +232,9 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
     version: str, chunked: str | None, server: str
 ) -> None:
     with running() as (addon, _):
-        asked = streaming(CHAT)
-        asked.request.http_version = version
-        flow = ask(addon, asked)
+        client_flow = streaming(CHAT)
+        client_flow.request.http_version = version
+        flow = ask(addon, client_flow)
         flow.response = response(EVENT_STREAM, content_length="99")
         if server == "HTTP/1.1":
             flow.response.headers["transfer-encoding"] = "chunked"

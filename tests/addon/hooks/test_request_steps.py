@@ -92,12 +92,12 @@ def _talked(path: str, forgets: bool) -> list[bytes]:
         for turn in range(3):
             if forgets:
                 addon._requests._turns = KnownTurns()
-            asked = {**ASKED, "model": "GLM-4.7", "messages": messages}
-            flow = ask(addon, request(path, asked))
+            body = {**ASKED, "model": "GLM-4.7", "messages": messages}
+            flow = ask(addon, request(path, body))
             sent.append(flow.request.raw_content or b"")
             answer(addon, flow, response(), whole(f"<think>thought {turn}</think>words {turn}"))
-            said = {"role": "assistant", "content": f"words {turn}"}
-            messages = [*messages, said, {"role": "user", "content": "more"}]
+            reply = {"role": "assistant", "content": f"words {turn}"}
+            messages = [*messages, reply, {"role": "user", "content": "more"}]
     return sent
 
 
@@ -131,15 +131,15 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
     calls = [{"id": "call", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     called = {"role": "assistant", "content": "", "tool_calls": calls} if path == CHAT else None
     reply = {"role": "assistant", "content": "words"}
-    told = [{"role": "user", "content": "\\ud83d" + "a" * SHORT}, called or reply]
-    told += [{"role": "tool", "tool_call_id": "call", "content": "1"}] if called else []
+    turns = [{"role": "user", "content": "\\ud83d" + "a" * SHORT}, called or reply]
+    turns += [{"role": "tool", "tool_call_id": "call", "content": "1"}] if called else []
     with running(memory="memory:", **options) as (addon, _):
         for _turn in range(3):
-            messages = {"input" if path == "/v1/responses" else "messages": told}
+            messages = {"input" if path == "/v1/responses" else "messages": turns}
             flow = ask(addon, request(path, {**ASKED, "model": model, "tools": [tool], **messages}))
             assert flow.response is None
             answer(addon, flow, response(), whole("<think>a thought</think>words"))
-            told = [*told, reply, {"role": "user", "content": "more"}]
+            turns = [*turns, reply, {"role": "user", "content": "more"}]
         kept = [each.request for each in addon._requests._turns._kept]
     assert kept
     for entry in kept:
@@ -201,20 +201,20 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
 def test_a_request_goes_without_thoughts_where_the_memory_is_away(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    keys: list[str] = []
 
     def away(_: object, key: str) -> bytes:
-        asked.append(key)
+        keys.append(key)
         raise AwayError("gone")
 
     monkeypatch.setattr(Memory, "get", away)
-    told = [{"role": role, "content": "a"} for role in ("user", "assistant", "user")]
+    messages = [{"role": role, "content": "a"} for role in ("user", "assistant", "user")]
     with running(memory=f"sqlite:{tmp_path / 'replies'}") as (addon, _):
         for model in ("small", "GLM-4.7"):
-            flow = ask(addon, request(path, {**ASKED, "model": model, "messages": told}))
+            flow = ask(addon, request(path, {**ASKED, "model": model, "messages": messages}))
             assert flow.response is None
-            assert json.loads(flow.request.content or b"")["messages"] == told
-            assert len(asked) == (model != "small")
+            assert json.loads(flow.request.content or b"")["messages"] == messages
+            assert len(keys) == (model != "small")
         addon._requests._store.close()
 
 
@@ -410,11 +410,11 @@ def test_earlier_calls_have_the_ids_that_the_model_needs(
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "toolu_1", "content": "x"},
         ]
-    asked = {**ASKED, "model": model, "messages": [{"role": "user", "content": "Hi"}, *turns]}
+    body = {**ASKED, "model": model, "messages": [{"role": "user", "content": "Hi"}, *turns]}
     with running() as (addon, _):
-        sent = ask(addon, request(path, asked)).request
-    _, calling, told = json.loads(sent.raw_content or b"")["messages"]
-    assert (calling["tool_calls"][0]["id"], told["tool_call_id"]) == (wanted, wanted)
+        sent = ask(addon, request(path, body)).request
+    _, calling, answered = json.loads(sent.raw_content or b"")["messages"]
+    assert (calling["tool_calls"][0]["id"], answered["tool_call_id"]) == (wanted, wanted)
 
 
 def test_the_server_gets_its_own_name_of_a_model() -> None:
@@ -456,9 +456,9 @@ def test_an_exchange_takes_the_steps_of_its_kind(
     taken = []
 
     def noted(step: Step) -> Step:
-        async def take(asked: PendingRequest) -> Response | None:
+        async def take(pending: PendingRequest) -> Response | None:
             taken.append(step)
-            return await step(asked)
+            return await step(pending)
 
         return take
 
@@ -493,9 +493,9 @@ def test_a_streams_counts_are_requested(
 ) -> None:
     raw = around + json.dumps(body).encode()
     with running(**options) as (addon, _):
-        asked = ask(addon, request(CHAT, raw)).request
-    got = asked.raw_content or b""
-    assert asked.headers["content-length"] == str(len(got))
+        request_sent = ask(addon, request(CHAT, raw)).request
+    got = request_sent.raw_content or b""
+    assert request_sent.headers["content-length"] == str(len(got))
     read = json.loads(got.decode("utf-8-sig"))
     assert {name: read[name] for name in read if name == "stream_options"} == sent
     assert "tools" in options or read == {**body, **sent}
@@ -535,8 +535,8 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
 def test_counts_that_the_addon_requested_are_its_own(body: dict[str, object]) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, body))
-        said = b"".join(stream("<think>a</think>b"))
-        pieces = answer(addon, flow, response("text/event-stream"), said)
+        reply_body = b"".join(stream("<think>a</think>b"))
+        pieces = answer(addon, flow, response("text/event-stream"), reply_body)
         assert pieces is not None
         assert (USAGE in pieces[0]) == ("stream_options" in body)
 
@@ -553,11 +553,11 @@ def test_an_unread_model_gets_a_text_completion_of_a_plain_request(
     async def prompt(*_: object) -> str:
         return "<|im_start|>hi"
 
-    asked = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    body = {"model": "m", "messages": [{"role": "user", "content": content}]}
     monkeypatch.setattr(UpstreamClient, "prompt", prompt)
     with running() as (addon, _):
-        upstream = RUNNING_RECORDS[ask(addon, request(CHAT, asked)).id].upstream
-        addon._requests._client.servers.saw_refusal(upstream, asked, frozenset({RENDERED}))
-        flow = ask(addon, request(CHAT, asked))
+        upstream = RUNNING_RECORDS[ask(addon, request(CHAT, body)).id].upstream
+        addon._requests._client.servers.saw_refusal(upstream, body, frozenset({RENDERED}))
+        flow = ask(addon, request(CHAT, body))
     assert flow.request.path == path
     assert ("prompt" in json.loads(flow.request.text or "")) is (path == COMPLETION_PATH)

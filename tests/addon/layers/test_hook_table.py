@@ -83,15 +83,15 @@ async def test_the_same_addons_are_called_in_the_same_order(
     assert caplog.text.count("Addon error: of no use") == 1
 
 
-@pytest.mark.parametrize("way", [by_mitmproxy, by_the_table])
+@pytest.mark.parametrize("dispatch", [by_mitmproxy, by_the_table])
 async def test_a_hook_that_is_no_function_is_reported_and_costs_no_other(
-    way: Any, caplog: pytest.LogCaptureFixture
+    dispatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls: list[str] = []
     wrong = Silent("wrong")
     wrong.request = "words"  # type: ignore[attr-defined]
     with taddons.context(wrong, Named("right", calls)) as context:
-        await way(context.master.addons, HttpRequestHook(tflow.tflow()))
+        await dispatch(context.master.addons, HttpRequestHook(tflow.tflow()))
     assert calls == ["right"]
     assert "Addon handler request" in caplog.text
     assert "not callable" in caplog.text

@@ -170,9 +170,9 @@ def of_ours(function: Marker) -> Tap:
     return cast(Tap, function)
 
 
-def _into(said: list[list[bytes]]) -> Callable[[list[bytes]], CommandGenerator[None]]:
+def _into(emitted: list[list[bytes]]) -> Callable[[list[bytes]], CommandGenerator[None]]:
     def say(pieces: list[bytes]) -> CommandGenerator[None]:
-        said.append(pieces)
+        emitted.append(pieces)
         yield from ()
 
     return say
@@ -192,10 +192,10 @@ def test_only_what_can_be_broken_off_and_can_ping_is_ours() -> None:
 
 
 def test_a_short_call_runs_at_once() -> None:
-    function, said = Marker(), list[list[bytes]]()
-    assert list(call_in_turns(of_ours(function), b"a", _into(said))) == []
+    function, emitted = Marker(), list[list[bytes]]()
+    assert list(call_in_turns(of_ours(function), b"a", _into(emitted))) == []
     assert function.calls == [b"a"]
-    assert said == [[b"<", b"a", b">"]]
+    assert emitted == [[b"<", b"a", b">"]]
 
 
 def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn() -> None:

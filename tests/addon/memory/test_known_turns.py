@@ -13,42 +13,42 @@ from converter.core.wire.known_json import KeptObject
 
 
 def request_of(
-    known: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
+    cache: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
 ) -> RepeatedTurns[Turn, KeptObject] | None:
     """Have a request pass; return the turns of the one before it."""
     body = {"messages": [{"role": "user", "content": text} for text in texts]}
-    value, turns = known.read(owner, json.dumps(body).encode())
+    value, turns = cache.read(owner, json.dumps(body).encode())
     assert value == body
     assert turns
     before = turns.before
     for message in body["messages"]:
         turns.read(message, lambda: (Turn("user", ()), False))
-    known.keep(owner, turns, size)
+    cache.keep(owner, turns, size)
     assert turns.before is None
     return before
 
 
 def test_a_request_finds_the_one_before_it_though_its_last_message_is_another() -> None:
-    known = KnownTurns()
-    assert request_of(known, "a", "b", "c") is None
-    assert request_of(known, "other") is None
-    first = known._kept[0].turns
-    assert request_of(known, "a", "b", "unmarked", "d") is first
+    cache = KnownTurns()
+    assert request_of(cache, "a", "b", "c") is None
+    assert request_of(cache, "other") is None
+    first = cache._kept[0].turns
+    assert request_of(cache, "a", "b", "unmarked", "d") is first
 
 
 def test_nobody_finds_the_request_of_another_owner() -> None:
-    known = KnownTurns()
-    request_of(known, "a", "b")
-    assert request_of(known, "a", "b", owner="p") is None
-    assert request_of(known, "a", "b")
+    cache = KnownTurns()
+    request_of(cache, "a", "b")
+    assert request_of(cache, "a", "b", owner="p") is None
+    assert request_of(cache, "a", "b")
 
 
 def test_a_request_without_messages_is_not_kept() -> None:
-    known, body = KnownTurns(), b'{"messages":"words"}'
-    value, turns = known.read("o", body)
+    cache, body = KnownTurns(), b'{"messages":"words"}'
+    value, turns = cache.read("o", body)
     assert turns
-    known.keep("o", turns, len(body))
-    assert (value, known._kept) == (json.loads(body), [])
+    cache.keep("o", turns, len(body))
+    assert (value, cache._kept) == (json.loads(body), [])
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,22 @@ def test_a_body_that_is_no_json_raises_as_ever() -> None:
 
 
 def test_a_request_replaces_the_one_before() -> None:
-    known = KnownTurns()
-    request_of(known, "other", "one", size=KNOWN_TURNS_BYTES // 2)
+    cache = KnownTurns()
+    request_of(cache, "other", "one", size=KNOWN_TURNS_BYTES // 2)
     for number in range(2, 5):
-        request_of(known, "a", *map(str, range(number)), size=KNOWN_TURNS_BYTES // 2)
-    assert request_of(known, "other", "one", size=SHORT)
+        request_of(cache, "a", *map(str, range(number)), size=KNOWN_TURNS_BYTES // 2)
+    assert request_of(cache, "other", "one", size=SHORT)
 
 
 def test_conversations_that_begin_alike_are_all_kept() -> None:
-    known = KnownTurns()
+    cache = KnownTurns()
     for number in range(4):
-        request_of(known, "system", str(number))
+        request_of(cache, "system", str(number))
     for number in range(4):
-        before = request_of(known, "system", str(number), "more")
+        before = request_of(cache, "system", str(number), "more")
         assert before
         assert len(before._turns) == 2
-    assert len(known._kept) == 4
+    assert len(cache._kept) == 4
 
 
 def test_a_request_beyond_all_bounds_has_none_either() -> None:
@@ -95,28 +95,28 @@ def test_a_request_beyond_all_bounds_has_none_either() -> None:
 
 
 def test_the_oldest_go() -> None:
-    known = KnownTurns()
+    cache = KnownTurns()
     for number in range(KNOWN_TURNS + 1):
-        request_of(known, str(number))
-    assert request_of(known, "0") is None
+        request_of(cache, str(number))
+    assert request_of(cache, "0") is None
     for number in range(3):
-        request_of(known, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
-    assert request_of(known, "long 0") is None
+        request_of(cache, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
+    assert request_of(cache, "long 0") is None
 
 
 @pytest.mark.parametrize(("value", "many"), [(b'{"a":1,"b":2,"c":3}', 32_000), (b'"ab"', 209_000)])
 def test_small_values_count_for_what_they_take(value: bytes, many: int) -> None:
-    known = KnownTurns()
+    cache = KnownTurns()
     for number in range(KNOWN_TURNS):
         body = b'{"messages":["%d",[%b]]}' % (number, b",".join([value] * many))
-        _, turns = known.read("o", body)
+        _, turns = cache.read("o", body)
         assert turns
-        known.keep("o", turns, len(body))
-    assert len(known._kept) < KNOWN_TURNS * 0.8
+        cache.keep("o", turns, len(body))
+    assert len(cache._kept) < KNOWN_TURNS * 0.8
 
 
 def test_text_of_code_counts_for_its_bytes() -> None:
-    known = KnownTurns()
+    cache = KnownTurns()
     lines = [f"for (const each of all{3**n}) {{ tell(each[0], each.name); }}\n" for n in range(300)]
-    request_of(known, "".join(lines), size=SHORT * 8)  # lines of one length would mislead a sample
-    assert known._kept[0].size == SHORT * 8
+    request_of(cache, "".join(lines), size=SHORT * 8)  # lines of one length would mislead a sample
+    assert cache._kept[0].size == SHORT * 8

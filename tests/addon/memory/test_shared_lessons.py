@@ -251,12 +251,12 @@ class Troubled(ProcessStore):
     def __init__(self) -> None:
         super().__init__(Bounds(9, 10_000))
         self.fails = False
-        self.asked = 0
+        self.lookups = 0
         self.may_answer = threading.Event()
         self.may_answer.set()
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        self.asked += 1
+        self.lookups += 1
         assert self.may_answer.wait(30)
         if self.fails:
             raise OSError("the disk is gone")
@@ -290,7 +290,7 @@ def test_a_silent_store_is_waited_for_once_and_not_long(monkeypatch: pytest.Monk
 
     asyncio.run(story())
     assert waits == [30.0]
-    assert store.asked == 2
+    assert store.lookups == 2
     assert WAIT < 1
 
 

@@ -20,10 +20,10 @@ class Troubled(ProcessStore):
         self.fails = False
         self.may_answer = threading.Event()
         self.may_answer.set()
-        self.asked = 0
+        self.lookups = 0
 
     def find(self, name: str) -> str:
-        self.asked += 1
+        self.lookups += 1
         assert self.may_answer.wait(30)
         if self.fails:
             raise OSError("the disk is gone")
@@ -62,7 +62,7 @@ def test_a_store_that_fails_rests_and_comes_back_by_itself(
         memory.find("a")
     with pytest.raises(AwayError, match="a moment ago"):
         memory.find("a")
-    assert troubled.asked == 1
+    assert troubled.lookups == 1
     monkeypatch.setattr("time.monotonic", lambda: 1e12)
     troubled.fails = False
     assert memory.find("a") == ""

@@ -191,10 +191,10 @@ GARBAGE = {
 }
 
 
-@pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_is_no_reply(said: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_is_no_reply(garbage: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream_http, "HANDSHAKE", 0.01)  # nobody answers one
-    with _speaking(*said) as port, pytest.raises(NoReplyError):
+    with _speaking(*garbage) as port, pytest.raises(NoReplyError):
         _ask(_at(port))
 
 

@@ -98,13 +98,13 @@ def test_a_link_that_cannot_be_read_is_a_secret_as_it_is() -> None:
 
 
 def test_a_listed_header_with_another_value_is_a_secret() -> None:
-    found = set(
+    secrets = set(
         secrets_of_headers(
             {"accept": 'application/json; k="0123456789abcdef"', "content-type": "application/json"}
         )
     )
-    assert found >= {"0123456789abcdef"}
-    assert "application/json" not in found
+    assert secrets >= {"0123456789abcdef"}
+    assert "application/json" not in secrets
 
 
 def test_the_parts_of_a_user_id_are_secrets_as_well() -> None:

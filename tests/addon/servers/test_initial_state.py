@@ -49,7 +49,7 @@ def _continued(begun: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("said", "begun"),
+    ("content", "begun"),
     [
         ("The answer", TEXT),
         ("<think>hm", THINKING),
@@ -61,9 +61,9 @@ def _continued(begun: object) -> dict[str, object]:
     ],
 )
 def test_a_reply_that_the_request_begins_goes_on_there(
-    said: object, begun: InitialState | None
+    content: object, begun: InitialState | None
 ) -> None:
-    assert rules.request(Facts(_continued(said))) is begun
+    assert rules.request(Facts(_continued(content))) is begun
 
 
 def test_a_last_turn_of_the_user_begins_nothing() -> None:
@@ -78,7 +78,7 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "begun"),
+    ("fields", "begun"),
     [
         ({"chat_template_kwargs": {"enable_thinking": False}}, TEXT),
         ({"chat_template_kwargs": {"thinking": False}}, TEXT),
@@ -94,9 +94,9 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
     ],
 )
 def test_thinking_turned_off_begins_with_text(
-    asked: dict[str, object], begun: InitialState | None
+    fields: dict[str, object], begun: InitialState | None
 ) -> None:
-    assert rules.switches(Facts(asked)) is begun
+    assert rules.switches(Facts(fields)) is begun
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_model_that_thinks_when_asked_opens_the_thought_then(
 
 
 @pytest.mark.parametrize(
-    ("model", "asked", "begun"),
+    ("model", "fields", "begun"),
     [
         ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "enabled"}}, LIKELY),
         ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "adaptive"}}, TEXT),
@@ -134,9 +134,9 @@ def test_a_model_that_thinks_when_asked_opens_the_thought_then(
     ],
 )
 def test_what_asks_a_model_to_think_is_its_templates_word(
-    model: str, asked: dict[str, object], begun: InitialState
+    model: str, fields: dict[str, object], begun: InitialState
 ) -> None:
-    assert rules.model(Facts({"model": model, **asked})) is begun
+    assert rules.model(Facts({"model": model, **fields})) is begun
 
 
 @pytest.mark.parametrize(
@@ -229,22 +229,22 @@ def test_a_rule_decides_when_no_other_speaks(rule: Rule) -> None:
 
 
 ORDER = [
-    (before, after, said, against)
+    (before, after, expected, against)
     for before, after in itertools.combinations(RULES, 2)
-    for said, against in itertools.product(SAYS[before], SAYS[after])
-    if said is not against and (before, after) != (rules.server, rules.correction)
+    for expected, against in itertools.product(SAYS[before], SAYS[after])
+    if expected is not against and (before, after) != (rules.server, rules.correction)
 ]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said", "against"),
+    ("before", "after", "expected", "against"),
     ORDER,
     ids=lambda value: value.value if isinstance(value, InitialState) else value.__name__,
 )
 def test_the_rule_that_stands_first_decides(
-    before: Rule, after: Rule, said: InitialState, against: InitialState
+    before: Rule, after: Rule, expected: InitialState, against: InitialState
 ) -> None:
-    assert initial_state(_both(SAYS[before][said], SAYS[after][against])) is said
+    assert initial_state(_both(SAYS[before][expected], SAYS[after][against])) is expected
 
 
 def test_a_correction_overrules_only_the_server() -> None:

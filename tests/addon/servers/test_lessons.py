@@ -39,18 +39,18 @@ GOOD = {
 }
 
 
-def told(lessons: dict[str, str], at: float = NOW) -> dict[str, Lesson]:
+def learned(lessons: dict[str, str], at: float = NOW) -> dict[str, Lesson]:
     return {name: Lesson(at, word) for name, word in lessons.items()}
 
 
 def test_what_is_written_is_read() -> None:
-    assert read(write(told(GOOD)), NOW) == told(GOOD)
+    assert read(write(learned(GOOD)), NOW) == learned(GOOD)
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 @pytest.mark.parametrize("certain", [True, False])
 def test_every_server_can_be_told(server: object, certain: bool) -> None:
-    lessons = told({SERVER: word_of(server, certain)})  # type: ignore[arg-type]
+    lessons = learned({SERVER: word_of(server, certain)})  # type: ignore[arg-type]
     assert read(write(lessons), NOW) == lessons
 
 
@@ -71,7 +71,7 @@ def test_every_server_can_be_told(server: object, certain: bool) -> None:
     ],
 )
 def test_what_cannot_be_read_is_left_out_and_the_rest_is_read(name: str, word: str) -> None:
-    assert read(write(told({**GOOD, name: word})), NOW).keys() == GOOD.keys() - {name}
+    assert read(write(learned({**GOOD, name: word})), NOW).keys() == GOOD.keys() - {name}
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b"\xff", b"[]", b'{"server": "vllm"}'])
@@ -93,9 +93,9 @@ def test_whatever_comes_is_read_without_complaint(value: object) -> None:
 
 
 def test_a_lesson_grows_old_and_none_is_of_the_future() -> None:
-    assert read(write(told(GOOD, NOW - AGE + 1)), NOW) == told(GOOD, NOW - AGE + 1)
-    assert read(write(told(GOOD, NOW - AGE)), NOW) == {}
-    assert read(write(told(GOOD, NOW + 9)), NOW) == told(GOOD)
+    assert read(write(learned(GOOD, NOW - AGE + 1)), NOW) == learned(GOOD, NOW - AGE + 1)
+    assert read(write(learned(GOOD, NOW - AGE)), NOW) == {}
+    assert read(write(learned(GOOD, NOW + 9)), NOW) == learned(GOOD)
 
 
 def test_no_more_than_the_newest_are_written() -> None:

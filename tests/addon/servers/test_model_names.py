@@ -23,7 +23,7 @@ SERVED: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("requested", "name"),
     [
         ("claude-sonnet-5", "Qwen3-8B"),
         ("gpt-4o", "small"),
@@ -32,8 +32,8 @@ SERVED: list[dict[str, object]] = [
         ("", ""),
     ],
 )
-def test_the_first_row_that_fits_counts(asked: str, name: str) -> None:
-    row = row_of(ROWS, asked)
+def test_the_first_row_that_fits_counts(requested: str, name: str) -> None:
+    row = row_of(ROWS, requested)
     assert row is not None
     assert row.name == name
 
@@ -70,7 +70,7 @@ def test_a_wish_that_is_none_is_refused(row: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "row"),
+    ("requested", "row"),
     [
         ("small-low", Row("small-low", "small", "low", 2048)),
         ("gpt-4o-nothink", Row("gpt-4o-nothink", "small", "none")),
@@ -79,8 +79,8 @@ def test_a_wish_that_is_none_is_refused(row: str) -> None:
         ("o3-high", None),
     ],
 )
-def test_a_name_may_wish_how_much_is_thought(asked: str, row: Row | None) -> None:
-    assert variant_of(SERVED, ROWS, asked) == row
+def test_a_name_may_wish_how_much_is_thought(requested: str, row: Row | None) -> None:
+    assert variant_of(SERVED, ROWS, requested) == row
 
 
 def test_all_wishes_are_listed_behind_the_models() -> None:

@@ -506,24 +506,24 @@ def test_llama_cpp_tells_each_token_of_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spelled", "words"),
+    ("spelled", "text"),
     [
         (["<|im_start|>", "user", "Ċ", "ĠÃ", "¤", "Ġx"], "<|im_start|>user\n ä x"),
         (["<s>", "▁Be", "▁short", "<0x0A>", "<0xC3>", "<0xA4>"], "<s> Be short\nä"),
         (["<｜User｜>", "ĠðŁ", "§", "ł"], "<｜User｜> 🧠"),
     ],
 )
-def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], words: str) -> None:
+def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], text: str) -> None:
     answers = {"/tokenize": _ok({"count": len(spelled), "token_strs": spelled})}
     pieces, _ = _probed(prompt_pieces(by_name("vllm"), {"messages": []}), answers)
     assert pieces is not None
     assert len(pieces) == len(spelled)
-    assert b"".join(pieces).decode() == words
+    assert b"".join(pieces).decode() == text
 
 
 @pytest.mark.parametrize("server", ["llama.cpp", "vllm", "generic", "ollama"])
-@pytest.mark.parametrize("told", [{}, {"tokens": 5, "token_strs": {}}, {"tokens": []}, [], None])
-def test_a_server_that_tells_no_tokens_has_no_pieces(server: str, told: object) -> None:
-    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
+@pytest.mark.parametrize("tokens", [{}, {"tokens": 5, "token_strs": {}}, {"tokens": []}, [], None])
+def test_a_server_that_tells_no_tokens_has_no_pieces(server: str, tokens: object) -> None:
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(tokens)}
     assert _probed(prompt_pieces(by_name(server), {}), answers)[0] is None
     assert _probed(prompt_pieces(by_name(server), {}), {}, None)[0] is None

@@ -195,10 +195,10 @@ ON, OFF = ThinkingSwitch("enabled"), ThinkingSwitch("disabled")
 
 
 @pytest.mark.parametrize(
-    ("server", "switch", "model", "words"),
+    ("server", "switch", "model", "text"),
     ROWS["models that are switched in the system turn"],
 )
 def test_models_that_are_switched_in_the_system_turn(
-    server: str, switch: ThinkingSwitch | None, model: str, words: str
+    server: str, switch: ThinkingSwitch | None, model: str, text: str
 ) -> None:
-    assert system_switch(by_name(server), switch, model) == words
+    assert system_switch(by_name(server), switch, model) == text

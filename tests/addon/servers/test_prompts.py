@@ -104,11 +104,11 @@ def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) ->
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "ending"),
     ROWS["what the client asks of calls is told"],
 )
-def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], words: str) -> None:
-    assert system(**fields).endswith(words)
+def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], ending: str) -> None:
+    assert system(**fields).endswith(ending)
 
 
 def test_where_no_call_is_wanted_the_tools_are_not_told_but_the_history_is_text() -> None:

@@ -15,9 +15,9 @@ EMPTY = [{"type": "text", "text": ""}]
 
 
 def turn(
-    server: str, said: Turn, marks: tuple[str, str] | None = None, inside: bool = False
+    server: str, reply: Turn, marks: tuple[str, str] | None = None, inside: bool = False
 ) -> object:
-    sent = begun(REQUEST, by_name(server), said, marks=marks, inside=inside, tokens=8)
+    sent = begun(REQUEST, by_name(server), reply, marks=marks, inside=inside, tokens=8)
     messages = sent["messages"]
     assert isinstance(messages, list)
     assert messages[:-1] == [USER]
@@ -25,7 +25,7 @@ def turn(
 
 
 @pytest.mark.parametrize(
-    ("server", "said", "wanted"),
+    ("server", "reply", "wanted"),
     [
         ("llama.cpp", THOUGHT, {"reasoning_content": "a", "content": EMPTY}),
         ("llama.cpp", BOTH, {"reasoning_content": "a", "content": "x<think>\nb\n</think>\n\n"}),
@@ -34,8 +34,8 @@ def turn(
         ("sglang", BOTH, {"content": "<think>\na\n</think>\n\nx<think>\nb\n</think>\n\n"}),
     ],
 )
-def test_the_turn_is_begun_as_the_server_takes_it(server: str, said: Turn, wanted: object) -> None:
-    assert turn(server, said) == wanted
+def test_the_turn_is_begun_as_the_server_takes_it(server: str, reply: Turn, wanted: object) -> None:
+    assert turn(server, reply) == wanted
 
 
 def test_an_opener_that_the_prompt_ends_with_is_not_said_again() -> None:

@@ -59,7 +59,7 @@ LM_STUDIO = (
 
 
 @pytest.mark.parametrize(
-    ("words", "names"),
+    ("message", "names"),
     [
         (CONVERSION + "Pattern must start with '^' and end with '$'", {"pattern"}),
         (CONVERSION + "Invalid pattern ^(ab$: unbalanced parentheses", {"pattern"}),
@@ -140,21 +140,21 @@ LM_STUDIO = (
         ("error parsing tool call: raw='{', err=unexpected end of JSON input", {READER}),
     ],
 )
-def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
-    assert {refused(status, words) for status in STATUSES} == {frozenset(names)}
-    assert not refused(429, words)
+def test_words_name_what_is_refused(message: str, names: set[str]) -> None:
+    assert {refused(status, message) for status in STATUSES} == {frozenset(names)}
+    assert not refused(429, message)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         "the request exceeds the available context size",
         "At most 1 image(s) may be provided in one prompt.",
         "Failed to load image or audio file",
     ],
 )
-def test_another_error_names_nothing(words: str) -> None:
-    assert not refused(400, words)
+def test_another_error_names_nothing(message: str) -> None:
+    assert not refused(400, message)
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("schema", "kept"),
     ROWS["a schema without a meaning allows anything"],
 )
-def test_a_schema_without_a_meaning_allows_anything(given: object, kept: object) -> None:
-    tool = {"function": {"name": "f", "parameters": given}}
+def test_a_schema_without_a_meaning_allows_anything(schema: object, kept: object) -> None:
+    tool = {"function": {"name": "f", "parameters": schema}}
     assert pared(tool, frozenset({ODD})) == {"function": {"name": "f", "parameters": kept}}
     assert pared(tool, frozenset({"pattern"})) == tool
 
@@ -252,17 +252,17 @@ def test_what_holds_nothing_refused_stays_the_same_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "message"),
     [
         ("data:image/png;base64,aGVsbG8h", "image/png, 6 bytes"),
         ("https://a.example/b/cat.jpg?x=1", "cat.jpg"),
     ],
 )
-def test_a_picture_is_told_in_its_place(url: str, words: str) -> None:
+def test_a_picture_is_told_in_its_place(url: str, message: str) -> None:
     text = {"type": "text", "text": "What is it?"}
     picture = {"type": "image_url", "image_url": {"url": url}}
     changed = without_pictures({"messages": [{"role": "user", "content": [text, picture]}]})
-    note = f"[picture left out, as this model cannot see: {words}]"
+    note = f"[picture left out, as this model cannot see: {message}]"
     assert changed == {
         "messages": [{"role": "user", "content": [text, {"type": "text", "text": note}]}]
     }
@@ -300,11 +300,11 @@ PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SE
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "are"),
+    ("status", "message", "are"),
     ROWS["any words about pictures refuse them"],
 )
-def test_any_words_about_pictures_refuse_them(status: int, words: str, are: bool) -> None:
-    assert refuses_pictures(status, words, PICTURED) is are
+def test_any_words_about_pictures_refuse_them(status: int, message: str, are: bool) -> None:
+    assert refuses_pictures(status, message, PICTURED) is are
 
 
 def test_what_is_refused_twice_has_a_next_part() -> None:

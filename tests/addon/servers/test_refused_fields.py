@@ -9,13 +9,13 @@ from tests.support.rows import rows_of
 
 
 @pytest.mark.parametrize(
-    ("words", "paths"),
+    ("message", "paths"),
     rows_of(__file__)["words name a field"],
 )
-def test_words_name_a_field(words: str, paths: list[str]) -> None:
-    said, names = named(words)
+def test_words_name_a_field(message: str, paths: list[str]) -> None:
+    named_text, names = named(message)
     assert names == {FIELD + path for path in paths}
-    assert said in words
+    assert named_text in message
 
 
 def test_a_field_is_left_out_wherever_it_stands() -> None:

@@ -39,7 +39,7 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("part", "asked", "sent"),
+    ("part", "received", "sent"),
     [
         (USERLESS, of_messages(SYSTEM), of_messages(SYSTEM, GO_ON)),
         (
@@ -99,9 +99,9 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
     ],
 )
 def test_what_goes_out_in_a_parts_place(
-    part: str, asked: dict[str, Any], sent: dict[str, Any]
+    part: str, received: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    assert PARTS[part].without(asked) == sent
+    assert PARTS[part].without(received) == sent
 
 
 def test_a_forced_call_goes_out_with_thinking_off() -> None:

@@ -39,7 +39,7 @@ def test_what_is_json_passes_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "said", "wanted"),
+    ("pieces", "ended", "wanted"),
     [
         (WHOLE, Finish("stop"), Finish("tool_calls")),
         (WHOLE, Finish("stop", "</tool_call>"), Finish("tool_calls", "</tool_call>")),
@@ -49,9 +49,9 @@ def test_what_is_json_passes_as_it_came() -> None:
     ],
 )
 def test_a_stop_behind_whole_calls_is_that_of_calls(
-    pieces: list[ToolCall], said: Finish, wanted: Finish
+    pieces: list[ToolCall], ended: Finish, wanted: Finish
 ) -> None:
-    assert judged(*pieces, said)[-1] == wanted
+    assert judged(*pieces, ended)[-1] == wanted
 
 
 def test_an_id_of_the_history_is_not_used_again() -> None:
@@ -64,10 +64,10 @@ def test_an_id_of_the_history_is_not_used_again() -> None:
     assert ids[1] == "b"
 
 
-def finish(pieces: list[ToolCall], said: Finish, strings: tuple[str, ...] = ("lo",)) -> Event:
+def finish(pieces: list[ToolCall], ended: Finish, strings: tuple[str, ...] = ("lo",)) -> Event:
     """The last event of a reply of these calls."""
     stage = Assembler(Offer(stops=strings), CallIds(frozenset(), "x"), [])
-    events: list[Event] = [*pieces, said]
+    events: list[Event] = [*pieces, ended]
     out = [emitted for event in events for emitted in stage.feed(event)]
     assert stage.close() == []
     return out[-1]

@@ -37,9 +37,9 @@ KINDS = {
 @pytest.mark.parametrize(("kind", "client"), in_turns(KINDS))
 def test_the_json_of_a_call_is_shown(kind: str, form: Form, client: Dialect) -> None:
     content, entries, expected = KINDS[kind]
-    said = [{"content": content}] if content else []
+    deltas = [{"content": content}] if content else []
     finish = "tool_calls" if expected.endswith("}") else "length"
-    bodies = [chat_stream([*said, *({"tool_calls": [each]} for each in entries)], finish)]
+    bodies = [chat_stream([*deltas, *({"tool_calls": [each]} for each in entries)], finish)]
     if len(entries) == 1:
         message = {"role": "assistant", "content": content or None, "tool_calls": entries}
         bodies.append(chat_whole(message, finish))

@@ -33,11 +33,11 @@ def test_an_empty_text_has_its_string() -> None:
 
 @law(50)
 @given(st.data(), st.text())
-def test_each_piece_can_be_read_back(data: st.DataObject, words: str) -> None:
-    text, pieces = FreeText(), data.draw(cut(words)) or [""]
-    told = [
-        ToolCall(0, "", "f" if place == 0 else "", text.feed(piece), free_text=True)
-        for place, piece in enumerate(pieces)
+def test_each_piece_can_be_read_back(data: st.DataObject, input_text: str) -> None:
+    text, pieces = FreeText(), data.draw(cut(input_text)) or [""]
+    calls = [
+        ToolCall(0, "", "f" if index == 0 else "", text.feed(piece), free_text=True)
+        for index, piece in enumerate(pieces)
     ]
-    told.append(ToolCall(0, "", "", text.close(), ends=True, free_text=True))
-    assert [text_of(piece) for piece in told] == [*pieces, ""]
+    calls.append(ToolCall(0, "", "", text.close(), ends=True, free_text=True))
+    assert [text_of(piece) for piece in calls] == [*pieces, ""]

@@ -29,9 +29,9 @@ def test_ids_for_mistrals_models_are_nine_letters_and_digits() -> None:
     """Its templates refuse other ones in the next turn."""
     first = short_id("call_x_0")
     ids = CallIds(frozenset({first}), "x", "Ministral-8B")
-    made = [ids.take_ours("") for _ in range(3)]
-    assert len({first, *made}) == 4
-    assert made == [short_id(each) for each in made]
+    ids_taken = [ids.take_ours("") for _ in range(3)]
+    assert len({first, *ids_taken}) == 4
+    assert ids_taken == [short_id(each) for each in ids_taken]
     assert ids.take("call_1") == "call_1"  # a server's own
     assert CallIds(frozenset(), "x", "Qwen3").take_ours("a") == "a"
 

@@ -48,13 +48,13 @@ class Kind:
     thinking, in its field; `fails`: the reply ends in an error; `asked`: more of the request.
     """
 
-    said: str
+    sent: str
     calls: tuple[Called, ...] = ()
     thinking: str = ""
     text: str = ""
     thought: str = ""
     fails: bool = False
-    asked: Json = field(default_factory=dict)
+    request: Json = field(default_factory=dict)
 
 
 def _hermes(inner: str) -> str:
@@ -263,8 +263,8 @@ BY_GRAMMAR: Json = {"response_format": {"type": "json_object"}}
 CITY = (("search", {"city": "Oslo"}),)
 LOST_MARKS = {
     **{
-        f"GLM, {where}": Kind(f"<tool_call>{said}</tool_call>", CITY)
-        for where, said in {
+        f"GLM, {where}": Kind(f"<tool_call>{content}</tool_call>", CITY)
+        for where, content in {
             "no opener of a key": "searchcity</arg_key><arg_value>Oslo</arg_value>",
             "no opener, a blank": "search city</arg_key><arg_value>Oslo</arg_value>",
             "no opener, a line": "search\ncity</arg_key>\n<arg_value>Oslo</arg_value>\n",
@@ -321,19 +321,19 @@ LOST_MARKS = {
     ),
 }
 GRAMMARS = {
-    "JSON that was asked for is no call": Kind(AN_OBJECT, text=AN_OBJECT, asked=BY_GRAMMAR),
+    "JSON that was asked for is no call": Kind(AN_OBJECT, text=AN_OBJECT, request=BY_GRAMMAR),
     "JSON that was not asked for": Kind(AN_OBJECT, (LOOK,)),
     "tags in a string of such an answer": Kind(
-        '{"a": "<think>x</think>"}', text='{"a": "<think>x</think>"}', asked=BY_GRAMMAR
+        '{"a": "<think>x</think>"}', text='{"a": "<think>x</think>"}', request=BY_GRAMMAR
     ),
     "an answer by a grammar of a model that begins with thinking": Kind(
-        '{"a": 1}', text='{"a": 1}', asked={**BY_GRAMMAR, "model": "QwQ-32B"}
+        '{"a": 1}', text='{"a": 1}', request={**BY_GRAMMAR, "model": "QwQ-32B"}
     ),
     "a choice by a grammar of such a model": Kind(
-        "yes", text="yes", asked={"guided_choice": ["yes", "no"], "model": "QwQ-32B"}
+        "yes", text="yes", request={"guided_choice": ["yes", "no"], "model": "QwQ-32B"}
     ),
     "a forced call of such a model": Kind(
-        AN_OBJECT, (LOOK,), asked={"tool_choice": "required", "model": "QwQ-32B"}
+        AN_OBJECT, (LOOK,), request={"tool_choice": "required", "model": "QwQ-32B"}
     ),
 }
 KINDS = {
@@ -350,7 +350,7 @@ KINDS = {
 
 def _streamed(kind: Kind, length: int) -> bytes:
     """The reply in frames of so many characters."""
-    parts = (("reasoning_content", kind.thought), ("content", kind.said))
+    parts = (("reasoning_content", kind.thought), ("content", kind.sent))
     deltas = [
         {name: text[at : at + length]} for name, text in parts for at in range(0, len(text), length)
     ]
@@ -359,7 +359,7 @@ def _streamed(kind: Kind, length: int) -> bytes:
 
 def _whole(kind: Kind) -> bytes:
     thought = {"reasoning_content": kind.thought} if kind.thought else {}
-    return chat_whole({"role": "assistant", **thought, "content": kind.said})
+    return chat_whole({"role": "assistant", **thought, "content": kind.sent})
 
 
 def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
@@ -367,17 +367,17 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
     for words that stand apart.
     """
     label = JSON if body.startswith(b"{") else STREAM
-    recorded = recording(body, label, **{"tools": TOOLS, **kind.asked})
+    recorded = recording(body, label, **{"tools": TOOLS, **kind.request})
     rewriter = recorded.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
     received = parse_reply(out, form, client)
     if received.error or rewriter.failure:
-        return Kind(kind.said, fails=True)
+        return Kind(kind.sent, fails=True)
     choice = received.choice()
     calls = tuple(
         (each["name"], json.loads(each["arguments"] or "{}")) for each in choice.calls.values()
     )
-    return Kind(kind.said, calls, choice.joined("thinking"), "".join(choice.joined("text").split()))
+    return Kind(kind.sent, calls, choice.joined("thinking"), "".join(choice.joined("text").split()))
 
 
 @pytest.mark.parametrize("form", Form)
@@ -385,6 +385,6 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
 def test_a_client_gets_what_the_model_did(name: str, form: Form, client: Dialect) -> None:
     kind = KINDS[name]
     text = "".join(kind.text.split())
-    wanted = Kind(kind.said, kind.calls, kind.thinking, text, fails=kind.fails)
-    for body in (_streamed(kind, 1), _streamed(kind, len(kind.said)), _whole(kind)):
+    wanted = Kind(kind.sent, kind.calls, kind.thinking, text, fails=kind.fails)
+    for body in (_streamed(kind, 1), _streamed(kind, len(kind.sent)), _whole(kind)):
         assert _read(body, kind, client, form) == wanted

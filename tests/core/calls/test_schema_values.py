@@ -55,9 +55,9 @@ def test_types_are_those_of_the_schema(name: str, types: set[str]) -> None:
 
 
 def test_a_part_of_a_reference_is_read_by_the_tools_schema() -> None:
-    place = part(SCHEMA, "g")["anyOf"]
-    assert isinstance(place, list)
-    inner = part(place[0], "x", SCHEMA)
+    variants = part(SCHEMA, "g")["anyOf"]
+    assert isinstance(variants, list)
+    inner = part(variants[0], "x", SCHEMA)
     assert type_names(inner, SCHEMA) == {"number"}
 
 

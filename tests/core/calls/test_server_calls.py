@@ -69,12 +69,12 @@ def calls(body: bytes, client: Dialect, form: Form) -> object:
     reply = reply_of(body, client, form)
     if reply.error:
         return "an error"
-    said = reply.choices[0].calls if reply.choices else {}
-    ids = [call["id"] for call in said.values()]
+    by_index = reply.choices[0].calls if reply.choices else {}
+    ids = [call["id"] for call in by_index.values()]
     assert all(ids)
     assert len({*ids}) == len(ids)
-    assert [*said] == [*range(len(said))]
-    return [(call["name"], json.loads(call["arguments"] or "{}")) for call in said.values()]
+    assert [*by_index] == [*range(len(by_index))]
+    return [(call["name"], json.loads(call["arguments"] or "{}")) for call in by_index.values()]
 
 
 REMOVE_AND_LOOK = [("remove", {}), ("look", PATH)]
@@ -83,11 +83,11 @@ PLACES: tuple[tuple[str, Json], ...] = (("one index", {"index": 0}), ("no index"
 FIRSTS: tuple[object, ...] = ("", None, {}, "{}", "null")
 STREAMS: dict[str, tuple[list[list[Json]], object]] = {
     **{
-        f"two calls without ids, {place}, the first with {first!r}": (
+        f"two calls without ids, {where}, the first with {first!r}": (
             [[piece("remove", first, **index)], [piece("look", LOOK, **index)]],
             REMOVE_AND_LOOK,
         )
-        for place, index in PLACES
+        for where, index in PLACES
         for first in FIRSTS
     },
     "two without index in one frame": (
@@ -264,11 +264,11 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         }.items()
     },
     **{
-        f"one tool twice without ids, {place}": (
+        f"one tool twice without ids, {where}": (
             [[piece("look", LOOK, **index)], [piece("look", LOOK, **index)]],
             [("look", PATH)] * 2,
         )
-        for place, index in PLACES
+        for where, index in PLACES
     },
     "a name that grows, of another id": (
         [
@@ -335,8 +335,8 @@ ONE = {
 }
 WHOLE: dict[str, tuple[list[Json], object]] = {
     **{
-        f"arguments {given!r}": ([piece("look", given, id="a")], expected)
-        for given, expected in ONE.items()
+        f"arguments {sent_arguments!r}": ([piece("look", sent_arguments, id="a")], expected)
+        for sent_arguments, expected in ONE.items()
     },
     "arguments null": (
         [{"id": "a", "function": {"name": "look", "arguments": None}}],
@@ -462,11 +462,11 @@ CUSTOM_WHOLE: dict[str, tuple[list[Json], list[tuple[str, str]]]] = {
 def texts(body: bytes, client: Dialect, form: Form) -> list[tuple[str, str]]:
     """The free texts of calls as a client gets them, and the arguments of others."""
     reply = reply_of(body, client, form)
-    said = [(call["name"], call["arguments"]) for call in reply.choices[0].calls.values()]
+    calls_read = [(call["name"], call["arguments"]) for call in reply.choices[0].calls.values()]
     if client is OPENAI_CHAT:
-        return said
-    inputs = [json.loads(arguments).get("input", arguments) for _, arguments in said]
-    return [(name, text) for (name, _), text in zip(said, inputs, strict=True)]
+        return calls_read
+    inputs = [json.loads(arguments).get("input", arguments) for _, arguments in calls_read]
+    return [(name, text) for (name, _), text in zip(calls_read, inputs, strict=True)]
 
 
 @pytest.mark.parametrize("form", Form)
@@ -484,7 +484,7 @@ def test_whole_calls_with_a_free_text(kind: str, form: Form, client: Dialect) ->
     assert texts(whole(entries), client, form) == expected
 
 
-def told_entries(body: bytes, form: Form) -> list[Json]:
+def entries_sent(body: bytes, form: Form) -> list[Json]:
     """The entries of calls that a chat completions client gets, streamed ones in their pieces."""
     recorded = recording(body, tools=TOOLS)
     rewriter = recorded.rewriter(OPENAI_CHAT, form)
@@ -504,7 +504,7 @@ def test_a_chat_client_gets_a_free_text_as_it_came(form: Form) -> None:
     deltas, _ = CUSTOM_STREAMS["in pieces"]
     sent = [entry for delta in deltas for entry in delta]
     folded = [custom("get", 'x "y"\n', id="a")]
-    assert told_entries(streamed(deltas), form) == (sent if form is Form.STREAM else folded)
+    assert entries_sent(streamed(deltas), form) == (sent if form is Form.STREAM else folded)
 
 
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
@@ -552,15 +552,15 @@ CALL = piece("look", LOOK, id="a", index=0)
 def test_the_opener_of_a_call_that_the_server_has_read_is_no_text(
     opener: str, form: Form, client: Dialect
 ) -> None:
-    said, left = f"I look.\n\n{opener}", "" if opener in OPENERS else opener
-    deltas: list[Json] = [{"content": letter} for letter in said]
-    message = {"role": "assistant", "content": said, "tool_calls": [CALL]}
+    text, left = f"I look.\n\n{opener}", "" if opener in OPENERS else opener
+    deltas: list[Json] = [{"content": letter} for letter in text]
+    message = {"role": "assistant", "content": text, "tool_calls": [CALL]}
     for body in (
         chat_stream([*deltas, {"tool_calls": [CALL]}], "tool_calls"),
-        chat_stream([{"content": said}, {"tool_calls": [CALL]}], "tool_calls"),
+        chat_stream([{"content": text}, {"tool_calls": [CALL]}], "tool_calls"),
         chat_whole(message, "tool_calls"),
     ):
-        words = reply_of(body, client, form).choices[0]
-        assert "".join(words.joined("text").split()) == "Ilook." + "".join(left.split())
-        (call,) = words.calls.values()
+        choice = reply_of(body, client, form).choices[0]
+        assert "".join(choice.joined("text").split()) == "Ilook." + "".join(left.split())
+        (call,) = choice.calls.values()
         assert (call["name"], json.loads(call["arguments"])) == ("look", PATH)

@@ -103,7 +103,7 @@ def read(text: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return out, values.changed
 
 
-def every_way(arguments: object) -> tuple[object, list[str]]:
+def in_every_cut(arguments: object) -> tuple[object, list[str]]:
     """Read the arguments whole, by character and cut in two, and written without blanks."""
     results = []
     for separators in ((", ", ": "), (",", ":")):
@@ -111,7 +111,7 @@ def every_way(arguments: object) -> tuple[object, list[str]]:
             text = json.dumps(arguments, separators=separators, ensure_ascii=ascii_only)
             ways = [[text], list(text)]
             ways += [[text[:offset], text[offset:]] for offset in range(1, len(text))]
-            results += [read(text, way) for way in ways]
+            results += [read(text, cuts) for cuts in ways]
     assert all(json.loads(out) == json.loads(results[0][0]) for out, _ in results)
     assert all(changed == results[0][1] for _, changed in results)
     return json.loads(results[0][0]), results[0][1]
@@ -122,7 +122,7 @@ def test_a_value_that_the_schema_takes_or_that_reads_as_none_stays(
     name: str, value: object
 ) -> None:
     arguments = {"text": "a", name: value, "any": ["5"]}
-    assert every_way(arguments) == (arguments, [])
+    assert in_every_cut(arguments) == (arguments, [])
 
 
 @pytest.mark.parametrize(("name", "value", "wanted"), CHANGED)
@@ -130,8 +130,8 @@ def test_a_value_gets_the_only_type_that_the_schema_leaves(
     name: str, value: object, wanted: object
 ) -> None:
     for before, behind in (({}, {}), ({"text": "5"}, {"any": {"é\\": '\\"'}})):
-        made, changed = every_way({**before, name: value, **behind})
-        assert made == {**before, name: wanted, **behind}
+        typed, changed = in_every_cut({**before, name: value, **behind})
+        assert typed == {**before, name: wanted, **behind}
         assert {*changed} == {name}
 
 
@@ -209,13 +209,13 @@ def test_a_piece_that_needs_nothing_is_the_same_event() -> None:
         Text("Hi"),
         Finish("tool_calls"),
     ]
-    made, changed = fed(events)
-    assert all(one is other for one, other in zip(made, events, strict=True))
+    typed, changed = fed(events)
+    assert all(one is other for one, other in zip(typed, events, strict=True))
     assert changed == []
 
 
 def test_calls_that_take_turns_are_read_each_by_itself() -> None:
-    made, changed = fed(
+    typed, changed = fed(
         [
             ToolCall(0, "a", "f", '{"count": "1'),
             ToolCall(1, "b", "g", '{"count": "1'),
@@ -223,7 +223,7 @@ def test_calls_that_take_turns_are_read_each_by_itself() -> None:
             ToolCall(0, "", "", '2"}', ends=True),
         ]
     )
-    assert made == [
+    assert typed == [
         ToolCall(0, "a", "f", '{"count": '),
         ToolCall(1, "b", "g", '{"count": "1'),
         ToolCall(1, "", "", '"}', ends=True),
@@ -243,8 +243,8 @@ def test_text_of_a_string_that_stays_one_is_plain() -> None:
 
 
 def test_a_string_of_a_call_that_was_cut_comes_before_the_finish() -> None:
-    made, changed = fed([ToolCall(0, "a", "f", '{"count": "1'), Finish("length")])
-    assert joined(made) == [
+    typed, changed = fed([ToolCall(0, "a", "f", '{"count": "1'), Finish("length")])
+    assert joined(typed) == [
         ToolCall(0, "a", "f", '{"count": "1'),
         Finish("length"),
     ]
@@ -309,10 +309,10 @@ def test_every_client_gets_the_values_in_their_types(
 ) -> None:
     body = BODIES[kind]
     label = JSON if body.startswith(b"{") else STREAM
-    given_reply = recording(body, label, tools=OFFERED, options={"values": values})
-    rewriter = given_reply.rewriter(client, form)
+    reply = recording(body, label, tools=OFFERED, options={"values": values})
+    rewriter = reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
     (call,) = parse_reply(out, form, client).choice().calls.values()
     assert json.loads(call["arguments"]) == (MEANT if values == "schema" else GIVEN)
-    told = "4 values of calls put in the schema's type: 'count', 'exact', 'strings', 'numbers'"
-    assert (told in rewriter.findings.hints) is (values == "schema")
+    hint = "4 values of calls put in the schema's type: 'count', 'exact', 'strings', 'numbers'"
+    assert (hint in rewriter.findings.hints) is (values == "schema")

@@ -40,10 +40,10 @@ def _calls(*pieces: Event) -> list[tuple[str, str, object]]:
     stream = complete([*pieces, CALLED])
     heads = [event["content_block"] for event in stream if event["type"] == "content_block_start"]
     inputs = [
-        json.loads(said.partition(" ")[2]) for kind, said in blocks(stream) if kind == "tool_use"
+        json.loads(shown.partition(" ")[2]) for kind, shown in blocks(stream) if kind == "tool_use"
     ]
     named = [(head["id"], head["name"]) for head in heads if head["type"] == "tool_use"]
-    return [(*head, given) for head, given in zip(named, inputs, strict=True)]
+    return [(*head, value) for head, value in zip(named, inputs, strict=True)]
 
 
 BOTH = [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
@@ -119,14 +119,14 @@ WAYS: dict[str, list[ToolCall]] = {
 
 @pytest.mark.parametrize("pieces", WAYS.values(), ids=WAYS)
 def test_nothing_is_lost_and_nothing_gets_into_the_wrong_call(pieces: list[ToolCall]) -> None:
-    assert [(name, given) for _, name, given in _calls(*pieces)] == [
-        (name, given) for _, name, given in BOTH
+    assert [(name, value) for _, name, value in _calls(*pieces)] == [
+        (name, value) for _, name, value in BOTH
     ]
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "the id late"])
-def test_a_call_keeps_its_id(way: str) -> None:
-    assert _calls(*WAYS[way]) == BOTH
+@pytest.mark.parametrize("variant", [variant for variant in WAYS if variant != "the id late"])
+def test_a_call_keeps_its_id(variant: str) -> None:
+    assert _calls(*WAYS[variant]) == BOTH
 
 
 def test_calls_without_ids_get_ids_of_their_own() -> None:
@@ -142,8 +142,8 @@ def test_an_id_that_begins_another_is_another(ids: tuple[str, str]) -> None:
 
 def test_two_calls_of_one_id_are_still_two() -> None:
     assert [
-        (name, given)
-        for _, name, given in _calls(_piece(0, "{}", "f", "a"), _piece(1, '{"x":1}', "g", "a"))
+        (name, value)
+        for _, name, value in _calls(_piece(0, "{}", "f", "a"), _piece(1, '{"x":1}', "g", "a"))
     ] == [
         ("f", {}),
         ("g", {"x": 1}),
@@ -152,14 +152,14 @@ def test_two_calls_of_one_id_are_still_two() -> None:
 
 def test_a_name_in_a_piece_after_the_arguments_is_no_second_call_when_nothing_follows() -> None:
     assert [
-        (name, given) for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, "", "f"))
+        (name, value) for _, name, value in _calls(_piece(0, '{"x":1}', "f"), _piece(0, "", "f"))
     ] == [("f", {"x": 1})]
 
 
 def test_a_second_call_at_the_same_index_without_ids_is_matched_by_its_name() -> None:
     assert [
-        (name, given)
-        for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
+        (name, value)
+        for _, name, value in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
     ] == [
         ("f", {"x": 1}),
         ("f", {"x": 2}),
@@ -214,7 +214,7 @@ def test_why_a_message_with_calls_stopped(
     assert ending(complete([Text("a"), *pieces, finish])) == expected
 
 
-def _told(*events: Event) -> list[str]:
+def _deltas(*events: Event) -> list[str]:
     """The words that a message tells of the answer, for each of the events."""
     writer = AnthropicEncoder(ReplyContext())
     stream = [[event.get("delta") for event in writer.wire_events(event)] for event in events]
@@ -223,16 +223,16 @@ def _told(*events: Event) -> list[str]:
 
 
 def test_blanks_wait_for_text() -> None:
-    assert _told(*map(Text, ("\n", " ", "a", "b"))) == ["", "", "\n a", "b"]
+    assert _deltas(*map(Text, ("\n", " ", "a", "b"))) == ["", "", "\n a", "b"]
 
 
 def test_blanks_are_forgotten_when_something_else_begins() -> None:
-    assert _told(Text("\n"), Thinking("hm"), Text("a")) == ["", "", "a"]
+    assert _deltas(Text("\n"), Thinking("hm"), Text("a")) == ["", "", "a"]
 
 
 def test_more_blanks_than_are_held_begin_the_answer() -> None:
-    told = _told(Text("\n" * BLANKS_LIMIT), Text("\n"))
-    assert told == ["", "\n" * (BLANKS_LIMIT + 1)]
+    deltas = _deltas(Text("\n" * BLANKS_LIMIT), Text("\n"))
+    assert deltas == ["", "\n" * (BLANKS_LIMIT + 1)]
 
 
 WRITERS = pytest.mark.parametrize(
@@ -298,8 +298,8 @@ COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
 
 def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_order() -> None:
     encoder = _Encoder(ReplyContext())
-    said = encoder.framed({"type": "said", "text": "a"})
-    assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [said, b": ping\n\n", said]
+    framed = encoder.framed({"type": "said", "text": "a"})
+    assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [framed, b": ping\n\n", framed]
     assert encoder.close() == [b'event: end\ndata: {"type":"end"}\n\n']
 
 

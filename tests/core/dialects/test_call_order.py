@@ -15,16 +15,16 @@ def _piece(index: int, arguments: str = "", name: str = "", id_: str = "") -> To
     return ToolCall(index, id_, name, arguments)
 
 
-def _pieces(made: Iterable[Text | ToolPiece]) -> list[ToolPiece]:
-    return [piece for piece in made if isinstance(piece, ToolPiece)]
+def _pieces(emitted: Iterable[Text | ToolPiece]) -> list[ToolPiece]:
+    return [piece for piece in emitted if isinstance(piece, ToolPiece)]
 
 
 def test_the_first_call_goes_out_as_it_comes() -> None:
     order = InOrder[Text]()
     begin, *_ = _pieces(order.feed(_piece(0, "", "f", "a")))
     assert (begin.begins, begin.id, begin.name) == (True, "a", "f")
-    said = _pieces(order.feed(_piece(0, '{"x":"long')))
-    assert [piece.json for piece in said] == ['{"x":"long']
+    pieces = _pieces(order.feed(_piece(0, '{"x":"long')))
+    assert [piece.json for piece in pieces] == ['{"x":"long']
 
 
 def test_the_second_call_waits_until_the_first_is_complete() -> None:
@@ -55,10 +55,10 @@ BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}", ends=True)
 
 def test_what_comes_within_a_call_waits_for_its_end() -> None:
     order = InOrder[Text | Thinking]()
-    said: list[Text | Thinking] = [Text("a"), Thinking("b"), Text("c")]
+    between: list[Text | Thinking] = [Text("a"), Thinking("b"), Text("c")]
     assert [*order.feed(BEGIN)] == [ToolPiece(True, "c", "f"), ToolPiece(False, json="{")]
-    assert [emitted for event in said for emitted in order.feed(event)] == []
-    assert [*order.feed(END)] == [ToolPiece(False, json="}"), *said]
+    assert [emitted for event in between for emitted in order.feed(event)] == []
+    assert [*order.feed(END)] == [ToolPiece(False, json="}"), *between]
     assert [*order.feed(Text("d")), *order.end()] == [Text("d")]
 
 

@@ -14,25 +14,25 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
-def test_a_prompt_too_long_is_reported_with_its_numbers(words: str, numbers: str) -> None:
-    matched = find(words)
+@pytest.mark.parametrize(("message", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
+def test_a_prompt_too_long_is_reported_with_its_numbers(message: str, numbers: str) -> None:
+    matched = find(message)
     assert matched
     assert matched.message().startswith("prompt is too long: ")
     assert numbers in matched.message()
 
 
-@pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER)
-def test_prompt_and_reply_too_long_together_are_distinguished(words: str) -> None:
-    matched = find(words)
+@pytest.mark.parametrize("message", TOGETHER.values(), ids=TOGETHER)
+def test_prompt_and_reply_too_long_together_are_distinguished(message: str) -> None:
+    matched = find(message)
     assert matched
     assert "5000 + 32000 > 32768" in matched.message()
 
 
-@pytest.mark.parametrize("words", REPLIES.values(), ids=REPLIES)
-def test_a_reply_too_long_is_no_prompt_too_long(words: str) -> None:
+@pytest.mark.parametrize("message", REPLIES.values(), ids=REPLIES)
+def test_a_reply_too_long_is_no_prompt_too_long(message: str) -> None:
     """Else an agent compacts a conversation that is short enough, again and again."""
-    matched = find(words)
+    matched = find(message)
     assert matched
     assert matched.bound
     assert replace(matched, tokens=70).message().startswith("input length and `max_tokens` exceed")
@@ -52,8 +52,8 @@ def test_a_prompt_that_turns_out_too_long_by_itself_is_reported_so() -> None:
     )
 
 
-@pytest.mark.parametrize(("prompt", "told"), [(99, "input length"), (100, "prompt is too long")])
-def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told: str) -> None:
+@pytest.mark.parametrize(("prompt", "sent"), [(99, "input length"), (100, "prompt is too long")])
+def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, sent: str) -> None:
     """A shorter reply could not fit either, so a client has to compact."""
     text = (
         f"This model's maximum context length is 100 tokens. However, you requested {prompt + 50} tokens "
@@ -61,11 +61,11 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told
     )
     matched = find(text)
     assert matched
-    assert matched.message().startswith(told)
+    assert matched.message().startswith(sent)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         "",
         "The model does not exist.",
@@ -74,8 +74,8 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told
         f"(5 tokens) exceeds the available context size ({'9' * 5000} tokens)",
     ],
 )
-def test_another_text_is_no_overflow(words: str) -> None:
-    assert find(words) is None
+def test_another_text_is_no_overflow(message: str) -> None:
+    assert find(message) is None
 
 
 def test_a_prompt_that_vllm_stopped_counting_at_its_limit_is_a_bound() -> None:
@@ -102,9 +102,9 @@ def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
 OTHER_WORDS = ROWS["other words"]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", OTHER_WORDS)
-def test_another_text_is_read_by_its_meaning(words: str) -> None:
-    matched = find(words)
+@pytest.mark.parametrize("message", OTHER_WORDS)
+def test_another_text_is_read_by_its_meaning(message: str) -> None:
+    matched = find(message)
     assert matched
     assert matched.message().startswith(("prompt is too long", "input length and"))
     assert find(matched.message()) == matched or not matched.most  # said twice it stays the same
@@ -114,9 +114,9 @@ def test_another_text_is_read_by_its_meaning(words: str) -> None:
 OTHER_LIMITS = ROWS["other limits"]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", OTHER_LIMITS)
-def test_other_limits_are_none_of_the_context(words: str) -> None:
-    assert find(words) is None
+@pytest.mark.parametrize("message", OTHER_LIMITS)
+def test_other_limits_are_none_of_the_context(message: str) -> None:
+    assert find(message) is None
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_numbers_are_reported_where_the_server_sends_them() -> None:
 @pytest.mark.parametrize("status", [200, 400, 413, 422, 500, 503])
 def test_it_is_a_bad_request_whatever_the_status_or_the_field_of_its_name(status: int) -> None:
     body = b'{"error": {"message": "Bad request.", "code": "context_length_exceeded"}}'
-    told, said = anthropic_errors.error_reply(status, body)
-    assert (told, said["error"]["type"]) == (400, "invalid_request_error")
-    assert said["error"]["message"].startswith("prompt is too long: Bad request.")
-    told, answer = responses_errors.error_reply(status, body)
-    assert (told, answer["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
+    sent, sent_body = anthropic_errors.error_reply(status, body)
+    assert (sent, sent_body["error"]["type"]) == (400, "invalid_request_error")
+    assert sent_body["error"]["message"].startswith("prompt is too long: Bad request.")
+    sent, answer = responses_errors.error_reply(status, body)
+    assert (sent, answer["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
 
 
 def test_an_error_instead_of_a_reply_carries_its_name_too() -> None:

@@ -12,7 +12,7 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         (b'{"error": {"message": "a"}}', "a"),
         (b'{"error": "a"}', "a"),
@@ -23,12 +23,12 @@ ROWS = rows_of(__file__)
         (b"", ""),
     ],
 )
-def test_the_text_is_read_wherever_the_server_puts_them(body: bytes, words: str) -> None:
-    assert server_message(body) == words
+def test_the_text_is_read_wherever_the_server_puts_them(body: bytes, message: str) -> None:
+    assert server_message(body) == message
 
 
 @pytest.mark.parametrize(
-    ("said", "event", "error"),
+    ("value", "event", "error"),
     [
         ({"error": {"message": "a", "type": "b", "code": 400}}, "", ServerError("a", "b", 400)),
         ({"error": {"message": "a", "type": 5, "code": "429"}}, "", ServerError("a", status=429)),
@@ -48,13 +48,13 @@ def test_the_text_is_read_wherever_the_server_puts_them(body: bytes, words: str)
         ({"choices": [], "error": {"message": "a"}}, "", ServerError("a")),
     ],
 )
-def test_an_error_is_one_in_every_shape(said: object, event: str, error: ServerError) -> None:
-    assert server_error(said, event) == error
+def test_an_error_is_one_in_every_shape(value: object, event: str, error: ServerError) -> None:
+    assert server_error(value, event) == error
 
 
 @pytest.mark.parametrize(
-    "said",
+    "value",
     ROWS["what is no error is none"],
 )
-def test_what_is_no_error_is_none(said: object) -> None:
-    assert server_error(said) is None
+def test_what_is_no_error_is_none(value: object) -> None:
+    assert server_error(value) is None

@@ -21,8 +21,8 @@ from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
 
 
-def _blocks(said: WalkedItem) -> list[object]:
-    return [piece.block for piece in said.pieces]
+def _blocks(item: WalkedItem) -> list[object]:
+    return [piece.block for piece in item.pieces]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_a_block_is_read_alone_or_stays_as_it_came(block: dict[str, Any], read: 
 
 def test_a_thought_is_sealed_only_where_it_has_no_text() -> None:
     sealed = {"type": "reasoning", "encrypted_content": "AAAA"}
-    said = {**sealed, "summary": [{"type": "summary_text", "text": "hm"}]}
-    assert [_blocks(each) for each in walk([said, sealed])] == [
+    open_item = {**sealed, "summary": [{"type": "summary_text", "text": "hm"}]}
+    assert [_blocks(each) for each in walk([open_item, sealed])] == [
         [ThinkingBlock("hm")],
         [ThinkingBlock("", note="sealed, 3 bytes")],
     ]
@@ -175,5 +175,5 @@ def test_an_input_may_be_a_text_or_nothing() -> None:
 @law(60)
 @given(JSON | st.lists(st.fixed_dictionaries({"role": st.text(), "content": JSON}), max_size=4))
 def test_nothing_that_a_client_sends_makes_the_walk_raise(messages: object) -> None:
-    for said in walk(json.loads(json.dumps(messages))):
-        assert isinstance(said.speaker, str)
+    for item in walk(json.loads(json.dumps(messages))):
+        assert isinstance(item.speaker, str)

@@ -90,9 +90,9 @@ CASES: dict[str, tuple[dict[str, object], ModelFacts]] = {
 }
 
 
-@pytest.mark.parametrize(("told", "facts"), CASES.values(), ids=CASES)
-def test_each_server_is_taken_at_its_word(told: dict[str, object], facts: ModelFacts) -> None:
-    assert read(told, "m") == facts
+@pytest.mark.parametrize(("listed", "facts"), CASES.values(), ids=CASES)
+def test_each_server_is_taken_at_its_word(listed: dict[str, object], facts: ModelFacts) -> None:
+    assert read(listed, "m") == facts
 
 
 def test_no_model_speaks_for_another() -> None:
@@ -139,16 +139,16 @@ def test_facts_are_reported_in_a_line() -> None:
     assert ModelFacts().line == ""
 
 
-def _told(entry: object) -> object:
-    told = with_facts(json.dumps({"object": "list", "data": [entry]}).encode())
-    return told and told["data"]
+def _with_facts(entry: object) -> object:
+    listed = with_facts(json.dumps({"object": "list", "data": [entry]}).encode())
+    return listed and listed["data"]
 
 
 def test_a_list_gets_the_names_that_agents_read() -> None:
     vllm = {"id": "m", "max_model_len": 4096}
-    assert _told(vllm) == [{**vllm, "context_length": 4096}]
+    assert _with_facts(vllm) == [{**vllm, "context_length": 4096}]
     studio = {**STUDIO, "loaded_context_length": 4096}
-    assert _told(studio) == [
+    assert _with_facts(studio) == [
         {
             **studio,
             "context_length": 4096,
@@ -159,8 +159,8 @@ def test_a_list_gets_the_names_that_agents_read() -> None:
 
 
 def test_what_is_reported_already_or_unknown_stays_as_it_is() -> None:
-    assert _told({"id": "m"}) is None
-    assert _told(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
+    assert _with_facts({"id": "m"}) is None
+    assert _with_facts(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
     for body in (b"", b"[1]", b'"no"', b'{"data": [1, null]}', b'{"models": []}'):
         assert with_facts(body) is None
 

@@ -43,9 +43,9 @@ def test_a_name_of_thinking_may_become_another_block() -> None:
 BAD_ROWS = ROWS["bad rows"]
 
 
-@pytest.mark.parametrize(("row", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_a_bad_row_is_refused_with_what_is_allowed(row: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words) as refused:
+@pytest.mark.parametrize(("row", "pattern"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_bad_row_is_refused_with_what_is_allowed(row: str, pattern: str) -> None:
+    with pytest.raises(ValueError, match=pattern) as refused:
         read_map(["good=custom:x", row])
     assert repr(row) in str(refused.value)
 
@@ -60,19 +60,19 @@ def test_every_name_that_means_thinking_is_mapped_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "expected"),
     [(None, False), ("", False), ([], False), ({}, False), (0, True), ([0], True)],
 )
-def test_what_says_something(value: object, said: bool) -> None:
-    assert has_value(value) is said
+def test_what_says_something(value: object, expected: bool) -> None:
+    assert has_value(value) is expected
 
 
 WORDS: dict[str, tuple[object, str]] = ROWS["words"]
 
 
-@pytest.mark.parametrize(("value", "words"), WORDS.values(), ids=WORDS)
-def test_text_in_a_field(value: object, words: str) -> None:
-    assert thinking_in(value) == words
+@pytest.mark.parametrize(("value", "text"), WORDS.values(), ids=WORDS)
+def test_text_in_a_field(value: object, text: str) -> None:
+    assert thinking_in(value) == text
 
 
 def test_deep_nesting_has_no_text_and_raises_nothing() -> None:
@@ -82,7 +82,7 @@ def test_deep_nesting_has_no_text_and_raises_nothing() -> None:
     assert thinking_in(value) == ""
 
 
-def _told(*pieces: tuple[str, str]) -> str:
+def _merged(*pieces: tuple[str, str]) -> str:
     voices = ReasoningMerger()
     return "|".join(voices.feed(name, text) for name, text in pieces)
 
@@ -90,40 +90,40 @@ def _told(*pieces: tuple[str, str]) -> str:
 ONE_THOUGHT = ROWS["one thought"]
 
 
-@pytest.mark.parametrize(("pieces", "told"), ONE_THOUGHT.values(), ids=ONE_THOUGHT)
+@pytest.mark.parametrize(("pieces", "expected"), ONE_THOUGHT.values(), ids=ONE_THOUGHT)
 def test_one_text_under_several_names_is_emitted_once(
-    pieces: list[tuple[str, str]], told: str
+    pieces: list[tuple[str, str]], expected: str
 ) -> None:
-    assert _told(*pieces) == told
+    assert _merged(*pieces) == expected
 
 
 SEVERAL = ROWS["several"]
 
 
-@pytest.mark.parametrize(("pieces", "told"), SEVERAL.values(), ids=SEVERAL)
+@pytest.mark.parametrize(("pieces", "expected"), SEVERAL.values(), ids=SEVERAL)
 def test_a_text_that_goes_on_otherwise_is_emitted_whole(
-    pieces: list[tuple[str, str]], told: str
+    pieces: list[tuple[str, str]], expected: str
 ) -> None:
-    assert _told(*pieces) == told
+    assert _merged(*pieces) == expected
 
 
 @given(st.text(max_size=30), st.lists(st.integers(1, 5)), st.randoms(use_true_random=False))
 def test_however_it_is_cut_and_mixed_one_text_is_told_once(
     text: str, lengths: list[int], chance: random.Random
 ) -> None:
-    voices, told, places = ReasoningMerger(), "", {"a": 0, "b": 0, "c": 0}
+    voices, emitted, places = ReasoningMerger(), "", {"a": 0, "b": 0, "c": 0}
     for length in [*lengths, *[len(text)] * 9]:
         name = chance.choice("abc")
-        told += voices.feed(name, text[places[name] : places[name] + length])
+        emitted += voices.feed(name, text[places[name] : places[name] + length])
         places[name] += length
-    assert told == text[: max(places.values())]
+    assert emitted == text[: max(places.values())]
 
 
 def test_a_long_thought_in_short_pieces_is_emitted_once() -> None:
-    voices, told = ReasoningMerger(), 0
+    voices, emitted = ReasoningMerger(), 0
     for _ in range(100_000):
-        told += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
-    assert told == 1_000_000
+        emitted += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
+    assert emitted == 1_000_000
 
 
 def test_a_thought_under_two_names_of_a_message_is_emitted_once() -> None:

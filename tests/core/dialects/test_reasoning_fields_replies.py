@@ -46,17 +46,17 @@ def test_an_anthropic_client_reads_the_same_blocks_streamed_and_whole(
 
 def _joined(bodies: Iterable[Json]) -> Json:
     """Each field of a message, its pieces joined."""
-    said: Json = {}
+    fields: Json = {}
     for body in bodies:
         for choice in body["choices"]:
             for name, value in (choice.get("message") or choice["delta"]).items():
                 if isinstance(value, str | list):
-                    said[name] = (
-                        said.get(name, type(value)()) + value
-                        if isinstance(said.get(name), type(value))
+                    fields[name] = (
+                        fields.get(name, type(value)()) + value
+                        if isinstance(fields.get(name), type(value))
                         else value
                     )
-    return said
+    return fields
 
 
 @TABLE

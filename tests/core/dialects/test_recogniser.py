@@ -34,7 +34,7 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "dialect"),
+    ("body", "dialect"),
     [
         ({"choices": []}, OPENAI_CHAT),
         ({"object": "chat.completion.chunk"}, OPENAI_CHAT),
@@ -49,8 +49,8 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
         (None, None),
     ],
 )
-def test_a_dialect_is_recognised_by_its_content(said: object, dialect: Dialect | None) -> None:
-    assert recognise(said) is dialect
+def test_a_dialect_is_recognised_by_its_content(body: object, dialect: Dialect | None) -> None:
+    assert recognise(body) is dialect
 
 
 def test_lines_of_json_are_a_stream() -> None:

@@ -29,8 +29,8 @@ OPENAI = TypeAdapter[Any](CompletionCreateParamsNonStreaming)
 SERVER_NAMES = [server.name for server in SERVERS]
 
 
-def written(asked: dict[str, Any], server: Server = GENERIC, **fields: Any) -> dict[str, Any]:
-    conversation = anthropic_request.read(asked)
+def written(request: dict[str, Any], server: Server = GENERIC, **fields: Any) -> dict[str, Any]:
+    conversation = anthropic_request.read(request)
     return write(conversation, request_settings(server, conversation, **fields))[0]
 
 
@@ -53,12 +53,12 @@ class Numbered:
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.calls: list[str] = []
 
     def text(self) -> str:
-        self.said.append(f"{self.draw(NOISE)}[{len(self.said)}]{self.draw(NOISE)}")
-        return self.said[-1]
+        self.texts.append(f"{self.draw(NOISE)}[{len(self.texts)}]{self.draw(NOISE)}")
+        return self.texts[-1]
 
     def block(self, kind: str) -> dict[str, object]:
         match kind:
@@ -123,7 +123,7 @@ def requests(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
     drawn = Numbered(draw)
     system = drawn.text()
     messages = list(drawn.messages())
-    return {"model": "m", "max_tokens": 10, "system": system, "messages": messages}, drawn.said
+    return {"model": "m", "max_tokens": 10, "system": system, "messages": messages}, drawn.texts
 
 
 def strings(messages: Any) -> Iterator[str]:
@@ -138,13 +138,13 @@ def strings(messages: Any) -> Iterator[str]:
 
 @given(requests(), st.sampled_from(SERVER_NAMES))
 def test_nothing_said_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], name: str) -> None:
-    asked, said = drawn
-    body = written(asked, replace(by_name(name), tool_turn_history=""))
-    told = "\0".join(strings(body["messages"]))
+    request, texts = drawn
+    body = written(request, replace(by_name(name), tool_turn_history=""))
+    sent = "\0".join(strings(body["messages"]))
     # Texts of a tool result stand in its message, its images after the run: texts alone keep their
     # order.
-    assert [int(number) for number in re.findall(r"\[(\d+)\]", told)] == list(range(len(said)))
-    assert all(text in told for text in said)
+    assert [int(number) for number in re.findall(r"\[(\d+)\]", sent)] == list(range(len(texts)))
+    assert all(text in sent for text in texts)
 
 
 @given(
@@ -156,10 +156,10 @@ def test_nothing_said_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], 
 def test_every_drawn_request_is_a_good_one(
     drawn: tuple[dict[str, Any], list[str]], name: str, history: Any, first: bool
 ) -> None:
-    asked, _ = drawn
-    read_through(ANTHROPIC.validate_python(asked))
+    request, _ = drawn
+    read_through(ANTHROPIC.validate_python(request))
     order = "tools-first" if first else "as-written"
-    body = written(asked, by_name(name), history=history, order=order)
+    body = written(request, by_name(name), history=history, order=order)
     read_through(OPENAI.validate_python(body))
     assert "sig-secret" not in json.dumps(body)
     roles = [message["role"] for message in body["messages"]]

@@ -32,8 +32,8 @@ def test_what_strict_servers_refuse_is_not() -> None:
 
 
 def test_each_goes_to_the_server_from_every_dialect() -> None:
-    said = dict.fromkeys(SERVER_FIELDS, 1)
+    fields = dict.fromkeys(SERVER_FIELDS, 1)
     turns = [{"role": "user", "content": "a"}]
-    messages = anthropic_request.read({"model": "m", "max_tokens": 1, "messages": turns, **said})
-    response, _ = responses_request.read({"model": "m", "input": "a", **said})
-    assert messages.extensions == response.extensions == said
+    messages = anthropic_request.read({"model": "m", "max_tokens": 1, "messages": turns, **fields})
+    response, _ = responses_request.read({"model": "m", "input": "a", **fields})
+    assert messages.extensions == response.extensions == fields

@@ -39,10 +39,10 @@ def test_an_exchange_of_a_chat_client_has_its_form() -> None:
         assert exchange.alive == form
 
 
-@pytest.mark.parametrize(("form", "said"), [(COMMENT, [b": ping\n"]), (NONE, [])])
-def test_a_comment_or_nothing(form: str, said: list[bytes]) -> None:
+@pytest.mark.parametrize(("form", "expected"), [(COMMENT, [b": ping\n"]), (NONE, [])])
+def test_a_comment_or_nothing(form: str, expected: list[bytes]) -> None:
     encoder = COMMON.wire.encoder(ReplyContext(alive=form), False)
-    assert encoder.ping() == said
+    assert encoder.ping() == expected
 
 
 def test_an_empty_delta_has_the_replys_own_head() -> None:
@@ -71,10 +71,10 @@ def test_while_a_call_is_held_each_client_gets_signs_of_life(client: Dialect) ->
     recorded = recording(stream, tools=[SAVE])
     rewriter, out, silent = recorded.rewriter(client, Form.STREAM), list[bytes](), list[int]()
     for at, frame in enumerate(recorded.body.split(b"\n\n")[: 1 + len(CALL)]):
-        said, signs = rewriter.feed(frame + b"\n\n"), rewriter.ping()
+        emitted, signs = rewriter.feed(frame + b"\n\n"), rewriter.ping()
         assert signs
-        silent += [] if said else [at]
-        out += [*said, *signs]
+        silent += [] if emitted else [at]
+        out += [*emitted, *signs]
     assert silent == [*range(1, len(CALL))]
     ended = rewriter.feed(chat_stream([], "stop"))
     reply = parse_reply(b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client).choice()

@@ -58,7 +58,7 @@ def test_a_ping_says_nothing_of_the_reply_and_is_left_out_of_a_whole_one(
 
 
 @pytest.mark.parametrize(
-    ("said", "dialect"),
+    ("body", "dialect"),
     [
         ({"choices": []}, OPENAI_CHAT),
         ({"object": "chat.completion"}, OPENAI_CHAT),
@@ -74,8 +74,8 @@ def test_a_ping_says_nothing_of_the_reply_and_is_left_out_of_a_whole_one(
         (None, None),
     ],
 )
-def test_a_reply_tells_its_dialect(said: object, dialect: Dialect | None) -> None:
-    assert recognise(said) is dialect
+def test_a_reply_tells_its_dialect(body: object, dialect: Dialect | None) -> None:
+    assert recognise(body) is dialect
 
 
 @pytest.mark.parametrize(

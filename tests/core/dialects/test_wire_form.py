@@ -12,9 +12,9 @@ from converter.core.wire.sse import Frame
 @pytest.mark.parametrize("dialect", DIALECTS, ids=str)
 def test_a_dialect_is_all_that_a_reply_needs_of_it(dialect: Dialect) -> None:
     assert dialect.reply
-    said = json_text.read(dialect.error("gone", "api_error", 502))
-    assert isinstance(said, Mapping)
-    assert "gone" in str(said)
+    error = json_text.read(dialect.error("gone", "api_error", 502))
+    assert isinstance(error, Mapping)
+    assert "gone" in str(error)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=str)

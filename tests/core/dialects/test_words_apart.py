@@ -41,12 +41,12 @@ SAID = {
 }
 
 
-def _out(words: str, client: Dialect, form: Form, size: int) -> bytes:
-    pieces = [words[offset : offset + size] for offset in range(0, len(words), size)]
+def _out(content: str, client: Dialect, form: Form, size: int) -> bytes:
+    pieces = [content[offset : offset + size] for offset in range(0, len(content), size)]
     streamed = recording(b"".join([ROLE, *text(*pieces), *END]), tools=[LOOK])
-    given = of_whole(words, tools=[LOOK]) if form is Form.WHOLE else streamed
-    rewriter = given.rewriter(client, form)
-    return b"".join([*rewriter.feed(given.body), *rewriter.close()])
+    reply = of_whole(content, tools=[LOOK]) if form is Form.WHOLE else streamed
+    rewriter = reply.rewriter(client, form)
+    return b"".join([*rewriter.feed(reply.body), *rewriter.close()])
 
 
 @pytest.mark.parametrize("size", [1, 7, 999])
@@ -56,8 +56,8 @@ def _out(words: str, client: Dialect, form: Form, size: int) -> bytes:
 def test_text_around_a_call_is_in_paragraphs_in_one_field(
     kind: str, client: Dialect, form: Form, size: int
 ) -> None:
-    words, expected = SAID[kind]
-    received = parse_reply(_out(words, client, form, size), form, client).choice()
+    content, expected = SAID[kind]
+    received = parse_reply(_out(content, client, form, size), form, client).choice()
     assert received.joined("text") == "\n\n".join(expected)
 
 
@@ -67,8 +67,8 @@ def test_text_around_a_call_is_in_paragraphs_in_one_field(
 def test_where_text_comes_in_blocks_nothing_is_put_between(
     kind: str, client: Dialect, form: Form
 ) -> None:
-    words, expected = SAID[kind]
-    message = read_message(_out(words, client, form, 7), Variant(client, form))
+    content, expected = SAID[kind]
+    message = read_message(_out(content, client, form, 7), Variant(client, form))
     assert [block["text"] for block in message["content"] if block["type"] == "text"] == expected
 
 
@@ -92,9 +92,9 @@ def test_text_goes_on_behind_the_first_one() -> None:
 )
 def test_which_text_begins_a_paragraph(events: list[Event], last: str) -> None:
     apart = TextApart()
-    said = [apart.feed(event) for event in events][-1]
-    assert isinstance(said, Text)
-    assert said.text == last
+    events_out = [apart.feed(event) for event in events][-1]
+    assert isinstance(events_out, Text)
+    assert events_out.text == last
 
 
 def test_it_waits_for_text_and_reads_that_which_was_written_by_itself() -> None:

@@ -12,25 +12,25 @@ from converter.core.model.conversation import (
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("path", "message"),
     [("messages.0.role", "messages.0.role: Field required"), ("", "Field required")],
     ids=["place-before-the-problem", "no-place-for-the-whole-request"],
 )
-def test_an_error_says_where_and_what(place: str, message: str) -> None:
-    error = RequestError(place, "Field required")
-    assert (error.path, error.message, str(error)) == (place, message, message)
+def test_an_error_says_where_and_what(path: str, message: str) -> None:
+    error = RequestError(path, "Field required")
+    assert (error.path, error.message, str(error)) == (path, message, message)
 
 
 def test_what_is_not_requested_is_left_to_the_server() -> None:
-    asked = Conversation("tiny", ())
-    assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (
+    empty = Conversation("tiny", ())
+    assert (empty.thinking, empty.effort, empty.tool_choice, empty.sampling.temperature) == (
         None,
         None,
         None,
         None,
     )
-    assert asked.parallel_tool_use
-    assert not asked.stream
+    assert empty.parallel_tool_use
+    assert not empty.stream
 
 
 def test_arguments_are_read_where_they_are_an_object() -> None:

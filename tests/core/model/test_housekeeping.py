@@ -8,8 +8,8 @@ ASKED = {"role": "user", "content": "Mend it"}
 SAID = {"role": "assistant", "content": "Hm"}
 
 
-def user(words: str) -> dict[str, object]:
-    return {"role": "user", "content": [{"type": "text", "text": words}]}
+def user(content: str) -> dict[str, object]:
+    return {"role": "user", "content": [{"type": "text", "text": content}]}
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,17 @@ from converter.addon.exchange import settings
 from converter.core.model.initial_state import InitialState
 
 
-@pytest.mark.parametrize("found", InitialState)
+@pytest.mark.parametrize("learned", InitialState)
 @pytest.mark.parametrize("chosen", [InitialState.TEXT, InitialState.THINKING])
 def test_what_the_user_chose_goes_before_what_was_learned(
-    chosen: InitialState, found: InitialState
+    chosen: InitialState, learned: InitialState
 ) -> None:
-    assert chosen.or_else(found) is chosen
+    assert chosen.or_else(learned) is chosen
 
 
-@pytest.mark.parametrize("found", InitialState)
-def test_auto_leaves_it_to_what_was_learned(found: InitialState) -> None:
-    assert InitialState.AUTO.or_else(found) is found
+@pytest.mark.parametrize("learned", InitialState)
+def test_auto_leaves_it_to_what_was_learned(learned: InitialState) -> None:
+    assert InitialState.AUTO.or_else(learned) is learned
 
 
 def test_the_option_has_a_choice_for_each_value_but_a_guess() -> None:

@@ -98,9 +98,9 @@ def test_the_bounds_hold_whatever_is_kept(
             memory.keep(key, value, names=[key * 2])
         else:
             memory.forget(key)
-        held = [found for key in "abcd" if (found := memory.get(key)) is not None]
+        held = [entry for key in "abcd" if (entry := memory.get(key)) is not None]
         assert len(held) <= 3
-        assert memory.size == sum(len(found) + 2 for found in held) <= 20
+        assert memory.size == sum(len(entry) + 2 for entry in held) <= 20
         assert all(bool(memory.find(key * 2)) == (memory.get(key) is not None) for key in "abcd")
 
 

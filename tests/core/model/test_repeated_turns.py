@@ -104,7 +104,7 @@ READERS: dict[Reader, st.SearchStrategy[Any]] = {
 }
 
 
-def asked(
+def written(
     reader: Reader, messages: list[object], turn_of: TurnOf = read_anew
 ) -> Conversation | str:
     """Return the conversation, or the words of its refusal."""
@@ -120,10 +120,10 @@ def test_a_request_is_read_and_written_as_if_none_had_been_before(
     reader: Reader, data: st.DataObject
 ) -> None:
     before: RepeatedTurns[Turn, KeptObject] | None = None
-    said = st.lists(READERS[reader], min_size=1, max_size=6)
-    for messages in data.draw(st.lists(said, min_size=2, max_size=4)):
+    drawn = st.lists(READERS[reader], min_size=1, max_size=6)
+    for messages in data.draw(st.lists(drawn, min_size=2, max_size=4)):
         settings, turns = data.draw(SETTINGS), RepeatedTurns[Turn, KeptObject](before)
-        conversation, plain = asked(reader, messages, turns.read), asked(reader, messages)
+        conversation, plain = written(reader, messages, turns.read), written(reader, messages)
         assert conversation == plain
         if isinstance(conversation, Conversation) and isinstance(plain, Conversation):
             body, notes = write(conversation, settings, turns.run)

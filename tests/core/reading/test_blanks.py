@@ -29,7 +29,7 @@ def trimmed(events: Sequence[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("sent", "left"),
     [
         ([*THOUGHT, Text("\n\n84"), STOP], [*THOUGHT, Text("84"), STOP]),
         ([*THOUGHT, Text(" 84"), STOP], [*THOUGHT, Text("84"), STOP]),
@@ -48,11 +48,11 @@ def trimmed(events: Sequence[Event]) -> list[Event]:
         ([Text("a "), Thinking("  "), Text("b")], [Text("a"), Thinking("  "), Text("b")]),
     ],
 )
-def test_blanks_at_a_mark_are_left_out_and_no_others(said: list[Event], left: list[Event]) -> None:
-    assert trimmed(said) == left
+def test_blanks_at_a_mark_are_left_out_and_no_others(sent: list[Event], left: list[Event]) -> None:
+    assert trimmed(sent) == left
     cut = [
         piece
-        for event in said
+        for event in sent
         for piece in (
             [Text(letter) for letter in event.text] if isinstance(event, Text) else [event]
         )
@@ -62,24 +62,24 @@ def test_blanks_at_a_mark_are_left_out_and_no_others(said: list[Event], left: li
 
 @given(st.lists(st.text(" \n\tab", max_size=5)))
 def test_without_a_thought_nothing_but_blanks_at_the_head_goes(texts: list[str]) -> None:
-    said = trimmed([Text(text) for text in texts])
-    left, whole = "".join(event.text for event in said if isinstance(event, Text)), "".join(texts)
+    kept = trimmed([Text(text) for text in texts])
+    left, whole = "".join(event.text for event in kept if isinstance(event, Text)), "".join(texts)
     assert whole.endswith(left)
     assert not whole.removesuffix(left).strip()
     assert not left.startswith("\n")
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("text", "left"),
     [
         ("x" * BLANKS_LIMIT + "a\n\n", "x" * BLANKS_LIMIT + "a"),
         ("a" + "\n" * (BLANKS_LIMIT + 3), "a\n\n\n"),
         ("\n" * (BLANKS_LIMIT + 3) + "a\n", "a"),
     ],
 )
-def test_long_texts_lose_the_same_blanks_however_they_are_cut(said: str, left: str) -> None:
-    for size in (1, 1000, len(said)):
-        cut = [Text(said[at : at + size]) for at in range(0, len(said), size)]
+def test_long_texts_lose_the_same_blanks_however_they_are_cut(text: str, left: str) -> None:
+    for size in (1, 1000, len(text)):
+        cut = [Text(text[at : at + size]) for at in range(0, len(text), size)]
         assert trimmed([*cut, *THOUGHT]) == [Text(left), *THOUGHT]
 
 

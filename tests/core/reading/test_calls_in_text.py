@@ -32,7 +32,7 @@ def read(
     return joined([*out, *parser.flush()])
 
 
-def said(*pieces: str) -> list[object]:
+def parts_of(*pieces: str) -> list[object]:
     return [
         (event.name, json.loads(event.arguments)) if isinstance(event, ToolCall) else event.text
         for event in read(*pieces)
@@ -54,8 +54,8 @@ def test_what_only_looks_like_a_call_passes_unchanged(text: str) -> None:
 def test_a_call_behind_a_look_alike_is_read(text: str) -> None:
     """But for those that are cut off, or leave a code block open: what follows is theirs."""
     behind = f"{text}\n\n{ONE_LINE}"
-    parts = said(behind)
-    assert parts == said(*behind)
+    parts = parts_of(behind)
+    assert parts == parts_of(*behind)
     assert parts[-1] == NOW or "".join(map(str, parts)) == behind or text.startswith("```")
 
 
@@ -94,7 +94,7 @@ def test_a_call_behind_a_look_alike_is_read(text: str) -> None:
     ],
 )
 def test_calls_and_text_keep_their_order(text: str, wanted: list[object] | None) -> None:
-    assert said(text) == said(*text) == (wanted or [text])
+    assert parts_of(text) == parts_of(*text) == (wanted or [text])
 
 
 def test_a_call_whose_arguments_have_no_meaning_is_broken() -> None:
@@ -175,14 +175,14 @@ def test_ordinary_text_is_not_held() -> None:
 )
 def test_what_is_held_is_bounded(text: str, limit: int) -> None:
     parser = call_engine(Expectations(TOOLS))
-    given_out = 0
+    emitted = 0
     for at in range(0, len(text), 64):
         events = parser.feed(text[at : at + 64])
-        given_out += sum(len(event.text) for event in events if isinstance(event, Text))
+        emitted += sum(len(event.text) for event in events if isinstance(event, Text))
         called = bool(parser.calls.read)
-        assert called or at + 64 - given_out <= limit + 200
+        assert called or at + 64 - emitted <= limit + 200
     rest = parser.flush()
-    assert called or given_out + sum(len(e.text) for e in rest if isinstance(e, Text)) == len(text)
+    assert called or emitted + sum(len(e.text) for e in rest if isinstance(e, Text)) == len(text)
 
 
 HOSTILE = {
@@ -245,10 +245,10 @@ def test_cut_anywhere_the_same_message(data: st.DataObject) -> None:
 _SECTION = re.compile("|".join(map(re.escape, SECTIONS)))
 
 
-def _is_itself(said: str, text: str) -> bool:
+def _is_itself(output: str, text: str) -> bool:
     """Whether it is the text, but for marks of sections if words stand behind one."""
     begins = any(begins_prose(text[match.end() :], True) for match in _SECTION.finditer(text))
-    return said == text or (begins and _SECTION.sub("", said) == _SECTION.sub("", text))
+    return output == text or (begins and _SECTION.sub("", output) == _SECTION.sub("", text))
 
 
 @law(300)
@@ -269,9 +269,9 @@ def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str
     if not calls:
         assert len(events) <= 1
         assert _is_itself("".join(e.text for e in events if isinstance(e, Text)), text)
-    for call, made in zip(calls, parser.calls.read, strict=True):
-        assert call.name == made.name
-        if made.done:
+    for call, parsed in zip(calls, parser.calls.read, strict=True):
+        assert call.name == parsed.name
+        if parsed.done:
             assert isinstance(json.loads(call.arguments), dict)
         else:
             with pytest.raises(json.JSONDecodeError):
@@ -302,12 +302,12 @@ def test_a_fence_within_a_call_of_no_tool_ends_with_it() -> None:
     other = (
         "<｜tool▁call▁begin｜>function<｜tool▁sep｜>other\n```json\n{}\n```<｜tool▁call▁end｜>\n"
     )
-    assert said(f"{other}{ONE_LINE}") == [other.rstrip("\n"), ("now", {})]
+    assert parts_of(f"{other}{ONE_LINE}") == [other.rstrip("\n"), ("now", {})]
 
 
 def test_a_fence_within_a_call_that_is_none_ends_with_it() -> None:
     none = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n```<｜tool▁call▁end｜>"
-    assert said(f"{none}\n{ONE_LINE}") == [none, NOW]
+    assert parts_of(f"{none}\n{ONE_LINE}") == [none, NOW]
 
 
 @pytest.mark.parametrize("arguments", ["{oops}", "oops", "{no json}"])
@@ -316,7 +316,7 @@ def test_the_call_behind_one_whose_arguments_are_none_is_emitted(arguments: str)
     write = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n"
     text = section.format(write.format(arguments) + write.format("{}"))
     none = text[: text.index("<｜tool▁call▁begin｜>", 30)]
-    assert said(text) == said(*text) == [none.rstrip(), NOW, "So."]
+    assert parts_of(text) == parts_of(*text) == [none.rstrip(), NOW, "So."]
 
 
 UNFINISHED = [
@@ -329,21 +329,21 @@ UNFINISHED = [
 
 @pytest.mark.parametrize(("written", "close"), UNFINISHED)
 def test_a_closing_mark_behind_unfinished_arguments_ends_the_call(written: str, close: str) -> None:
-    assert said(written + close) == said(*written, *close) == [OSLO]
+    assert parts_of(written + close) == parts_of(*written, *close) == [OSLO]
     text = written + close + ONE_LINE
-    assert said(text) == said(*text) == [OSLO, NOW]
+    assert parts_of(text) == parts_of(*text) == [OSLO, NOW]
 
 
 def test_a_list_of_calls_may_follow_another_behind_a_mark_of_its_own() -> None:
     calls = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
-    assert said(f"{calls}\n{calls}") == [("now", {})] * 2
+    assert parts_of(f"{calls}\n{calls}") == [("now", {})] * 2
 
 
 @pytest.mark.parametrize("blanks", ["\n" + " " * BLANKS_LIMIT, f"\n{' ' * BLANKS_LIMIT}\n  "])
 def test_more_blanks_than_are_held_are_the_same_however_they_are_cut(blanks: str) -> None:
     text = f"Look.{blanks}{ONE_LINE}"
     kept = "Look." + blanks.removesuffix("\n  ")
-    assert said(text) == said(*text) == said(text[:9], text[9:]) == [kept, NOW]
+    assert parts_of(text) == parts_of(*text) == parts_of(text[:9], text[9:]) == [kept, NOW]
 
 
 @pytest.mark.parametrize(
@@ -358,34 +358,34 @@ def test_more_blanks_than_are_held_are_the_same_however_they_are_cut(blanks: str
     ],
 )
 def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing(text: str) -> None:
-    assert said(text) == said(*text) == [OSLO]
+    assert parts_of(text) == parts_of(*text) == [OSLO]
 
 
 @pytest.mark.parametrize("half", ["</", "\n</tool_", "</func", "</tool_call"])
 def test_half_a_closing_mark_behind_a_call_is_dropped_at_the_end(half: str) -> None:
     text = '<tool_call>{"name": "now", "arguments": {}}' + half
-    assert said(text) == said(*text) == [NOW]
-    assert said(f"{text} x")[1:] != []
+    assert parts_of(text) == parts_of(*text) == [NOW]
+    assert parts_of(f"{text} x")[1:] != []
 
 
 def test_a_closer_of_a_thought_behind_a_call_that_lacks_its_own_says_nothing() -> None:
     text = "<tool_call>\n<function=now>\n</function>\n</think>\nSo."
-    assert said(text) == said(*text) == [NOW, "So."]
+    assert parts_of(text) == parts_of(*text) == [NOW, "So."]
 
 
 def test_a_closer_of_a_thought_in_an_argument_is_its_text() -> None:
     text = "<function=get_weather><parameter=city></think></parameter></function>"
-    assert said(text) == said(*text) == [("get_weather", {"city": "</think>"})]
+    assert parts_of(text) == parts_of(*text) == [("get_weather", {"city": "</think>"})]
 
 
 # What stands before a mark.
 
 
 def around(text: str, size: int) -> Context:
-    found = Context()
+    context = Context()
     for at in range(0, len(text), size):
-        found.feed(text[at : at + size])
-    return found
+        context.feed(text[at : at + size])
+    return context
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
@@ -423,13 +423,13 @@ def around(text: str, size: int) -> Context:
 def test_a_mark_may_be_quoted_or_in_a_sentence(
     text: str, quoted: bool, in_sentence: bool, size: int
 ) -> None:
-    found = around(text, size)
-    describe_thinking = found.position is MarkPosition.IN_SENTENCE
-    assert (found.shows_calls, describe_thinking) == (quoted, in_sentence)
+    context = around(text, size)
+    describe_thinking = context.position is MarkPosition.IN_SENTENCE
+    assert (context.shows_calls, describe_thinking) == (quoted, in_sentence)
 
 
 @pytest.mark.parametrize("first", ["", "assistant", "commentary", "assistantcommentary"])
 def test_a_header_of_harmony_may_lack_its_first_token(first: str) -> None:
     text = f"{first} to=functions.now<|channel|>commentary json<|message|>{{}}<|call|>"
-    assert said(text) == said(*text) == [NOW]
-    assert said(f"{text} and so") == [f"{text} and so"]
+    assert parts_of(text) == parts_of(*text) == [NOW]
+    assert parts_of(f"{text} and so") == [f"{text} and so"]

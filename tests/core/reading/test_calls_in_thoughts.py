@@ -75,10 +75,10 @@ def test_a_mark_that_prose_may_say_begins_a_call_where_one_goes_on(
     st.lists(st.sampled_from(["{", "<", "/", "a", "name", " ", "\n", ".", "("]), max_size=8),
 )
 def test_what_is_decided_early_stays(before: str, behind: list[str]) -> None:
-    said = "".join(behind)
-    early = [begins_call(before, said[:place], last=False) for place in range(len(said))]
+    text = "".join(behind)
+    early = [begins_call(before, text[:end], last=False) for end in range(len(text))]
     decided = [answer for answer in early if answer is not None]
-    assert set(decided) <= {begins_call(before, said, last=True)}
+    assert set(decided) <= {begins_call(before, text, last=True)}
 
 
 def test_with_tools_more_marks_end_a_thought() -> None:
@@ -116,10 +116,10 @@ BARE = [
 @pytest.mark.parametrize("tag", ["<think>", "</think>", "<think>x</think>", "<thinking a='1'/>"])
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
 def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start: Mode) -> None:
-    said = call % tag
-    for offset in every_so_many(range(len(said))):
-        assert parse([said[:offset], said[offset:]], start, tools_offered=True) == [
-            Block("text", said)
+    text = call % tag
+    for offset in every_so_many(range(len(text))):
+        assert parse([text[:offset], text[offset:]], start, tools_offered=True) == [
+            Block("text", text)
         ]
 
 
@@ -140,12 +140,12 @@ ENDING = [row for row in GUARDED.values() if row.ends_thought(offered=True)]
 @pytest.mark.parametrize("row", ENDING, ids=lambda row: row.mark)
 def test_every_mark_ends_a_thought_and_its_call_is_text(row: CallMark) -> None:
     call = f'{row.mark}{{"a": "<think>"}}{row.close}'
-    for tags, said in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
+    for tags, text in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
         families = choose([tags])
         mode = Mode.ANSWERING if tags == "think" else Mode.THINKING
         expected = [Block("thinking", "a"), Block("text", call + "b")]
-        for offset in range(len(said)):
-            pieces = [said[:offset], said[offset:]]
+        for offset in range(len(text)):
+            pieces = [text[:offset], text[offset:]]
             assert parse(pieces, mode, families, tools_offered=True) == expected
 
 
@@ -185,7 +185,7 @@ def test_answers_about_marks_pass_unchanged(thought: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "held"),
+    ("text", "held"),
     [
         ("<think>a\n<tool_call>", "<tool_call>"),
         ("<think>a <tool_call> ", ""),
@@ -196,7 +196,7 @@ def test_answers_about_marks_pass_unchanged(thought: str) -> None:
         ("<think>a<|tool_call_begin|>", "<|tool_call_begin|>"),
     ],
 )
-def test_no_more_is_held_than_it_takes_to_decide(said: str, held: str) -> None:
+def test_no_more_is_held_than_it_takes_to_decide(text: str, held: str) -> None:
     parser = Engine(mark_table(choose(["auto"])))
-    parser.feed(said)
+    parser.feed(text)
     assert held_by(parser) == held

@@ -25,12 +25,12 @@ from tests.support.call_engine import held_by
 from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, every_so_many, law
 
-type Said = list[tuple[str, str]]
+type Blocks = list[tuple[str, str]]
 """What arrives: `>` and a thought, or an empty string and text."""
 
 WHY, SO = (">", "why"), ("", "so")
 TEXT_MARK = "<|start|>assistant<|channel|>final<|message|>"
-REPLIES: dict[str, dict[str, Said]] = {
+REPLIES: dict[str, dict[str, Blocks]] = {
     "think": {
         "<think>\nwhy\n</think>\n\nso": [WHY, ("", "\n\nso")],
         "<think>why</think><|begin_of_box|>so<|end_of_box|>": [WHY, SO],
@@ -213,18 +213,18 @@ def settings_for(family: ThoughtRow) -> Settings:
     return read({"tags": ["auto", *([family.name] if family.ambiguous_in_prose else [])]})
 
 
-def message(said: Said) -> list[tuple[str, str]]:
+def message(blocks: Blocks) -> list[tuple[str, str]]:
     """As the Messages API has it: no text of nothing but blanks (rule 13)."""
-    return [("thinking" if kind else "text", text) for kind, text in said if text.strip()]
+    return [("thinking" if kind else "text", text) for kind, text in blocks if text.strip()]
 
 
-def completion(said: Said) -> dict[str, str]:
-    thoughts = "\n\n".join(words for kind, words in said if kind)
-    words = {
+def completion(blocks: Blocks) -> dict[str, str]:
+    thoughts = "\n\n".join(text for kind, text in blocks if kind)
+    text = {
         "reasoning_content": thoughts,
-        "content": "".join(words for kind, words in said if not kind),
+        "content": "".join(text for kind, text in blocks if not kind),
     }
-    return {name: value for name, value in words.items() if value}
+    return {name: value for name, value in text.items() if value}
 
 
 def openai_texts(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
@@ -235,7 +235,7 @@ def openai_texts(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
     )
 
 
-def anthropic_words(
+def anthropic_blocks(
     body: bytes, server: Form, client: Form, settings: Settings
 ) -> list[tuple[str, str]]:
     return [
@@ -257,15 +257,15 @@ def cuts(reply: str) -> Iterator[bytes]:
 def test_every_family_is_read_wherever_it_is_cut_by_every_client(
     family: ThoughtRow, reply: str
 ) -> None:
-    settings, said = settings_for(family), REPLIES[family.name][reply]
+    settings, blocks = settings_for(family), REPLIES[family.name][reply]
     whole = frames.whole(reply)
-    assert openai_texts(whole, Form.WHOLE, settings) == completion(said)
+    assert openai_texts(whole, Form.WHOLE, settings) == completion(blocks)
     for form in Form:
-        assert anthropic_words(whole, Form.WHOLE, form, settings) == message(said)
+        assert anthropic_blocks(whole, Form.WHOLE, form, settings) == message(blocks)
     for body in cuts(reply):
-        assert openai_texts(body, Form.STREAM, settings) == completion(said)
-        assert anthropic_words(body, Form.STREAM, Form.STREAM, settings) == message(said)
-    assert anthropic_words(body, Form.STREAM, Form.WHOLE, settings) == message(said)
+        assert openai_texts(body, Form.STREAM, settings) == completion(blocks)
+        assert anthropic_blocks(body, Form.STREAM, Form.STREAM, settings) == message(blocks)
+    assert anthropic_blocks(body, Form.STREAM, Form.WHOLE, settings) == message(blocks)
 
 
 @pytest.mark.parametrize("names", [["gemma"], ["gemma-words"], ["gemma", "gemma-words"]])
@@ -305,14 +305,14 @@ BEGUN = [
 
 
 @pytest.mark.parametrize(
-    ("name", "reply", "said"), BEGUN, ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "reply", "blocks"), BEGUN, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_a_reply_that_begins_inside_the_thought_is_read_wherever_it_is_cut(
-    name: str, reply: str, said: Said
+    name: str, reply: str, blocks: Blocks
 ) -> None:
     for offset in range(len(reply)):
         assert parse([reply[:offset], reply[offset:]], [name], Mode.THINKING) == [
-            Block(*block) for block in said
+            Block(*block) for block in blocks
         ]
 
 
@@ -453,9 +453,9 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
     data: st.DataObject, names: list[str], start: str, tools_offered: bool, finish: str
 ) -> None:
     families = choose(names)
-    said = data.draw(texts(families))
+    text = data.draw(texts(families))
     mode = MODES_BY_START[start]
     expected = oracle.read(
-        said, families, start, tools_offered=tools_offered, stopped=finish == STOP
+        text, families, start, tools_offered=tools_offered, stopped=finish == STOP
     )
-    assert parse(data.draw(cut(said)), names, mode, tools_offered, finish) == expected
+    assert parse(data.draw(cut(text)), names, mode, tools_offered, finish) == expected

@@ -40,14 +40,14 @@ OFF = Expected(no_thought_due=True)
 CLOSERS = ("</think>", "<|close|>response<|sep|>")
 
 
-def read(*said: Event, expected: Expected = OFF) -> list[list[Event]]:
+def read(*events: Event, expected: Expected = OFF) -> list[list[Event]]:
     """What comes out of the stage for each event, and at its end."""
     stage = FieldAnswer(expected, CLOSERS, Findings())
-    return [[*stage.feed(event)] for event in said] + [[*stage.close()]]
+    return [[*stage.feed(event)] for event in events] + [[*stage.close()]]
 
 
 @pytest.mark.parametrize(
-    ("said", "out"),
+    ("events", "out"),
     [
         ([A, B, STOP], [[], [], [Text("12 * 7 is 84."), STOP], []]),
         ([A, Text("\n"), STOP], [[], [], [Text("12 * 7 \n"), STOP], []]),
@@ -63,9 +63,9 @@ def read(*said: Event, expected: Expected = OFF) -> list[list[Event]]:
     ],
 )
 def test_only_a_stop_without_another_word_tells_an_answer(
-    said: Sequence[Event], out: list[list[Event]]
+    events: Sequence[Event], out: list[list[Event]]
 ) -> None:
-    assert read(*said) == out
+    assert read(*events) == out
 
 
 def test_what_waits_is_bounded() -> None:
@@ -94,17 +94,17 @@ SIGNS = {
 }
 
 
-@pytest.mark.parametrize(("expected", "pieces", "told"), SIGNS.values(), ids=SIGNS)
+@pytest.mark.parametrize(("expected", "pieces", "expected_texts"), SIGNS.values(), ids=SIGNS)
 def test_a_sign_says_that_the_field_holds_the_answer(
-    expected: Expected, pieces: list[str], told: tuple[str, str]
+    expected: Expected, pieces: list[str], expected_texts: tuple[str, str]
 ) -> None:
     own = [Own("openai", {"reasoning": piece}) for piece in pieces]
-    given = [Thinking(piece, own=each) for piece, each in zip(pieces, own, strict=True)]
-    out = [event for events in read(*given, STOP, expected=expected) for event in events]
+    thoughts = [Thinking(piece, own=each) for piece, each in zip(pieces, own, strict=True)]
+    out = [event for events in read(*thoughts, STOP, expected=expected) for event in events]
     texts = [
         "".join(event.text for event in out if type(event) is kind) for kind in (Thinking, Text)
     ]
-    assert (*texts,) == told
+    assert (*texts,) == expected_texts
     assert all(
         event.own and event.own.fields == {"reasoning": event.text}
         for event in out[:1]
@@ -145,10 +145,10 @@ def test_text_is_plain_as_soon_as_nothing_waits() -> None:
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("client", DIALECTS, ids=lambda dialect: dialect.wire.framing.content_type)
-@pytest.mark.parametrize("told_off", [True, False])
-def test_each_client_gets_an_answer(client: Dialect, form: Form, told_off: bool) -> None:
+@pytest.mark.parametrize("thinking_off", [True, False])
+def test_each_client_gets_an_answer(client: Dialect, form: Form, thinking_off: bool) -> None:
     """As SGLang 0.5.23 with deepseek-r1 sends it."""
-    expected = Expected(no_thought_due=told_off, off=told_off)
+    expected = Expected(no_thought_due=thinking_off, off=thinking_off)
     through = rewriter_of(settings.read(), client, form, expected=expected)
     head = frames.delta(role="assistant", content="", reasoning_content=None)
     texts = [frames.delta(reasoning_content=piece) for piece in ("12 times", " 7", " is 84.")]
@@ -158,9 +158,9 @@ def test_each_client_gets_an_answer(client: Dialect, form: Form, told_off: bool)
     reply = parse_reply(b"".join(out), form, client).choice(0)
     pieces = [(piece.kind, piece.text) for piece in reply.pieces if piece.text]
     assert "".join(text for _, text in pieces) == "12 times 7 is 84."
-    assert {kind for kind, _ in pieces} == {"text" if told_off else "thinking"}
-    assert bool(through.findings.hints) == told_off
-    assert (NO_ANSWER in through.notes) != told_off
+    assert {kind for kind, _ in pieces} == {"text" if thinking_off else "thinking"}
+    assert bool(through.findings.hints) == thinking_off
+    assert (NO_ANSWER in through.notes) != thinking_off
 
 
 def test_a_thought_is_shown_as_the_answer_where_the_user_wants_it() -> None:

@@ -23,7 +23,7 @@ def fold(*events: Event) -> str:
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "folded"),
     [
         ([Thinking("de"), Thinking("ep"), ThinkingEnd(), Text("x"), STOP], f"{FOLD}x"),
         ([Thinking("deep"), Text("x"), STOP], f"{FOLD}x"),
@@ -35,15 +35,15 @@ def fold(*events: Event) -> str:
         ([Text("x"), STOP], "x"),
     ],
 )
-def test_a_thought_is_a_folded_block_in_its_order(events: list[Event], said: str) -> None:
-    assert fold(*events) == said
+def test_a_thought_is_a_folded_block_in_its_order(events: list[Event], folded: str) -> None:
+    assert fold(*events) == folded
 
 
 def exchange(*fields: str) -> Exchange:
     chosen = settings.read({"fields": list(fields)})
-    made = begin("POST", "/v1/chat/completions", {}, chosen, "1", reverse=True)
-    assert made
-    return made
+    exchange_begun = begin("POST", "/v1/chat/completions", {}, chosen, "1", reverse=True)
+    assert exchange_begun
+    return exchange_begun
 
 
 THOUGHT = delta(reasoning_content="deep")

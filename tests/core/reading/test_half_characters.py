@@ -16,7 +16,7 @@ def emitted(*events: Event) -> list[Event]:
     return [*[out for event in events for out in stage.feed(event)], *stage.close()]
 
 
-def said(events: list[Event]) -> str:
+def text_of(events: list[Event]) -> str:
     return "".join(
         event.arguments if isinstance(event, ToolCall) else event.text
         for event in events
@@ -41,7 +41,7 @@ def test_text_has_whole_characters(
     kind: type[Text], written: str, expected: str, size: int
 ) -> None:
     pieces = ["".join(piece) for piece in batched(written, size)]
-    assert said(emitted(*map(kind, pieces))) == expected
+    assert text_of(emitted(*map(kind, pieces))) == expected
 
 
 def test_a_half_does_not_wait_for_other_text() -> None:

@@ -25,8 +25,8 @@ def end(pieces: list[str]) -> int | None:
     """The place behind the value's end in the whole text."""
     extent, before = JsonExtent(), 0
     for piece in pieces:
-        if (found := extent.feed(piece)) is not None:
-            return before + found
+        if (behind := extent.feed(piece)) is not None:
+            return before + behind
         before += len(piece)
     return None
 

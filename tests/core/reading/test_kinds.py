@@ -38,7 +38,7 @@ INSIDE = (Mode.THINKING, Mode.GUESSED)
 class Reply:
     """What a model wrote, and its thinking (`>`) and text in order."""
 
-    said: str
+    content: str
     message: Sequence[tuple[str, str]]
     starts: Sequence[Mode] = TEXT
     model: str = ""
@@ -126,7 +126,7 @@ KINDS: dict[str, list[Reply]] = {
     ],
 }  # fmt: skip
 ROWS = [
-    pytest.param(reply, start, id=f"{kind}: {reply.said[:30]!r} {start.name}")
+    pytest.param(reply, start, id=f"{kind}: {reply.content[:30]!r} {start.name}")
     for kind, replies in KINDS.items()
     for reply in replies
     for start in reply.starts
@@ -146,17 +146,17 @@ def _read(pieces: Sequence[str], start: Mode, model: str) -> list[Block]:
 @pytest.mark.parametrize(("reply", "start"), ROWS)
 def test_it_is_read_alike_whole_streamed_and_cut_anywhere(reply: Reply, start: Mode) -> None:
     message = [Block("thinking" if kind else "text", text) for kind, text in reply.message]
-    assert _read([reply.said], start, reply.model) == message
-    assert _read(reply.said, start, reply.model) == message
-    for offset in every_so_many(range(1, len(reply.said))):
-        pieces = [reply.said[:offset], reply.said[offset:]]
+    assert _read([reply.content], start, reply.model) == message
+    assert _read(reply.content, start, reply.model) == message
+    for offset in every_so_many(range(1, len(reply.content))):
+        pieces = [reply.content[:offset], reply.content[offset:]]
         assert _read(pieces, start, reply.model) == message
 
 
 @pytest.mark.parametrize(("reply", "start"), ROWS)
 def test_the_oracle_reads_the_same(reply: Reply, start: Mode) -> None:
     families = _families(reply.model)
-    blocks = oracle.read(reply.said, families, STARTS[start], tools_offered=True, stopped=True)
+    blocks = oracle.read(reply.content, families, STARTS[start], tools_offered=True, stopped=True)
     assert [(block.kind, block.text) for block in blocks] == [
         ("thinking" if kind else "text", text) for kind, text in reply.message
     ]

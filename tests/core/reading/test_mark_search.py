@@ -33,7 +33,7 @@ def test_no_marks_find_nothing_and_hold_nothing() -> None:
 def test_undecided_is_the_longest_end_that_begins_a_mark(text: str, begin: int) -> None:
     begin = min(begin, len(text))
     marks = opening(*TAGS)
-    ends = [text[place:] for place in range(begin, len(text))]
+    ends = [text[offset:] for offset in range(begin, len(text))]
     expected = [end for end in ends if any(tag.startswith(end) and tag != end for tag in TAGS)]
     assert marks.undecided(text, begin) == (len(expected[0]) if expected else 0)
 

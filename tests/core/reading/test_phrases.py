@@ -36,12 +36,12 @@ STRUCTURE = [mark[1:] for mark in HEURISTIC.closes if mark[0] == LINE]
 LONGEST = max(map(len, (*OPENING, *CLOSING, *STRUCTURE)))
 
 
-def text(said: str) -> Block:
-    return Block("text", said)
+def text(content: str) -> Block:
+    return Block("text", content)
 
 
-def thinking(said: str) -> Block:
-    return Block("thinking", said)
+def thinking(content: str) -> Block:
+    return Block("thinking", content)
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Row:
     """What is said, and what it is."""
 
     rule: str
-    said: str
+    text: str
     message: Sequence[Block]
 
 
-def plain(rule: str, said: str) -> Row:
-    return Row(rule, said, [text(said)])
+def plain(rule: str, content: str) -> Row:
+    return Row(rule, content, [text(content)])
 
 
 ROWS = [
@@ -213,28 +213,28 @@ def stage(choice: int = 0, findings: Findings | None = None) -> ReadingStage:
 
 def parse(pieces: Sequence[str]) -> list[Block]:
     parser = stage()
-    said = [*(event for piece in pieces for event in parser.feed(Text(piece))), *parser.close()]
-    return blocks_of([it for it in said if isinstance(it, Text | Thinking | ThinkingEnd)])
+    events = [*(event for piece in pieces for event in parser.feed(Text(piece))), *parser.close()]
+    return blocks_of([it for it in events if isinstance(it, Text | Thinking | ThinkingEnd)])
 
 
-def words(events: Sequence[Event]) -> str:
+def joined_text(events: Sequence[Event]) -> str:
     return "".join(getattr(event, "text", "") for event in events)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
-    assert parse([row.said]) == row.message
-    assert parse(row.said) == row.message
-    for offset in range(len(row.said)):
-        assert parse([row.said[:offset], row.said[offset:]]) == row.message
+    assert parse([row.text]) == row.message
+    assert parse(row.text) == row.message
+    for offset in range(len(row.text)):
+        assert parse([row.text[:offset], row.text[offset:]]) == row.message
 
 
 @pytest.mark.parametrize("opening", OPENING)
 @pytest.mark.parametrize("closing", CLOSING)
 def test_every_row_is_read(opening: str, closing: str) -> None:
-    said = f"a\n\n{opening} b.\n{closing} c"
-    for offset in range(len(said)):
-        pieces = [said[:offset], said[offset:]]
+    content = f"a\n\n{opening} b.\n{closing} c"
+    for offset in range(len(content)):
+        pieces = [content[:offset], content[offset:]]
         assert parse(pieces) == [
             text("a\n\n"),
             thinking(f"{opening} b."),
@@ -255,7 +255,7 @@ def test_a_heading_of_every_level_ends_a_thought_and_so_do_fences(opening: str) 
 
 
 @pytest.mark.parametrize(
-    ("said", "held"),
+    ("content", "held"),
     [
         ("Hello ", ""),
         ("Let ", "Let "),
@@ -275,19 +275,19 @@ def test_a_heading_of_every_level_ends_a_thought_and_so_do_fences(opening: str) 
         ("Let me think a #", ""),
     ],
 )
-def test_what_is_held_is_what_is_undecided(said: str, held: str) -> None:
+def test_what_is_held_is_what_is_undecided(content: str, held: str) -> None:
     parser = stage()
-    assert words(parser.feed(Text(said))) == said.removesuffix(held)
+    assert joined_text(parser.feed(Text(content))) == content.removesuffix(held)
 
 
 def test_text_that_nobody_touched_comes_out_as_it_went_in() -> None:
-    for said in (
+    for content in (
         "Hello.\n\nHow are you?\n\n```\n\nLet me think\n```\n",
         "`\nThinking: `",
         "\n",
         " ",
     ):
-        assert stage().feed(Text(said)) == [Text(said)]
+        assert stage().feed(Text(content)) == [Text(content)]
 
 
 def test_what_follows_a_flush_begins_anew() -> None:
@@ -303,7 +303,7 @@ def test_what_follows_a_flush_begins_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "unclosed"),
+    ("content", "unclosed"),
     [
         ("a", False),
         ("Let me think", True),
@@ -312,10 +312,10 @@ def test_what_follows_a_flush_begins_anew() -> None:
         ("Thinking: a\n", True),
     ],
 )
-def test_a_thought_that_nothing_closed_is_reported(said: str, unclosed: bool) -> None:
+def test_a_thought_that_nothing_closed_is_reported(content: str, unclosed: bool) -> None:
     findings = Findings()
     parser = stage(findings=findings)
-    parser.feed(Text(said))
+    parser.feed(Text(content))
     assert not findings.unclosed
     parser.close()
     parser.close()
@@ -325,8 +325,8 @@ def test_a_thought_that_nothing_closed_is_reported(said: str, unclosed: bool) ->
 def test_a_later_thought_that_was_closed_takes_it_back() -> None:
     findings = Findings()
     parser = stage(findings=findings)
-    for said in ("Let me think", "Let me think. Now I'll go"):
-        parser.feed(Text(said))
+    for content in ("Let me think", "Let me think. Now I'll go"):
+        parser.feed(Text(content))
         parser.close()
     assert not findings.unclosed
 
@@ -386,31 +386,31 @@ TEXTS = texts(PHRASES, PARTS, BETWEEN, CODE)
 
 @law(1000)
 @given(st.data(), TEXTS)
-def test_cut_anywhere_it_is_the_same_message(data: st.DataObject, said: str) -> None:
-    assert parse(data.draw(cut(said))) == parse([said])
-    assert parse(said) == parse([said])
+def test_cut_anywhere_it_is_the_same_message(data: st.DataObject, content: str) -> None:
+    assert parse(data.draw(cut(content))) == parse([content])
+    assert parse(content) == parse([content])
 
 
-def without_breaks(said: str) -> str:
-    return said.translate({ord("\r"): None, ord("\n"): None})
+def without_breaks(content: str) -> str:
+    return content.translate({ord("\r"): None, ord("\n"): None})
 
 
 @law(500)
 @given(TEXTS)
-def test_nothing_is_lost_but_line_breaks_around_thoughts(said: str) -> None:
-    blocks = parse(said)
-    assert without_breaks("".join(block.text for block in blocks)) == without_breaks(said)
+def test_nothing_is_lost_but_line_breaks_around_thoughts(content: str) -> None:
+    blocks = parse(content)
+    assert without_breaks("".join(block.text for block in blocks)) == without_breaks(content)
     if not any(block.kind == "thinking" for block in blocks):
-        assert blocks == ([text(said)] if said else [])
+        assert blocks == ([text(content)] if content else [])
 
 
 @law(500)
 @given(TEXTS)
-def test_no_more_is_held_than_a_phrase_and_blanks(said: str) -> None:
+def test_no_more_is_held_than_a_phrase_and_blanks(content: str) -> None:
     parser, came = stage(), ""
-    for number, character in enumerate(said, 1):
-        came += words(parser.feed(Text(character)))
-        lost = sum(said[:number].count(blank) - came.count(blank) for blank in "\r\n")
+    for number, character in enumerate(content, 1):
+        came += joined_text(parser.feed(Text(character)))
+        lost = sum(content[:number].count(blank) - came.count(blank) for blank in "\r\n")
         assert number - len(came) <= LONGEST + lost
 
 
@@ -429,13 +429,13 @@ _CLOSES = re.compile(
 )
 
 
-def oracle(said: str) -> list[Block]:
+def oracle(content: str) -> list[Block]:
     blocks, begin, thought = [], 0, False
-    while match := (_CLOSES if thought else _OPENS).search(said, begin + thought):
-        place = max(match.start(name) for name in match.groupdict())
-        blocks.append((thought, said[begin:place]))
-        begin, thought = place, not thought
-    blocks.append((thought, said[begin:]))
+    while match := (_CLOSES if thought else _OPENS).search(content, begin + thought):
+        offset = max(match.start(name) for name in match.groupdict())
+        blocks.append((thought, content[begin:offset]))
+        begin, thought = offset, not thought
+    blocks.append((thought, content[begin:]))
     return [
         thinking(part.rstrip("\r\n")) if thought else text(part) for thought, part in blocks if part
     ]
@@ -444,16 +444,16 @@ def oracle(said: str) -> list[Block]:
 @law(2000)
 @given(
     texts(PHRASES, PHRASES, PARTS, BETWEEN, BETWEEN).filter(
-        lambda said: "```" not in said and "~~~" not in said
+        lambda content: "```" not in content and "~~~" not in content
     )
 )
-def test_the_parser_and_the_oracle_agree(said: str) -> None:
-    assert parse([said]) == oracle(said)
+def test_the_parser_and_the_oracle_agree(content: str) -> None:
+    assert parse([content]) == oracle(content)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [
         "let me think " * 40_000,
         "let me think\n\n" * 40_000,
@@ -467,15 +467,15 @@ def test_the_parser_and_the_oracle_agree(said: str) -> None:
         "x" * 1_000_000,
         "#" * 500_000,
     ],
-    ids=lambda said: f"{said[:16]!r} and so on",
+    ids=lambda content: f"{content[:16]!r} and so on",
 )
-def test_a_stream_holds_little_whatever_comes(said: str) -> None:
+def test_a_stream_holds_little_whatever_comes(content: str) -> None:
     parser = stage()
-    for offset in range(0, len(said), 1000):
-        parser.feed(Text(said[offset : offset + 1000]))
+    for offset in range(0, len(content), 1000):
+        parser.feed(Text(content[offset : offset + 1000]))
         assert len(parser._engine._source.rest) <= LONGEST
         assert len(parser._engine.thought._held) <= BLANKS_LIMIT
-    stage().feed(Text(said))
+    stage().feed(Text(content))
 
 
 # Beside other marks.
@@ -533,16 +533,16 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(("said", "message"), BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize(("content", "message"), BESIDE.values(), ids=BESIDE)
 def test_rule_holds_beside_other_marks(
-    said: str, message: list[tuple[str, str]], whole: bool
+    content: str, message: list[tuple[str, str]], whole: bool
 ) -> None:
     calls = ExpectedCalls(True, read=Tools({"now": {}}))
-    for offset in range(len(said)):
-        expected = Expected(calls=calls, wants_json="[" in said)
+    for offset in range(len(content)):
+        expected = Expected(calls=calls, wants_json="[" in content)
         reading = Reading(choose(["auto"]), phrases=True, whole=whole, expected=expected)
         parser = ReadingStage(reading, 0, Findings(), "call_")
-        pieces = filter(None, (said[:offset], said[offset:]))
+        pieces = filter(None, (content[:offset], content[offset:]))
         events: list[Event] = [*map(Text, pieces), Finish("stop")]
         parts = joined([emitted for event in events for emitted in parser.feed(event)])
         assert [shown(it) for it in parts if isinstance(it, Text | Thinking | ToolCall)] == message
@@ -573,6 +573,6 @@ def test_plain_text_is_checked_until_a_tag_has_stood_around_a_thought() -> None:
 
 
 def test_a_model_that_tags_its_thoughts_is_not_searched_for_phrases() -> None:
-    parser, said = stage(), Text("Let me think about it.\n")
+    parser, event = stage(), Text("Let me think about it.\n")
     parser.feed(Thinking("why"))
-    assert [*parser.feed(said), *parser.close()] == [said]
+    assert [*parser.feed(event), *parser.close()] == [event]

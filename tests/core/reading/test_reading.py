@@ -12,7 +12,7 @@ TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.
 
 
 @pytest.mark.parametrize(
-    ("chosen", "found", "inside"),
+    ("chosen", "learned", "inside"),
     [
         (UNSAID, TEXT, False),
         (UNSAID, THINKING, True),
@@ -21,16 +21,16 @@ TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.
     ],
 )
 def test_the_users_word_goes_before_the_guess(
-    chosen: InitialState, found: InitialState, inside: bool
+    chosen: InitialState, learned: InitialState, inside: bool
 ) -> None:
-    reading = Reading(TAGS, chosen_start=chosen, expected=Expected(found))
+    reading = Reading(TAGS, chosen_start=chosen, expected=Expected(learned))
     assert reading.inside is inside
     assert reading.mode is (Mode.THINKING if inside else Mode.ANSWERING)
 
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(
-    ("chosen", "found", "mode"),
+    ("chosen", "learned", "mode"),
     [
         (UNSAID, TEXT, Mode.CLOSED),
         (TEXT, TEXT, Mode.CLOSED),
@@ -41,9 +41,9 @@ def test_the_users_word_goes_before_the_guess(
     ],
 )
 def test_with_thinking_off_streamed_and_whole_replies_begin_alike(
-    whole: bool, chosen: InitialState, found: InitialState, mode: Mode
+    whole: bool, chosen: InitialState, learned: InitialState, mode: Mode
 ) -> None:
-    expected = Expected(found, off=True)
+    expected = Expected(learned, off=True)
     assert Reading(TAGS, chosen_start=chosen, whole=whole, expected=expected).mode is mode
 
 

@@ -12,23 +12,23 @@ AUTO = choose(["auto"])
 LONG = "I look at it. " * 20
 
 
-def told_once(
-    told: str,
+def emitted_once(
+    thought: str,
     content: Sequence[str],
     closers: tuple[str, ...] = (),
     families: Sequence[ThoughtRow] = AUTO,
 ) -> str:
     again = RepeatedThought(families, closers)
-    again.expect(told)
+    again.expect(thought)
     return "".join([*map(again.feed, content), again.close()])
 
 
 def test_no_family_is_no_tag() -> None:
-    assert told_once("Hm.", ["<think>Hm.</think>So."], families=()) == "<think>Hm.</think>So."
+    assert emitted_once("Hm.", ["<think>Hm.</think>So."], families=()) == "<think>Hm.</think>So."
 
 
 @pytest.mark.parametrize(
-    ("told", "content", "rest"),
+    ("thought", "content", "rest"),
     [
         ("Hm.", "<think>Hm.</think>So.", "So."),
         ("\nHm.\n", "\n<think>\nHm.\n</think>\n\nSo.", "\n\nSo."),
@@ -46,18 +46,18 @@ def test_no_family_is_no_tag() -> None:
     ],
 )  # fmt: skip
 def test_content_begins_behind_a_thought_that_the_field_has_emitted(
-    told: str, content: str, rest: str
+    thought: str, content: str, rest: str
 ) -> None:
-    assert told_once(told, [content]) == rest
-    assert told_once(told, list(content)) == rest
+    assert emitted_once(thought, [content]) == rest
+    assert emitted_once(thought, list(content)) == rest
     for offset in range(len(content)):
-        assert told_once(told, [content[:offset], content[offset:]]) == rest
+        assert emitted_once(thought, [content[:offset], content[offset:]]) == rest
 
 
 def test_a_thought_whose_opener_is_gone_ends_with_its_closer() -> None:
     for content in (["Hm.</think>So."], [*"Hm.</think>So."]):
-        assert told_once("Hm.", content, ("</think>",)) == "So."
-    assert told_once("Hm.", [*"So."], ("</think>",)) == "So."
+        assert emitted_once("Hm.", content, ("</think>",)) == "So."
+    assert emitted_once("Hm.", [*"So."], ("</think>",)) == "So."
 
 
 def test_field_and_content_may_take_turns() -> None:

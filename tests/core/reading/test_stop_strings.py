@@ -25,7 +25,7 @@ def read(*events: Event, included: bool = False) -> list[Event]:
     return [out for event in events for out in stage.feed(event)] + [*stage.close()]
 
 
-def said(events: Sequence[Event]) -> tuple[str, str | None]:
+def answer_of(events: Sequence[Event]) -> tuple[str, str | None]:
     """The answer, and the string that ended it."""
     text = "".join(event.text for event in events if isinstance(event, Text))
     ends = [event.stop_sequence for event in events if isinstance(event, Finish)]
@@ -42,19 +42,19 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("pieces", "told"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("pieces", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_the_answer_ends_at_the_first_string(
-    pieces: list[str], told: tuple[str, str | None]
+    pieces: list[str], expected: tuple[str, str | None]
 ) -> None:
     texts = [Text(piece) for piece in pieces]
-    behind: list[Event] = [STOP] if told[1] is None else [Text("more"), CALL, STOP]
-    assert said(read(*texts, *behind)) == told
+    behind: list[Event] = [STOP] if expected[1] is None else [Text("more"), CALL, STOP]
+    assert answer_of(read(*texts, *behind)) == expected
     letters = [Text(letter) for letter in "".join(pieces)]
-    assert said(read(*letters, *behind)) == told
+    assert answer_of(read(*letters, *behind)) == expected
 
 
 def test_the_string_is_sent_where_the_request_wants_it() -> None:
-    assert said(read(Text("Four. Q: next"), included=True)) == ("Four. Q:", "Q:")
+    assert answer_of(read(Text("Four. Q: next"), included=True)) == ("Four. Q:", "Q:")
 
 
 def test_thoughts_and_calls_are_not_looked_at() -> None:

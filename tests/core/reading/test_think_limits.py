@@ -39,39 +39,39 @@ LARGE = [
 ]
 
 
-def words(events: list[object]) -> str:
+def text_of(events: list[object]) -> str:
     return "".join(getattr(event, "text", "") for event in events)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.THINKING], ids=lambda mode: mode.name)
-@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
-def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
+@pytest.mark.parametrize("text", LARGE, ids=lambda text: f"{text[:16]!r} and so on")
+def test_a_stream_holds_little_whatever_comes(text: str, start: Mode) -> None:
     parser = Engine(ALL, start)
     came = 0
-    for offset in range(0, len(said), 1000):
-        piece = said[offset : offset + 1000]
-        came += len(words([*parser.feed(piece)]))
+    for offset in range(0, len(text), 1000):
+        piece = text[offset : offset + 1000]
+        came += len(text_of([*parser.feed(piece)]))
         assert len(held_by(parser)) + len(parser.thought._held) <= max(
             ATTRIBUTE_LIMIT, BLANKS_LIMIT
         ) + len(piece)
-    assert came + len(words([*parser.flush()])) <= len(said)
+    assert came + len(text_of([*parser.flush()])) <= len(text)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
-def test_one_large_piece_is_read_once(said: str) -> None:
+@pytest.mark.parametrize("text", LARGE, ids=lambda text: f"{text[:16]!r} and so on")
+def test_one_large_piece_is_read_once(text: str) -> None:
     parser = Engine(ALL, Mode.UNDECIDED)
-    assert len(words([*parser.feed(said), *parser.flush()])) <= len(said)
+    assert len(text_of([*parser.feed(text), *parser.flush()])) <= len(text)
 
 
 @pytest.mark.parametrize("begin", ['<thinking thought="', "<thinking\n", "<thinking a='1'  "])
 def test_single_characters_of_a_tag_without_end_are_held_to_the_limit_only(begin: str) -> None:
-    said = begin + ("x" if "=" in begin and begin.count("'") != 2 else " ") * ATTRIBUTE_LIMIT
+    text = begin + ("x" if "=" in begin and begin.count("'") != 2 else " ") * ATTRIBUTE_LIMIT
     parser = Engine(ALL)
-    came = [words([*parser.feed(character)]) for character in said]
+    came = [text_of([*parser.feed(character)]) for character in text]
     assert not any(came[: ATTRIBUTE_LIMIT - 1])
-    assert "".join(came) == said
+    assert "".join(came) == text
 
 
 def test_a_tag_of_the_limits_length_is_read_and_a_longer_one_is_not() -> None:
@@ -120,11 +120,11 @@ FRAMED = "<think>a</think><answer>"
     ),
 )
 def test_marks_that_are_text_are_read_once_and_hold_little(more: str) -> None:
-    said = FRAMED + more * (200_000 // len(more))
+    text = FRAMED + more * (200_000 // len(more))
     whole, parser = Engine(EVERY, Mode.UNDECIDED), Engine(EVERY)
-    came = words([*whole.feed(said), *whole.flush()])
+    came = text_of([*whole.feed(text), *whole.flush()])
     in_pieces = ""
-    for offset in range(0, len(said), 1000):
-        in_pieces += words([*parser.feed(said[offset : offset + 1000])])
+    for offset in range(0, len(text), 1000):
+        in_pieces += text_of([*parser.feed(text[offset : offset + 1000])])
         assert len(held_by(parser)) <= BLANKS_LIMIT + 1000
-    assert in_pieces + words([*parser.flush()]) == came
+    assert in_pieces + text_of([*parser.flush()]) == came

@@ -120,12 +120,12 @@ def read(pieces: list[str], finish: str = "stop") -> list[Block]:
     return blocks_of(emitted + parser.flush(finish))
 
 
-def thinking(said: str) -> Block:
-    return Block("thinking", said)
+def thinking(content: str) -> Block:
+    return Block("thinking", content)
 
 
-def text(said: str) -> Block:
-    return Block("text", said)
+def text(content: str) -> Block:
+    return Block("text", content)
 
 
 CASES = [
@@ -152,13 +152,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("said", "finish", "message"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+    ("content", "finish", "message"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
 )
-def test_a_guessed_thought(said: str, finish: str, message: list[Block]) -> None:
-    assert read([said], finish) == message
-    assert read(list(said), finish) == message
-    for offset in range(0, len(said), max(1, len(said) // 50)):
-        assert read([said[:offset], said[offset:]], finish) == message
+def test_a_guessed_thought(content: str, finish: str, message: list[Block]) -> None:
+    assert read([content], finish) == message
+    assert read(list(content), finish) == message
+    for offset in range(0, len(content), max(1, len(content) // 50)):
+        assert read([content[:offset], content[offset:]], finish) == message
 
 
 @law(200)
@@ -168,20 +168,20 @@ def test_a_guessed_thought(said: str, finish: str, message: list[Block]) -> None
         st.sampled_from(["a", " ", "\n", "\n\n", "word " * 30, "word " * 7, "x" * 150]), max_size=12
     ),
 )
-def test_what_waits_does_not_depend_on_the_cuts(data: st.DataObject, words: list[str]) -> None:
-    said = "".join(words)
+def test_what_waits_does_not_depend_on_the_cuts(data: st.DataObject, parts: list[str]) -> None:
+    content = "".join(parts)
     whole, pieces = Guess(), Guess()
-    told = whole.feed(said)
-    assert "".join(map(pieces.feed, data.draw(cut(said)))) == told
+    emitted = whole.feed(content)
+    assert "".join(map(pieces.feed, data.draw(cut(content)))) == emitted
     assert pieces.rest == whole.rest
-    assert told + whole.rest == said
+    assert emitted + whole.rest == content
 
 
 @law(100)
 @given(st.lists(st.sampled_from(["a", " ", "\n\n", "word " * 30, "x" * 150]), max_size=20))
-def test_no_more_waits_than_the_limit(words: list[str]) -> None:
+def test_no_more_waits_than_the_limit(parts: list[str]) -> None:
     guess = Guess()
-    for word in words:
+    for word in parts:
         guess.feed(word)
         assert len(guess.rest) <= GUESS_LIMIT
 

@@ -42,7 +42,7 @@ def run(limits: ThoughtLimits, events: Sequence[Event]) -> tuple[list[Event], Fi
     return [out for event in events for out in stage.feed(event)] + stage.close(), findings
 
 
-def words(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking) -> str:
+def joined(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking) -> str:
     return "".join(event.text for event in events if isinstance(event, kind))
 
 
@@ -135,7 +135,7 @@ def test_the_servers_own_field_has_the_text_that_goes_on() -> None:
     own = Own("openai", {"reasoning": "abcdef"})
     out, _ = run(ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
     sent = [event.own for event in out if isinstance(event, Thinking)]
-    assert [said and said.fields for said in sent] == [
+    assert [request and request.fields for request in sent] == [
         {"reasoning": "abcd"},
         {"reasoning": JOINT + ENOUGH},
     ]
@@ -149,15 +149,15 @@ def test_cut_anywhere_the_same_words_go_on(
     limits = ThoughtLimits(budget, loops, goes_on=True, sentence=ENOUGH)
     whole, findings = run(limits, [Thinking(LOOP), END, Text("x")])
     pieces = map(Thinking, data.draw(cut(LOOP)))
-    out, found = run(limits, [*pieces, END, Text("x")])
-    assert (words(out), words(out, Text)) == (words(whole), words(whole, Text))
-    assert (found.ends.reasons, found.ends.turn) == (findings.ends.reasons, findings.ends.turn)
+    out, noted = run(limits, [*pieces, END, Text("x")])
+    assert (joined(out), joined(out, Text)) == (joined(whole), joined(whole, Text))
+    assert (noted.ends.reasons, noted.ends.turn) == (findings.ends.reasons, findings.ends.turn)
 
 
 # Loops: found whatever their period, at the same place however the words are cut, in linear time.
 
 
-def found(*pieces: str) -> tuple[int, int] | None:
+def loop_in(*pieces: str) -> tuple[int, int] | None:
     """Where a loop ends in all the text, and how many words it has."""
     finder, before = LoopFinder(), 0
     for piece in pieces:
@@ -169,22 +169,22 @@ def found(*pieces: str) -> tuple[int, int] | None:
 
 @pytest.mark.parametrize("size", [SHORTEST, 5, 17, 64, 100, LONGEST])
 def test_text_that_comes_three_times_in_a_row_is_noticed(size: int) -> None:
-    ended = found(PROSE + circle(size, TIMES) + circle(size, EVERY))
+    ended = loop_in(PROSE + circle(size, TIMES) + circle(size, EVERY))
     assert ended is not None
     assert ended[1] == size
-    words = (PROSE + circle(size, TIMES + EVERY))[: ended[0]].split()
-    assert words[-size:] == words[-2 * size : -size] == words[-3 * size : -2 * size]
-    assert len(words) <= LEAST + TIMES * size + EVERY
+    tokens = (PROSE + circle(size, TIMES + EVERY))[: ended[0]].split()
+    assert tokens[-size:] == tokens[-2 * size : -size] == tokens[-3 * size : -2 * size]
+    assert len(tokens) <= LEAST + TIMES * size + EVERY
 
 
 @pytest.mark.parametrize("few", ["no no, ", "ha ", "a b a c "])
 def test_fewer_words_are_found_several_times_over(few: str) -> None:
-    assert found(PROSE + few * 200) is not None
+    assert loop_in(PROSE + few * 200) is not None
 
 
-@pytest.mark.parametrize("said", ["你好吗我不知道", "no.no.no.yes.", "-" * 7 + ">"])
-def test_text_without_blanks_is_noticed(said: str) -> None:
-    assert found(PROSE + said * 2000) is not None
+@pytest.mark.parametrize("text", ["你好吗我不知道", "no.no.no.yes.", "-" * 7 + ">"])
+def test_text_without_blanks_is_noticed(text: str) -> None:
+    assert loop_in(PROSE + text * 2000) is not None
 
 
 NO_LOOPS = {
@@ -198,16 +198,16 @@ NO_LOOPS = {
 }
 
 
-@pytest.mark.parametrize("said", NO_LOOPS.values(), ids=NO_LOOPS)
-def test_all_else_is_no_loop(said: str) -> None:
-    assert found(said) is None
+@pytest.mark.parametrize("text", NO_LOOPS.values(), ids=NO_LOOPS)
+def test_all_else_is_no_loop(text: str) -> None:
+    assert loop_in(text) is None
 
 
 @law(200)
 @given(st.data(), st.integers(SHORTEST, 40))
 def test_cut_anywhere_it_ends_at_the_same_place(data: st.DataObject, size: int) -> None:
-    said = PROSE + circle(size, 40)
-    assert found(*data.draw(cut(said))) == found(said)
+    text = PROSE + circle(size, 40)
+    assert loop_in(*data.draw(cut(text))) == loop_in(text)
 
 
 @pytest.mark.parametrize("word", ["word{} ", "好", "x"])
@@ -235,7 +235,7 @@ def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "events",
     [
         [Thinking("a"), END, Text("b"), STOP],
         [Thinking("a"), END, Text("b"), Thinking("c"), END, STOP],
@@ -246,9 +246,9 @@ def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
         [STOP],
     ],
 )
-def test_any_other_reply_than_a_thought_alone_ends_as_it_came(said: list[Event]) -> None:
-    out, findings = run(ALONE, said)
-    assert out == said
+def test_any_other_reply_than_a_thought_alone_ends_as_it_came(events: list[Event]) -> None:
+    out, findings = run(ALONE, events)
+    assert out == events
     assert findings.ends.reasons == []
 
 

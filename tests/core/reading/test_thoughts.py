@@ -21,12 +21,12 @@ from tests.support.read_back import blocks_of
 ALL = mark_table(choose(["auto"]))
 
 
-def text(said: str) -> Block:
-    return Block("text", said)
+def text(body: str) -> Block:
+    return Block("text", body)
 
 
-def thinking(said: str, thought_type: str | None = None, confidence: float | None = None) -> Block:
-    return Block("thinking", said, thought_type, confidence)
+def thinking(body: str, thought_type: str | None = None, confidence: float | None = None) -> Block:
+    return Block("thinking", body, thought_type, confidence)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Row:
     """What is said, and what it is."""
 
     rule: str
-    said: str
+    text: str
     message: Sequence[Block]
     start: Mode = Mode.ANSWERING
     tools_offered: bool = False
@@ -244,35 +244,35 @@ def read_row(row: Row, pieces: Sequence[str]) -> list[Block]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule(row: Row) -> None:
-    assert read_row(row, [row.said]) == row.message
+    assert read_row(row, [row.text]) == row.message
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
-    assert read_row(row, row.said) == row.message
-    for offset in range(0, len(row.said), max(1, len(row.said) // 1000)):
-        assert read_row(row, [row.said[:offset], row.said[offset:]]) == row.message
+    assert read_row(row, row.text) == row.message
+    for offset in range(0, len(row.text), max(1, len(row.text) // 1000)):
+        assert read_row(row, [row.text[:offset], row.text[offset:]]) == row.message
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_is_read_wherever_it_is_cut(family: ThoughtRow) -> None:
     before = "" if family.counts is Counts.AT_START else "a"
-    said = f"{before}{family.open}\nb\n{family.close}c"
+    content = f"{before}{family.open}\nb\n{family.close}c"
     first = [text("a")] if before else []
-    for offset in range(len(said)):
-        assert parse([said[:offset], said[offset:]], tags=[family]) == [
+    for offset in range(len(content)):
+        assert parse([content[:offset], content[offset:]], tags=[family]) == [
             *first,
             thinking("b"),
             text("c"),
         ]
-    half = said[: said.index(family.close) + len(family.close) - 1]
+    half = content[: content.index(family.close) + len(family.close) - 1]
     rest = "" if family.close.startswith(family.torn) else "\n" + family.close[:-1]
     assert parse(half, tags=[family]) == [*first, thinking("b" + rest)]
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_a_family_that_was_not_chosen_is_text(family: ThoughtRow) -> None:
-    said = f"{family.open}a{family.close}"
+    content = f"{family.open}a{family.close}"
     marks = {*family.opens, *family.closes}
     others = [
         other
@@ -280,13 +280,13 @@ def test_a_family_that_was_not_chosen_is_text(family: ThoughtRow) -> None:
         if not marks & {*other.opens, *other.ignored}
         and (other.lone is not Lone.NOTHING or not marks & {*other.closes})
     ]
-    assert parse([said], tags=others) == [text(said)]
+    assert parse([content], tags=others) == [text(content)]
 
 
 def test_with_tags_off_everything_is_text() -> None:
-    said = "".join(f"{family.open}a{family.close}" for family in TABLE)
+    content = "".join(f"{family.open}a{family.close}" for family in TABLE)
     for start in (Mode.ANSWERING, Mode.UNDECIDED):
-        assert parse(said, start, tags=[]) == [text(said)]
+        assert parse(content, start, tags=[]) == [text(content)]
 
 
 def test_a_literal_pair_is_read_like_a_family() -> None:
@@ -299,8 +299,8 @@ def test_a_literal_pair_is_read_like_a_family() -> None:
 
 
 def test_with_attributes_off_their_forms_are_text() -> None:
-    said = '<thinking thought="a"/>'
-    assert parse([said], tags=choose(["thinking"]), attributes=False) == [text(said)]
+    content = '<thinking thought="a"/>'
+    assert parse([content], tags=choose(["thinking"]), attributes=False) == [text(content)]
     assert parse(["<thinking>a</thinking>b"], tags=choose(["thinking"]), attributes=False) == [
         thinking("a"),
         text("b"),
@@ -315,7 +315,7 @@ class Held:
     """Of `said`, all but `held` has come out when it has arrived."""
 
     why: str
-    said: str
+    text: str
     held: str
     mode: Mode = Mode.ANSWERING
 
@@ -343,8 +343,8 @@ HELD = [
 @pytest.mark.parametrize("row", HELD, ids=lambda row: row.why)
 def test_rule_6_what_is_held_is_what_is_undecided(row: Held) -> None:
     parser = Engine(ALL, row.mode)
-    came = "".join(getattr(event, "text", "") for event in parser.feed(row.said))
-    assert came == row.said.removesuffix(row.held)
+    came = "".join(getattr(event, "text", "") for event in parser.feed(row.text))
+    assert came == row.text.removesuffix(row.held)
 
 
 def test_a_held_beginning_comes_out_with_the_text_that_decides_it() -> None:
@@ -355,19 +355,19 @@ def test_a_held_beginning_comes_out_with_the_text_that_decides_it() -> None:
 
 def test_after_a_flush_what_follows_is_a_new_block() -> None:
     parser = Engine(ALL)
-    said = [
+    events = [
         *parser.feed("<think>a\n"),
         *parser.flush(),
         *parser.feed("\nb</think>c"),
         *parser.flush(),
     ]
-    assert blocks_of(said) == [thinking("a"), thinking("b"), text("c")]
+    assert blocks_of(events) == [thinking("a"), thinking("b"), text("c")]
 
 
 def test_a_closer_behind_the_call_that_ended_its_thought_is_emitted_where_it_is_wanted() -> None:
     text = '<think>why\n<tool_call>{"name": "f"}</tool_call></think>so</think>'
-    for wanted, told in ((True, [LateCloser()]), (False, [])):
+    for wanted, expected in ((True, [LateCloser()]), (False, [])):
         expectations = Expectations({"f": {}})
         parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted), expectations=expectations)
         events = [*parser.feed(text), *parser.flush()]
-        assert [event for event in events if isinstance(event, LateCloser)] == told
+        assert [event for event in events if isinstance(event, LateCloser)] == expected

@@ -45,8 +45,8 @@ def unread(*events: Event, reading: Reading = AUTO) -> Pair | None:
     findings = Findings()
     stage = ReadingStage(reading, 0, findings, "call_")
     emitted = [*(emitted for event in events for emitted in stage.feed(event)), *stage.close()]
-    said = [event.text for event in emitted if isinstance(event, Text)]
-    assert "".join(said) == "".join(event.text for event in events if isinstance(event, Text))
+    texts = [event.text for event in emitted if isinstance(event, Text)]
+    assert "".join(texts) == "".join(event.text for event in events if isinstance(event, Text))
     return None if findings.thought else findings.unread
 
 

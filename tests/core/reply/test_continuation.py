@@ -48,13 +48,13 @@ def test_what_the_first_sent_is_output_and_no_prompt(first: Usage | None, wanted
 
 
 @pytest.mark.parametrize(
-    ("said", "thinking"), [([Text("84")], 5), ([Thinking("So"), Text("84")], 9)]
+    ("reply", "thinking"), [([Text("84")], 5), ([Thinking("So"), Text("84")], 9)]
 )
 def test_an_answer_that_goes_on_is_no_thinking_whatever_the_server_counts(
-    said: list[Event], thinking: int
+    reply: list[Event], thinking: int
 ) -> None:
     second = SecondReply(Usage(12, 5), 5)
-    second.feed(said)
+    second.feed(reply)
     assert second.feed([Usage(15, 4, thinking=4)]) == [Usage(12, 9, thinking=thinking)]
 
 
@@ -68,9 +68,9 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
 
 
 def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
-    made = settings.read({"loops": "off"})
+    chosen = settings.read({"loops": "off"})
     expected = Expected(thoughts=ExpectedThoughts(limits=limits))
-    return rewriter_of(made, client, Form.STREAM, Form.STREAM, expected=expected)
+    return rewriter_of(chosen, client, Form.STREAM, Form.STREAM, expected=expected)
 
 
 def read(client: Dialect, body: bytes) -> Said:
@@ -91,9 +91,9 @@ CLIENTS = pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
 
 @CLIENTS
 def test_one_reply_goes_on_in_another(client: Dialect) -> None:
-    said, through = joined(client, *FIRST, *SECOND)
-    assert (said.thinking, said.text) == (THOUGHT, "The answer")
-    assert said.stop in ("stop", "end_turn")
+    reply, through = joined(client, *FIRST, *SECOND)
+    assert (reply.thinking, reply.text) == (THOUGHT, "The answer")
+    assert reply.stop in ("stop", "end_turn")
     assert through.continuation.goes_on
     assert through.failure == ""
 
@@ -108,17 +108,17 @@ def test_cut_anywhere_it_is_the_same_reply(client: Dialect, size: int) -> None:
 
 @CLIENTS
 def test_a_second_end_is_final(client: Dialect) -> None:
-    said, through = joined(client, *FIRST, *FIRST, *text("never"), *SECOND)
-    assert said.thinking.count(ENOUGH) == 2
-    assert (said.text, said.stop in ("length", "max_tokens")) == ("", True)
+    reply, through = joined(client, *FIRST, *FIRST, *text("never"), *SECOND)
+    assert reply.thinking.count(ENOUGH) == 2
+    assert (reply.text, reply.stop in ("length", "max_tokens")) == ("", True)
     assert through.continuation.is_over
 
 
 @CLIENTS
 def test_a_reply_that_cannot_go_on_is_cut(client: Dialect) -> None:
-    said, _ = joined(client, *FIRST, *text("never"), *SECOND, limits=ThoughtLimits(2))
-    assert (said.thinking, said.text) == ("abcdefgh", "")
-    assert said.stop in ("length", "max_tokens")
+    reply, _ = joined(client, *FIRST, *text("never"), *SECOND, limits=ThoughtLimits(2))
+    assert (reply.thinking, reply.text) == ("abcdefgh", "")
+    assert reply.stop in ("length", "max_tokens")
 
 
 @CLIENTS
@@ -126,8 +126,8 @@ def test_a_reply_that_the_server_refuses_to_go_on_is_cut(client: Dialect) -> Non
     through = rewriter(client)
     out = [piece for chunk in FIRST for piece in through.feed(chunk)]
     through.refuse("no")
-    said = read(client, b"".join(out + through.close()))
-    assert said.stop in ("length", "max_tokens")
+    reply = read(client, b"".join(out + through.close()))
+    assert reply.stop in ("length", "max_tokens")
     assert (through.failure, "no" in through.notes) == ("", True)
 
 

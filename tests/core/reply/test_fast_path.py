@@ -72,10 +72,10 @@ def _both(
     budget: int | None = None,
 ) -> tuple[Rewriter, Rewriter]:
     """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
-    fast, slow = (_rewriter(chosen, client, way, calls, budget) for way in (True, False))
+    fast, slow = (_rewriter(chosen, client, is_fast, calls, budget) for is_fast in (True, False))
     for chunk in chunks:
         assert b"".join(fast.feed(chunk)) == b"".join(slow.feed(chunk))
-        assert _said(fast.events) == _said(slow.events)
+        assert _texts(fast.events) == _texts(slow.events)
         assert fast.thoughts == slow.thoughts
     assert b"".join(fast.close()) == b"".join(slow.close())
     assert (fast.notes, fast.changed, fast.failure) == (slow.notes, slow.changed, slow.failure)
@@ -84,23 +84,23 @@ def _both(
     return fast, slow
 
 
-def _said(events: Iterable[object]) -> list[tuple[str, str]]:
+def _texts(events: Iterable[object]) -> list[tuple[str, str]]:
     """The words of the events, those of one kind and those of one call in one piece."""
-    said: list[tuple[str, str]] = []
+    texts: list[tuple[str, str]] = []
     for event in events:
         if isinstance(event, Text | Thinking):
-            kind, words = type(event).__name__, event.text
+            kind, text = type(event).__name__, event.text
         elif isinstance(event, ToolCall):
-            named = said and said[-1][0].startswith(f"call {event.index}") and not event.name
-            kind = said[-1][0] if named else f"call {event.index} {event.id} {event.name}".strip()
-            words = event.arguments
+            named = texts and texts[-1][0].startswith(f"call {event.index}") and not event.name
+            kind = texts[-1][0] if named else f"call {event.index} {event.id} {event.name}".strip()
+            text = event.arguments
         else:
             continue
-        if said and said[-1][0] == kind:
-            said[-1] = (kind, said[-1][1] + words)
+        if texts and texts[-1][0] == kind:
+            texts[-1] = (kind, texts[-1][1] + text)
         else:
-            said.append((kind, words))
-    return said
+            texts.append((kind, text))
+    return texts
 
 
 @CLIENTS
@@ -144,9 +144,7 @@ FRAMES = st.lists(st.tuples(FIELDS, WORDS, st.booleans()), max_size=40)
 def test_drawn_streams_come_out_alike(
     drawn: list[tuple[str, str, bool]], draw: st.DataObject
 ) -> None:
-    frames = [
-        _frame({name: words}, **({"created": 2} if odd else {})) for name, words, odd in drawn
-    ]
+    frames = [_frame({name: text}, **({"created": 2} if odd else {})) for name, text, odd in drawn]
     body = b"".join([*frames, b"data: [DONE]\n\n"])
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
     places = list(zip([0, *cuts], [*cuts, len(body)], strict=True))
@@ -157,15 +155,15 @@ def test_drawn_streams_come_out_alike(
 LONG = [" word", " more"] * 200
 
 
-def _stream(name: str, words: Sequence[str]) -> list[bytes]:
-    frames = [_frame({name: piece}) for piece in words]
+def _stream(name: str, pieces: Sequence[str]) -> list[bytes]:
+    frames = [_frame({name: piece}) for piece in pieces]
     finish = data({**HEAD, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     return [*frames, finish, b"data: [DONE]\n\n"]
 
 
 @CLIENTS
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "pieces"),
     [
         ("content", LONG),
         ("content", ["<think>", "so", *LONG, "</think>", "then", *LONG]),
@@ -175,10 +173,10 @@ def _stream(name: str, words: Sequence[str]) -> list[bytes]:
     ids=["text", "tags", "vLLM", "SGLang"],
 )
 def test_most_frames_of_an_ordinary_stream_are_not_parsed(
-    name: str, words: list[str], client: Dialect
+    name: str, pieces: list[str], client: Dialect
 ) -> None:
-    fast, slow = _both([b"".join(_stream(name, words))], settings.read(), client)
-    assert fast.hurried > 0.95 * len(words)
+    fast, slow = _both([b"".join(_stream(name, pieces))], settings.read(), client)
+    assert fast.hurried > 0.95 * len(pieces)
     assert slow.hurried == 0
 
 
@@ -204,18 +202,18 @@ def test_calls_in_the_text_come_out_alike(
     written: Written, arguments: list[dict[str, object]], size: int, client: Dialect
 ) -> None:
     text = written.write([("write_file", each) for each in arguments])
-    said = [] if written.whole else ["<think>", "so", "</think>", " Look", ".\n"]
-    frames = _stream("content", [*said, *_pieces(text, size), "\nDone"])
+    before = [] if written.whole else ["<think>", "so", "</think>", " Look", ".\n"]
+    frames = _stream("content", [*before, *_pieces(text, size), "\nDone"])
     _both(frames, settings.read(), client, OFFERED)
 
 
 def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
     """Frames of a server's own calls: index, name, piece of the arguments."""
     entries = [
-        {"index": index, "function": {"arguments": words}}
+        {"index": index, "function": {"arguments": arguments}}
         | ({"id": f"call_{index}", "type": "function"} if name else {})
-        | ({"function": {"name": name, "arguments": words}} if name else {})
-        for index, name, words in pieces
+        | ({"function": {"name": name, "arguments": arguments}} if name else {})
+        for index, name, arguments in pieces
     ]
     return [*(_frame({"tool_calls": [entry]}) for entry in entries), *_stream("content", ())]
 
@@ -228,17 +226,17 @@ def test_a_servers_own_calls_come_out_alike(
     written = [_pieces(json.dumps(each, ensure_ascii=False), size) for each in arguments]
     heads = [[(at, "write_file", "")] for at in range(len(written))]
     rests = [[(at, "", piece) for piece in pieces] for at, pieces in enumerate(written)]
-    told = [[*head, *rest] for head, rest in zip(heads, rests, strict=True)]
+    by_call = [[*head, *rest] for head, rest in zip(heads, rests, strict=True)]
     if mixed:
-        told = [[*each] for each in zip(*told, strict=False)]
-    frames = _calls([piece for each in told for piece in each])
+        by_call = [[*each] for each in zip(*by_call, strict=False)]
+    frames = _calls([piece for each in by_call for piece in each])
     _both(frames, settings.read(), client, ExpectedCalls(schemas=TOOLS) if typed else NO_CALLS)
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
 def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> None:
-    said = [*LONG[:-2], "\\\\ and", '\\" so\\n']
-    texts = ['{"path": ', '"a", "content": "', *said, '", "meta": {"a": "', *said, '"}}']
+    values = [*LONG[:-2], "\\\\ and", '\\" so\\n']
+    texts = ['{"path": ', '"a", "content": "', *values, '", "meta": {"a": "', *values, '"}}']
     frames = _calls([(0, "write_file", ""), *((0, "", piece) for piece in texts)])
     fast, _ = _both([b"".join(frames)], settings.read(), client, ExpectedCalls(schemas=TOOLS))
     assert fast.hurried > 0.95 * 2 * len(LONG)
@@ -273,8 +271,8 @@ def test_text_that_begins_a_block_teaches_how_the_next_is_written(client: Dialec
 def test_text_behind_held_blanks_is_not_taken_for_a_name_in_the_frame(
     client: Dialect, held: str, name: str
 ) -> None:
-    for words in ([held, name, " is", " it"], ["<think>", held, name, " is", " it"]):
-        _both(_stream("content", words), settings.read(), client)
+    for pieces in ([held, name, " is", " it"], ["<think>", held, name, " is", " it"]):
+        _both(_stream("content", pieces), settings.read(), client)
 
 
 @pytest.mark.parametrize("name", ["content_block", "content_block_start", "thinking"])
@@ -368,9 +366,9 @@ def test_text_that_frames_have_of_their_own_teaches_nothing_wrong(
     first: str, name: str, client: Dialect
 ) -> None:
     both = settings.read({"fields": ["reasoning_content", "reasoning"]})
-    for words in ([first, " a", " b", first, " c"], [first, first, first, " a"]):
+    for pieces in ([first, " a", " b", first, " c"], [first, first, first, " a"]):
         for chosen in (settings.read(), both):
-            _both(_stream(name, words), chosen, client)
+            _both(_stream(name, pieces), chosen, client)
 
 
 def test_text_that_a_frame_has_of_its_own_is_distinguished_by_the_next() -> None:
@@ -387,14 +385,14 @@ THREAD = {
 KEPT = [(ANTHROPIC, "thread msg_1", THREAD), (RESPONSES, "resp_1", {"input": "hi"})]
 
 
-@pytest.mark.parametrize(("client", "key", "asked"), KEPT, ids=["a thread", "a response"])
+@pytest.mark.parametrize(("client", "key", "fields"), KEPT, ids=["a thread", "a response"])
 def test_a_reply_is_kept_with_the_text_that_took_the_fast_path(
-    client: Dialect, key: str, asked: dict[str, object]
+    client: Dialect, key: str, fields: dict[str, object]
 ) -> None:
     kept, hurried = list[bytes | None](), 0
     for fast in (True, False):
         memory = Memory(9, 1_000_000)
-        own = client.requests.read({"model": "m", **asked}, RequestContext(memory=memory)).own
+        own = client.requests.read({"model": "m", **fields}, RequestContext(memory=memory)).own
         chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
         rewriter = rewriter_of(chosen, client, Form.STREAM, context=context)
         body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
@@ -407,7 +405,7 @@ def test_a_reply_is_kept_with_the_text_that_took_the_fast_path(
 
 
 def test_a_sign_of_life_in_between_has_its_own_number() -> None:
-    fast, slow = (_rewriter(settings.read(), RESPONSES, way) for way in (True, False))
+    fast, slow = (_rewriter(settings.read(), RESPONSES, is_fast) for is_fast in (True, False))
     for frame in _stream("content", LONG):
         assert fast.feed(frame) == slow.feed(frame)
         assert fast.ping() == slow.ping()
@@ -442,8 +440,8 @@ def test_what_a_thread_remembers_is_all_that_was_sent() -> None:
     more = {**body, **going_on, "messages": [{"role": "user", "content": "and?"}]}
     completed, _ = threads.complete(more, memory)
     assert isinstance(completed, dict)
-    [_, said, _] = completed["messages"]
-    assert said["content"] == [{"type": "text", "text": "".join(LONG)}]
+    [_, turn, _] = completed["messages"]
+    assert turn["content"] == [{"type": "text", "text": "".join(LONG)}]
 
 
 # Frames that differ in their words and their number only.

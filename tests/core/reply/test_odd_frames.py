@@ -14,14 +14,14 @@ EACH = pytest.mark.parametrize("client", DIALECTS, ids=lambda each: each.label.t
 FORMS = pytest.mark.parametrize("form", Form)
 
 
-def heard(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
+def shown(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
     """The text of the reply, and the error in its place or behind it."""
     recorded = recording(b"".join(steps))
     rewriter = recorded.rewriter(client, form)
     out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])
-    words = parse_reply(out, form, client)
-    said = words.choices[0].joined("text") if words.choices else ""
-    return said, rewriter.failure
+    reply = parse_reply(out, form, client)
+    text = reply.choices[0].joined("text") if reply.choices else ""
+    return text, rewriter.failure
 
 
 @FORMS
@@ -36,7 +36,7 @@ def heard(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
 )
 def test_an_odd_frame_costs_no_good_reply(odd: bytes, client: Dialect, form: Form) -> None:
     steps = [ROLE, *text("Hel"), odd, *text("lo"), finish(), DONE]
-    assert heard(steps, client, form) == ("Hello", "")
+    assert shown(steps, client, form) == ("Hello", "")
 
 
 def test_a_comment_that_was_sent_as_data_is_a_line_of_the_next_event() -> None:
@@ -84,16 +84,16 @@ def test_a_frame_without_data_is_lines_of_the_next_one(name: str, numbered: bool
 @EACH
 def test_a_bare_error_in_mid_stream_keeps_its_text(client: Dialect, form: Form) -> None:
     error = json.dumps({"error": {"message": "out of memory", "code": 500}}).encode()
-    _, failure = heard([ROLE, *text("a"), error + b"\n\n"], client, form)
+    _, failure = shown([ROLE, *text("a"), error + b"\n\n"], client, form)
     assert failure == "out of memory"
 
 
 @FORMS
 @EACH
-@pytest.mark.parametrize("said", [0, 1, True, ["stop"]])
-def test_a_finish_that_is_no_word_is_a_finish(said: object, client: Dialect, form: Form) -> None:
-    ended = data({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": said}]})
-    assert heard([ROLE, *text("a"), ended, DONE], client, form) == ("a", "")
+@pytest.mark.parametrize("finish", [0, 1, True, ["stop"]])
+def test_a_finish_that_is_no_word_is_a_finish(finish: object, client: Dialect, form: Form) -> None:
+    ended = data({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    assert shown([ROLE, *text("a"), ended, DONE], client, form) == ("a", "")
 
 
 def _body(**ending: object) -> bytes:
@@ -107,11 +107,11 @@ def _body(**ending: object) -> bytes:
 def test_a_whole_reply_that_has_no_finish_by_its_own_word_ends_as_its_stream(
     client: Dialect, form: Form
 ) -> None:
-    cut = heard([_body(finish_reason=None)], client, form)[1]
-    assert cut == heard([ROLE, *text("a"), DONE], client, form)[1] == CUT_SHORT
+    cut = shown([_body(finish_reason=None)], client, form)[1]
+    assert cut == shown([ROLE, *text("a"), DONE], client, form)[1] == CUT_SHORT
 
 
 @FORMS
 @EACH
 def test_a_whole_reply_without_the_field_is_whole(client: Dialect, form: Form) -> None:
-    assert heard([_body()], client, form) == ("a", "")
+    assert shown([_body()], client, form) == ("a", "")

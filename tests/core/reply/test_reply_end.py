@@ -81,10 +81,10 @@ def test_what_is_no_reply_at_all_is_quoted() -> None:
 
 def test_a_frame_that_is_lost_is_the_last_word() -> None:
     lost = OpaqueFrame(Own("x", raw=b"data: {cut " + b"x" * 999 + b"\n\n"), lost=True)
-    out, words = _judged(Text("a"), lost, Text("b"), STOP, END)
-    assert words.startswith("the server sent a frame that cannot be read: data: {cut xxx")
-    assert len(words) < 300
-    assert out == [Text("a"), Failure(words, status=BAD_GATEWAY), END]
+    out, message = _judged(Text("a"), lost, Text("b"), STOP, END)
+    assert message.startswith("the server sent a frame that cannot be read: data: {cut xxx")
+    assert len(message) < 300
+    assert out == [Text("a"), Failure(message, status=BAD_GATEWAY), END]
 
 
 def test_a_frame_that_is_too_long_to_be_read_is_named_so() -> None:
@@ -131,9 +131,9 @@ def test_what_nobody_read_is_not_judged() -> None:
 def test_a_frame_keeps_its_bytes_until_there_is_an_error_that_clients_do_not_know() -> None:
     end = ReplyEnd(OPENAI_CHAT)
     assert end.keeps([Text("a")])
-    known, unknown = Failure("gone", own=Own("x", raw=b"data")), Failure("gone")
-    end.feed([known])
-    assert end.keeps([known])
+    with_bytes, unknown = Failure("gone", own=Own("x", raw=b"data")), Failure("gone")
+    end.feed([with_bytes])
+    assert end.keeps([with_bytes])
     assert end.keeps([END])
     assert not end.keeps([])
     assert not end.keeps([unknown])

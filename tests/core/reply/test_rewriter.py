@@ -217,13 +217,13 @@ def test_an_openai_client_gets_the_form_that_it_requested(form: Form, chunks: li
 def test_calls_of_a_whole_reply_are_numbered_in_a_stream() -> None:
     calls = [entry(None, "f", "{}", id="a"), entry(None, "g", "{}", id="b")]
     sent = values(passed(rewriter(OPENAI, WHOLE, STREAM), [whole(None, tool_calls=calls)]))
-    said = [
+    calls_sent = [
         call
         for body in sent
         for choice in body["choices"]
         for call in choice["delta"].get("tool_calls", ())
     ]
-    assert [call["index"] for call in said] == [0, 1]
+    assert [call["index"] for call in calls_sent] == [0, 1]
 
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])

@@ -9,12 +9,12 @@ _WORDS = (Thinking, Text)
 
 def test_times_are_those_of_the_chunks() -> None:
     through = rewriter(OPENAI)
-    for at, words in enumerate(["<think>", "a", "</think>", "b"], 1):
-        through.feed(b"".join(text(words)), float(at))
+    for at, piece in enumerate(["<think>", "a", "</think>", "b"], 1):
+        through.feed(b"".join(text(piece)), float(at))
     through.abort("gone")
-    told = through.summary
-    assert (told.first_byte, told.first_thought, told.first_text) == (1.0, 2.0, 4.0)
-    assert (told.thinking_time, told.end, told.failure) == (1.0, 4.0, "gone")
+    summary = through.summary
+    assert (summary.first_byte, summary.first_thought, summary.first_text) == (1.0, 2.0, 4.0)
+    assert (summary.thinking_time, summary.end, summary.failure) == (1.0, 4.0, "gone")
 
 
 def test_each_event_counts_once() -> None:

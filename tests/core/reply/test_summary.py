@@ -20,7 +20,7 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-def told(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
+def summed(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
     summary = Summary()
     for at, event in events:
         summary.arrived(at)
@@ -30,7 +30,7 @@ def told(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
     return summary.values()
 
 
-USUAL = told(
+USUAL = summed(
     (0.5, Start("a", "small")),
     (1.0, Thinking("I ")),
     (2.0, Thinking("add.")),
@@ -72,15 +72,15 @@ ENDS: dict[str, Event] = {
 
 @pytest.mark.parametrize("event", ENDS.values(), ids=ENDS)
 def test_a_thought_lasts_until(event: Event) -> None:
-    assert told((1.0, Thinking("a")), (3.0, event), (4.0, Text("c")))["thinking_time"] == 2.0
+    assert summed((1.0, Thinking("a")), (3.0, event), (4.0, Text("c")))["thinking_time"] == 2.0
 
 
 def test_a_thought_that_nothing_ends_lasts_to_the_end_of_the_reply() -> None:
-    assert told((1.0, Thinking("a")), end=8.0)["thinking_time"] == 7.0
+    assert summed((1.0, Thinking("a")), end=8.0)["thinking_time"] == 7.0
 
 
 def test_thoughts_are_counted_one_after_another_and_by_choice() -> None:
-    said = told(
+    sums = summed(
         (1.0, Thinking("a")),
         (1.0, Thinking("b", choice=1)),
         (2.0, ThinkingEnd()),
@@ -88,18 +88,18 @@ def test_thoughts_are_counted_one_after_another_and_by_choice() -> None:
         (4.0, Thinking("c")),
         (4.5, Text("d")),
     )
-    assert (said["thoughts"], said["thinking"], said["thinking_time"]) == (3, 3, 3.5)
+    assert (sums["thoughts"], sums["thinking"], sums["thinking_time"]) == (3, 3, 3.5)
 
 
 def test_blanks_begin_neither_a_thought_nor_an_answer() -> None:
-    said = told(
+    sums = summed(
         (1.0, Thinking("\n")),
         (2.0, Text(" \n")),
         (3.0, Thinking("a")),
         (4.0, Text("\n")),
         (5.0, Text("b")),
     )
-    assert (said["first_thought"], said["first_text"], said["thoughts"], said["thinking_time"]) == (
+    assert (sums["first_thought"], sums["first_text"], sums["thoughts"], sums["thinking_time"]) == (
         3.0,
         5.0,
         1,
@@ -108,11 +108,11 @@ def test_blanks_begin_neither_a_thought_nor_an_answer() -> None:
 
 
 def test_calls_are_counted_by_their_names() -> None:
-    assert told((1.0, ToolCall(0, "1", "f", "")), (2.0, ToolCall(0, "", "", "{}")))["calls"] == 1
+    assert summed((1.0, ToolCall(0, "1", "f", "")), (2.0, ToolCall(0, "", "", "{}")))["calls"] == 1
 
 
 def test_a_failure_is_kept_and_what_was_not_reported_is_left_out() -> None:
-    assert told((1.0, Failure("out of memory"))) == {
+    assert summed((1.0, Failure("out of memory"))) == {
         "failure": "out of memory",
         "thoughts": 0,
         "thinking": 0,
@@ -127,24 +127,24 @@ def test_a_failure_is_kept_and_what_was_not_reported_is_left_out() -> None:
 WORDS = ROWS["words"]
 
 
-@pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)
-def test_in_text(said: dict[str, object], words: str) -> None:
-    assert describe_thinking(said) == words
+@pytest.mark.parametrize(("values", "expected"), WORDS.values(), ids=WORDS)
+def test_in_text(values: dict[str, object], expected: str) -> None:
+    assert describe_thinking(values) == expected
 
 
 def test_where_calls_stood_that_were_read_from_text_is_reported_once() -> None:
     read = [ToolCall(0, "1", "f", "{}", read_from="text (hermes)")] * 2
     other = ToolCall(1, "2", "g", "{}", read_from="a thought (glm)")
-    found = told(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))
-    assert (found["calls"], found["calls_read_from"]) == (4, "text (hermes), a thought (glm)")
+    sums = summed(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))
+    assert (sums["calls"], sums["calls_read_from"]) == (4, "text (hermes), a thought (glm)")
 
 
 def test_llama_cpps_timings_count_where_no_usage_came() -> None:
     timings = {"prompt_n": 13, "cache_n": 7, "predicted_n": 50}
     summary = Summary()
     summary.feed(Start("1", "small", own=Own("openai", {"timings": timings})), 0.0)
-    told = summary.values()
-    assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"]) == (20, 7, 50)
+    sums = summary.values()
+    assert (sums["input_tokens"], sums["cached_tokens"], sums["output_tokens"]) == (20, 7, 50)
     summary.feed(Usage(1, 2), 0.1)
     assert (summary.values()["input_tokens"], summary.values()["output_tokens"]) == (1, 2)
 

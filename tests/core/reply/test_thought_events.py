@@ -26,19 +26,19 @@ from tests.support.strategies import cut, law
 CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
 
 
-def told(*events: Event) -> list[list[str]]:
+def thoughts_by_step(*events: Event) -> list[list[str]]:
     """The thoughts told at each event, and at the close."""
-    words, steps = list[ThoughtEvent](), list[list[str]]()
-    thoughts = ThoughtEventStage("flow", "conversation", words)
+    thoughts_read, steps = list[ThoughtEvent](), list[list[str]]()
+    thoughts = ThoughtEventStage("flow", "conversation", thoughts_read)
     for event in [*events, None]:
         assert [*(thoughts.feed(event) if event else thoughts.close())] == [event] * bool(event)
-        steps.append([str(each["thought"]) for each in words])
-        words.clear()
+        steps.append([str(each["thought"]) for each in thoughts_read])
+        thoughts_read.clear()
     return steps
 
 
-def native(said: str, choice: int = 0) -> Thinking:
-    return Thinking(said, choice, own=Own("openai", dict.fromkeys(("reasoning_content",), said)))
+def native(text: str, choice: int = 0) -> Thinking:
+    return Thinking(text, choice, own=Own("openai", dict.fromkeys(("reasoning_content",), text)))
 
 
 ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
@@ -97,7 +97,7 @@ ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
     ("events", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_rule(events: list[Event], expected: list[list[str]]) -> None:
-    assert told(*events) == expected
+    assert thoughts_by_step(*events) == expected
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ SAID = (
 )
 
 
-@pytest.mark.parametrize("place", range(len(SAID)))
-def test_thoughts_of_each_form_are_reported_wherever_the_text_is_cut(place: int) -> None:
+@pytest.mark.parametrize("cut_at", range(len(SAID)))
+def test_thoughts_of_each_form_are_reported_wherever_the_text_is_cut(cut_at: int) -> None:
     out = list[ThoughtEvent]()
     parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEventStage("", "", out)
-    events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
+    events = [event for piece in (SAID[:cut_at], SAID[cut_at:]) for event in parser.feed(piece)]
     for event in [*events, *parser.flush()]:
         thoughts.feed(event)
     thoughts.close()
@@ -150,8 +150,8 @@ def test_thoughts_of_each_form_are_reported_wherever_the_text_is_cut(place: int)
 
 @law(200)
 @given(st.data(), st.text(st.sampled_from("a \r\n🙂"), max_size=12))
-def test_a_native_thought_is_the_same_however_it_is_cut(data: st.DataObject, said: str) -> None:
-    expected = [said.strip("\r\n")] if said.strip() else []
-    for pieces in (said, data.draw(cut(said))):
-        steps = told(*map(native, pieces), Text("x"))
+def test_a_native_thought_is_the_same_however_it_is_cut(data: st.DataObject, content: str) -> None:
+    expected = [content.strip("\r\n")] if content.strip() else []
+    for pieces in (content, data.draw(cut(content))):
+        steps = thoughts_by_step(*map(native, pieces), Text("x"))
         assert [thought for step in steps for thought in step] == expected

@@ -106,7 +106,7 @@ UNENDING: dict[str, tuple[bytes, Callable[[int], bytes]]] = {
 CLIENTS = [OPENAI_CHAT, ANTHROPIC, RESPONSES]
 
 
-def said(name: str) -> Iterator[bytes]:
+def frames_of(name: str) -> Iterator[bytes]:
     head, make = UNENDING[name]
     yield ROLE + head
     length, at = 0, 0
@@ -133,7 +133,7 @@ def test_a_reply_without_end_holds_little(name: str, client: Dialect) -> None:
     through = rewriter(client)
     tracemalloc.start()
     try:
-        for frame in said(name):
+        for frame in frames_of(name):
             assert all(through.feed(frame))
         held, _ = tracemalloc.get_traced_memory()
     finally:
@@ -157,7 +157,7 @@ TOO_MUCH = [
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_beyond_a_limit_the_client_gets_an_error_with_its_text(name: str, client: Dialect) -> None:
     through = rewriter(client)
-    out = b"".join(piece for frame in said(name) for piece in through.feed(frame))
+    out = b"".join(piece for frame in frames_of(name) for piece in through.feed(frame))
     assert "is not read on" in through.failure
     assert b"is not read on" in out
     assert through.close() == []

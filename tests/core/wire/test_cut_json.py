@@ -14,15 +14,15 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
-    ("said", "complete"),
+    ("text", "complete"),
     ROWS["what is complete of an object that was cut off"],
 )
 def test_what_is_complete_of_an_object_that_was_cut_off(
-    said: str, complete: dict[str, object]
+    text: str, complete: dict[str, object]
 ) -> None:
-    assert is_open(said)
-    assert json.loads(complete_part(said)) == complete
-    assert not said or from_json(said.encode(), partial_mode=True) == complete
+    assert is_open(text)
+    assert json.loads(complete_part(text)) == complete
+    assert not text or from_json(text.encode(), partial_mode=True) == complete
 
 
 def test_a_string_that_was_cut_is_read_up_to_its_last_whole_character() -> None:
@@ -37,9 +37,9 @@ def test_half_a_bare_value_is_not_complete(number: str) -> None:
     assert complete_part(f'{{"a": [1, {number}') == '{"a": [1]}'
 
 
-@pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
-def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
-    assert not is_open(said)
+@pytest.mark.parametrize("text", ['{"a": 1}', "no object", '{"a": 1} more'])
+def test_an_object_that_is_whole_or_none_was_not_cut_off(text: str) -> None:
+    assert not is_open(text)
 
 
 def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:

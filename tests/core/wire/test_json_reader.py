@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 def parts(text: str, want: Want = Want.VALUE) -> list[tuple[JsonPart, str]]:
     """The parts of a text, those that say nothing left out."""
     reader = JsonReader(want)
-    return [(part, said) for part, said, _ in reader.feed(text) if said]
+    return [(part, piece) for part, piece, _ in reader.feed(text) if piece]
 
 
 def read(pieces: list[str], want: Want) -> tuple[str, JsonReader]:
@@ -55,7 +55,7 @@ def test_a_value_is_read_in_its_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("{'a': 'it\\'s \"x\"'}", '{"a": "it\'s \\"x\\""}'),
         ("{a: True, b: None}", '{"a": true, "b": null}'),
@@ -64,15 +64,15 @@ def test_a_value_is_read_in_its_parts() -> None:
         ('{"a": "\\d\t"}', '{"a": "\\\\d\\t"}'),
     ],
 )
-def test_what_has_one_meaning_is_mended(text: str, said: str) -> None:
+def test_what_has_one_meaning_is_mended(text: str, expected: str) -> None:
     for pieces in ([text], list(text)):
-        made, reader = read(pieces, Want.OBJECT)
-        assert made == said
+        mended, reader = read(pieces, Want.OBJECT)
+        assert mended == expected
         assert (reader.want, reader.mended, reader.refused) == (Want.NOTHING, True, False)
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "offset"),
     [
         ('{"a" 1}', 5),
         ('{"a": Oslo}', 6),
@@ -84,12 +84,12 @@ def test_what_has_one_meaning_is_mended(text: str, said: str) -> None:
         ("{" + "n" * (BARE_KEY_LIMIT + 1), 1),
     ],
 )
-def test_what_cannot_be_json_is_unfit_to_its_end(text: str, place: int) -> None:
+def test_what_cannot_be_json_is_unfit_to_its_end(text: str, offset: int) -> None:
     for pieces in ([text, " x"], [*text, " x"]):
         reader = JsonReader(Want.VALUE)
-        made = [read for piece in pieces for read in reader.feed(piece)]
-        unfit = "".join(said for part, said, _ in made if part is JsonPart.UNFIT)
-        assert (unfit, reader.refused) == ((text + " x")[place:], True)
+        parts_read = [read for piece in pieces for read in reader.feed(piece)]
+        unfit = "".join(written for part, written, _ in parts_read if part is JsonPart.UNFIT)
+        assert (unfit, reader.refused) == ((text + " x")[offset:], True)
 
 
 def test_the_state_is_that_behind_each_part() -> None:
@@ -153,9 +153,9 @@ def test_it_is_not_nested_without_end() -> None:
     st.sampled_from([Want.OBJECT, Want.VALUE, Want.LOOSE]),
 )
 def test_it_says_the_same_however_it_is_cut(data: st.DataObject, text: str, want: Want) -> None:
-    said, reader = read([text], want)
-    said_in_pieces, other = read(data.draw(cut(text)), want)
-    assert said_in_pieces == said
+    whole_text, reader = read([text], want)
+    cut_text, other = read(data.draw(cut(text)), want)
+    assert cut_text == whole_text
     for state in ("want", "nested", "quote", "held", "mended", "refused"):
         assert getattr(other, state) == getattr(reader, state), state
 
@@ -169,5 +169,5 @@ def test_it_says_the_same_however_it_is_cut(data: st.DataObject, text: str, want
 )
 def test_json_says_itself(value: object) -> None:
     text = json.dumps(value)
-    said, reader = read([text, " "], Want.VALUE)
-    assert (said, reader.mended) == (text + " ", "\\ud" in text and reader.mended)
+    output, reader = read([text, " "], Want.VALUE)
+    assert (output, reader.mended) == (text + " ", "\\ud" in text and reader.mended)

@@ -146,7 +146,7 @@ def test_the_objects_of_a_list_are_those_among_its_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "expected"),
     [
         (b'{"a": 1}', {"a": 1}),
         ('{"a": "\u00e9"}', {"a": "\u00e9"}),
@@ -156,5 +156,5 @@ def test_the_objects_of_a_list_are_those_among_its_values() -> None:
         ("\ud800", {}),
     ],
 )
-def test_an_object_is_read_from_bytes_or_text(data: bytes | str, found: object) -> None:
-    assert json_text.object_in(data) == found
+def test_an_object_is_read_from_bytes_or_text(data: bytes | str, expected: object) -> None:
+    assert json_text.object_in(data) == expected

@@ -52,13 +52,13 @@ def read(data: bytes, *before: KeptObject) -> ReadObject:
     return parsed
 
 
-def messages_of(found: ReadObject) -> list[Any]:
-    messages = found.value["messages"]
+def messages_of(body_read: ReadObject) -> list[Any]:
+    messages = body_read.value["messages"]
     assert isinstance(messages, list)
     return messages
 
 
-def known(value: object) -> KeptObject:
+def kept_object(value: object) -> KeptObject:
     return read(json.dumps(value).encode()).kept
 
 
@@ -99,9 +99,9 @@ def test_a_body_is_read_as_if_none_had_been_before(data: st.DataObject) -> None:
     body, before = data.draw(_BODIES), list[KeptObject]()
     for write in data.draw(st.lists(st.sampled_from(_WRITERS), min_size=1, max_size=4)):
         written = write(body).encode()
-        if found := known_json.read(written, before, LISTS):
-            assert shown(found.value) == shown(json_text.read(written))
-            before.insert(0, found.kept)
+        if repeated := known_json.read(written, before, LISTS):
+            assert shown(repeated.value) == shown(json_text.read(written))
+            before.insert(0, repeated.kept)
         body = data.draw(_next_turns(body))
 
 
@@ -130,9 +130,9 @@ def test_whatever_the_bytes_nothing_else_is_read(data: st.DataObject) -> None:
         ]
         written[at : at + size] = data.draw(st.sampled_from(pieces))
     spoiled = bytes(written)
-    found = known_json.read(spoiled, [first.kept] if first else [], LISTS)
-    if found:
-        assert shown(found.value) == outcome(json_text.read, spoiled)
+    repeated = known_json.read(spoiled, [first.kept] if first else [], LISTS)
+    if repeated:
+        assert shown(repeated.value) == outcome(json_text.read, spoiled)
 
 
 TURN = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "é"}]
@@ -141,9 +141,9 @@ TURN = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "é"
 def test_what_is_repeated_is_the_same_object() -> None:
     tools, system = [{"name": "f"}], [{"text": "be short"}]
     first = read(json.dumps({"system": system, "messages": TURN, "tools": tools, "n": 1}).encode())
-    told = {"messages": [*TURN, {"role": "user"}], "tools": tools, "n": 2, "system": system}
-    then = read(json.dumps(told).encode(), first.kept)
-    assert (then.before, then.value) == (0, told)
+    body = {"messages": [*TURN, {"role": "user"}], "tools": tools, "n": 2, "system": system}
+    then = read(json.dumps(body).encode(), first.kept)
+    assert (then.before, then.value) == (0, body)
     for name in ("tools", "system"):
         assert then.value[name] is first.value[name]
     pairs = zip(messages_of(first), messages_of(then), strict=False)
@@ -185,8 +185,8 @@ def test_a_request_may_change_its_list_of_messages() -> None:
 
 
 def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
-    said = [TURN, [*TURN, {"n": 1}], [*TURN, {"n": 2}], [TURN[0]], [{"n": 3}]]
-    before = [known({"messages": messages}) for messages in said]
+    histories = [TURN, [*TURN, {"n": 1}], [*TURN, {"n": 2}], [TURN[0]], [{"n": 3}]]
+    before = [kept_object({"messages": messages}) for messages in histories]
     request = {"messages": [*TURN, {"n": 2}, {"n": 3}]}
     assert read(json.dumps(request).encode(), *before).before == 2
     assert read(json.dumps({"messages": TURN}).encode(), *before).before == 0
@@ -194,13 +194,13 @@ def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
     assert read(json.dumps(request).encode(), before[2], before[2]).before == 0
 
 
-@pytest.mark.parametrize("said", [b"1", b"-1", b"1.5", b"true", b'"a"', b"NaN"])
+@pytest.mark.parametrize("value", [b"1", b"-1", b"1.5", b"true", b'"a"', b"NaN"])
 @pytest.mark.parametrize("behind", [b"", b"0", b".5", b"e2", b"e", b"x", b"-"])
-def test_a_value_ends_where_its_bytes_end(said: bytes, behind: bytes) -> None:
+def test_a_value_ends_where_its_bytes_end(value: bytes, behind: bytes) -> None:
     for form in (b'{"n":%b}', b'{"messages":[%b]}', b'{"n":%b ,"m":2}'):
-        before = read(form % said).kept
-        parsed = known_json.read(form % (said + behind), [before], LISTS)
-        plain = outcome(json_text.read, form % (said + behind))
+        before = read(form % value).kept
+        parsed = known_json.read(form % (value + behind), [before], LISTS)
+        plain = outcome(json_text.read, form % (value + behind))
         assert (shown(parsed.value) if parsed else "unreadable") == plain
 
 
@@ -247,24 +247,24 @@ def test_the_bytes_that_came_are_held_once() -> None:
 def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     before: str, now: str, goes_on: bool
 ) -> None:
-    first = known({"messages": [*before]})
+    first = kept_object({"messages": [*before]})
     then = read(json.dumps({"messages": [*now]}).encode(), first).kept
     assert known_json.goes_on(first, then) is goes_on
-    assert not known_json.goes_on(first, known({"input": [*now]}))
+    assert not known_json.goes_on(first, kept_object({"input": [*now]}))
 
 
 def test_the_spans_of_a_first_turn_are_counted_when_they_are_requested() -> None:
-    said = [{"text": "é你🙂" * 9}, {"text": "plain"}, {"text": "ü"}]
-    first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).kept
+    items = [{"text": "é你🙂" * 9}, {"text": "plain"}, {"text": "ü"}]
+    first = read(json.dumps({"input": items}, ensure_ascii=False, indent=2).encode()).kept
     data, one = first.data, first.lists["input"]
     for _ in range(2):
         places = [(one.begin + begin, one.begin + end) for begin, end in one.spans]
-        assert [json.loads(data[begin:end]) for begin, end in places] == said
+        assert [json.loads(data[begin:end]) for begin, end in places] == items
     assert data[one.begin] == data[one.spans[0][0] + one.begin] == ord("{")
     assert data[one.end - 1 :].lstrip().startswith((b"]", b"}"))
 
 
 def test_a_list_that_has_little_in_common_with_a_cached_one_is_new() -> None:
-    before = known({"messages": ["same", *map(str, range(4999))]})
+    before = kept_object({"messages": ["same", *map(str, range(4999))]})
     then = read(json.dumps({"messages": ["same", "other"]}).encode(), before)
     assert (then.before, then.value) == (None, {"messages": ["same", "other"]})

@@ -53,11 +53,11 @@ def test_a_value_is_read_as_at_once(
 @given(VALUES, st.data())
 def test_what_is_no_json_is_refused_as_at_once(value: object, data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=False).encode(errors="replace")
-    place = data.draw(st.integers(0, len(text)))
-    spoiled = text[:place] + data.draw(
+    offset = data.draw(st.integers(0, len(text)))
+    spoiled = text[:offset] + data.draw(
         st.sampled_from([b"", b",", b"]", b'"', b"}", b"{", b"[", b":", b"\\", b"1", b"NaN", b"\n"])
     )
-    spoiled += text[place + data.draw(st.integers(0, 2)) :]
+    spoiled += text[offset + data.draw(st.integers(0, 2)) :]
     assert outcome(long_json.read, spoiled) == outcome(json_text.read, spoiled)
 
 

@@ -52,16 +52,16 @@ ROWS = TABLES["rows"]
 NO_MEANING = TABLES["no meaning"]
 
 
-@pytest.mark.parametrize("said", NO_MEANING)
-def test_what_has_no_meaning_is_no_object(said: str) -> None:
-    for pieces in ([said], list(said)):
+@pytest.mark.parametrize("text", NO_MEANING)
+def test_what_has_no_meaning_is_no_object(text: str) -> None:
+    for pieces in ([text], list(text)):
         _, machine = pieces_of(pieces)
         assert machine.broken or not machine.complete
 
 
-@pytest.mark.parametrize(("said", "meant"), ROWS.values(), ids=ROWS.keys())
-def test_arguments_become_one_object(said: str, meant: object) -> None:
-    for pieces in ([said], list(said)):
+@pytest.mark.parametrize(("text", "meant"), ROWS.values(), ids=ROWS.keys())
+def test_arguments_become_one_object(text: str, meant: object) -> None:
+    for pieces in ([text], list(text)):
         assert json.loads("".join(pieces_of(pieces)[0])) == meant
 
 
@@ -70,26 +70,26 @@ def test_arguments_become_one_object(said: str, meant: object) -> None:
 def test_an_object_passes_unchanged_however_it_is_cut(
     data: st.DataObject, value: object, indent: int | None
 ) -> None:
-    said = json.dumps(value, indent=indent, ensure_ascii=False)
-    out, machine = pieces_of(data.draw(cut(said)))
-    assert "".join(out) == said
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    out, machine = pieces_of(data.draw(cut(text)))
+    assert "".join(out) == text
     assert machine.complete
     assert machine.unfit == ""
 
 
 @law(150)
 @given(st.data(), BROKEN)
-def test_anything_becomes_the_same_object_however_it_is_cut(data: st.DataObject, said: str) -> None:
-    whole = "".join(pieces_of([said])[0])
-    machine = pieces_of([said])[1]
+def test_anything_becomes_the_same_object_however_it_is_cut(data: st.DataObject, text: str) -> None:
+    whole = "".join(pieces_of([text])[0])
+    machine = pieces_of([text])[1]
     assert isinstance(json.loads(whole), dict) if machine.complete else True
-    assert "".join(pieces_of(data.draw(cut(said)))[0]) == whole
+    assert "".join(pieces_of(data.draw(cut(text)))[0]) == whole
 
 
 @law(100)
 @given(BROKEN | OBJECTS.map(json.dumps))
-def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(said: str) -> None:
-    out, _ = pieces_of(list(said))
+def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(text: str) -> None:
+    out, _ = pieces_of(list(text))
     for count in range(1, len(out) + 1):
         if so_far := "".join(out[:count]):
             from_json(so_far.encode(), partial_mode=True)

@@ -81,7 +81,7 @@ def test_a_frame_comes_with_the_chunk_that_completes_it() -> None:
 def test_cut_anywhere_the_frames_are_the_same(data: st.DataObject, body: bytes) -> None:
     frames = decode([body])
     assert decode(data.draw(cut(body))) == frames
-    assert decode([body[place : place + 1] for place in range(len(body))]) == frames
+    assert decode([body[offset : offset + 1] for offset in range(len(body))]) == frames
 
 
 @law(100)

@@ -43,8 +43,8 @@ def test_each_block_is_read(role: str, block: object, expected: object) -> None:
 @pytest.mark.parametrize("kind", ["server_tool_use", "web_search_tool_result", "of_tomorrow"])
 def test_a_block_that_no_local_server_knows_is_left_out_and_noted(kind: str) -> None:
     left_out: list[str] = []
-    said = {"type": "text", "text": "kept"}
-    assert read("assistant", {"type": kind, "anything": 1}, said, left_out=left_out) == (
+    text_block = {"type": "text", "text": "kept"}
+    assert read("assistant", {"type": kind, "anything": 1}, text_block, left_out=left_out) == (
         TextBlock("kept"),
     )
     assert left_out == [kind]
@@ -63,11 +63,11 @@ def test_a_bad_block_is_refused_with_its_path(role: str, block: object, message:
 
 def test_a_block_that_nobody_knows_is_left_out_and_noted() -> None:
     left_out: list[str] = []
-    said = {"type": "text", "text": "kept"}
-    assert read("user", {"type": "txt", "text": "x"}, said, left_out=left_out) == (
+    text_block = {"type": "text", "text": "kept"}
+    assert read("user", {"type": "txt", "text": "x"}, text_block, left_out=left_out) == (
         TextBlock("kept"),
     )
-    result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "sound"}, said]}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "sound"}, text_block]}
     blocks = read_blocks(
         Fields({"content": [result]}), "content", readers_of("user", left_out), left_out
     )
@@ -81,9 +81,9 @@ def test_an_unknown_type_inside_a_document_names_the_read_ones() -> None:
         read("user", {"type": "document", "source": inner})
 
 
-@pytest.mark.parametrize("given", [{}, {"input": None}])
-def test_a_call_without_arguments_has_none(given: dict[str, object]) -> None:
-    call = {"type": "tool_use", "id": "a", "name": "f", **given}
+@pytest.mark.parametrize("fields", [{}, {"input": None}])
+def test_a_call_without_arguments_has_none(fields: dict[str, object]) -> None:
+    call = {"type": "tool_use", "id": "a", "name": "f", **fields}
     assert read("assistant", call) == (ToolUse("a", "f", "{}"),)
 
 

@@ -43,9 +43,9 @@ def _begin(index: int, **block: object) -> bytes:
     return _event("content_block_start", index=index, content_block=block)
 
 
-def _delta(index: int, kind: str, said: str) -> bytes:
+def _delta(index: int, kind: str, text: str) -> bytes:
     name = "partial_json" if kind == "input_json_delta" else kind.removesuffix("_delta")
-    return _event("content_block_delta", index=index, delta={"type": kind, name: said})
+    return _event("content_block_delta", index=index, delta={"type": kind, name: text})
 
 
 def _stop(index: int) -> bytes:
@@ -84,26 +84,26 @@ def _blocks(events: Iterable[Event]) -> list[Seen]:
     """The message that the events are, whatever their pieces: each block's kind and words, of a
     call its id, name, arguments.
     """
-    said: list[Seen] = []
+    seen: list[Seen] = []
     calls: dict[int, int] = {}
     for event in events:
         match event:
             case Text() | Thinking():
                 kind = type(event).__name__
-                said[-1:] = (
-                    [(kind, said[-1][1] + event.text)]
-                    if said and said[-1][0] == kind
-                    else [*said[-1:], (kind, event.text)]
+                seen[-1:] = (
+                    [(kind, seen[-1][1] + event.text)]
+                    if seen and seen[-1][0] == kind
+                    else [*seen[-1:], (kind, event.text)]
                 )
-            case ThinkingEnd(signature=str(signature)) if said[-1][0] == "Thinking":
-                said[-1] = ("Thought", said[-1][1], signature)
+            case ThinkingEnd(signature=str(signature)) if seen[-1][0] == "Thinking":
+                seen[-1] = ("Thought", seen[-1][1], signature)
             case ToolCall():
-                place = calls.setdefault(event.index, len(said))
-                said[place:] = (
-                    [("Call", event.id, event.name, "")] if place == len(said) else said[place:]
+                offset = calls.setdefault(event.index, len(seen))
+                seen[offset:] = (
+                    [("Call", event.id, event.name, "")] if offset == len(seen) else seen[offset:]
                 )
-                said[place] = (*said[place][:3], said[place][3] + event.arguments)
-    return said
+                seen[offset] = (*seen[offset][:3], seen[offset][3] + event.arguments)
+    return seen
 
 
 LLAMA = [
@@ -352,12 +352,12 @@ def test_whatever_a_server_says_nothing_is_raised(values: list[object]) -> None:
     )
 
 
-_WORDS = PLAIN.filter(lambda said: said.strip() == said != "")
+_WORDS = PLAIN.filter(lambda text: text.strip() == text != "")
 _BY = st.sampled_from(["", "S"])
 _THOUGHTS = st.builds(
-    lambda said, by: list[Event]([Thinking(said), ThinkingEnd(signature=by)]), _WORDS, _BY
+    lambda text, by: list[Event]([Thinking(text), ThinkingEnd(signature=by)]), _WORDS, _BY
 )
-_TEXTS = _WORDS.map(lambda said: list[Event]([Text(said), Text(said)]))
+_TEXTS = _WORDS.map(lambda text: list[Event]([Text(text), Text(text)]))
 _ENDS = st.builds(Finish, st.sampled_from(("content_filter", "length", "stop")))
 
 

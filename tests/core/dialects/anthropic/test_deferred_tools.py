@@ -12,8 +12,8 @@ SCHEMA = {"type": "object"}
 
 
 def tool(name: str, deferred: bool = False, **fields: object) -> dict[str, Any]:
-    made = {"name": name, "input_schema": SCHEMA, **fields}
-    return {**made, "defer_loading": True} if deferred else made
+    definition = {"name": name, "input_schema": SCHEMA, **fields}
+    return {**definition, "defer_loading": True} if deferred else definition
 
 
 def finding(call: str, *names: str) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ HOLDER = tool("DeferredToolPlaceholder", True)
 TOOLS = [tool("Bash"), tool("ToolSearch"), HOLDER, tool("Write")]
 
 
-def with_found(*names: str) -> list[dict[str, Any]]:
+def with_loaded(*names: str) -> list[dict[str, Any]]:
     """As Claude Code 2.1.332 sends them: in the order of their names, the holder last but one."""
     return sorted([*TOOLS, *(tool(name, True) for name in names)], key=lambda each: each["name"])
 
@@ -48,14 +48,14 @@ def test_each_find_leaves_the_tools_before_it_where_they_were() -> None:
     names = ["WebFetch", "NotebookEdit", "CronCreate"]
     for number, name in enumerate(names, 1):
         turns += finding(f"call_{number}", name)
-        now = offered(with_found(*names[:number]), *turns)
+        now = offered(with_loaded(*names[:number]), *turns)
         assert now == [*before, name]
         before = now
 
 
 def test_several_finds_of_one_search_are_in_its_order() -> None:
     turns = finding("call_1", "Z", "A")
-    assert offered(with_found("A", "Z"), *turns) == ["Bash", "ToolSearch", "Write", "Z", "A"]
+    assert offered(with_loaded("A", "Z"), *turns) == ["Bash", "ToolSearch", "Write", "Z", "A"]
 
 
 def test_a_find_that_the_client_no_longer_offers_is_not_offered() -> None:
@@ -64,7 +64,7 @@ def test_a_find_that_the_client_no_longer_offers_is_not_offered() -> None:
 
 def test_a_tool_that_must_be_called_is_offered() -> None:
     choice = {"type": "tool", "name": "WebFetch"}
-    assert offered(with_found("WebFetch"), tool_choice=choice)[-1] == "WebFetch"
+    assert offered(with_loaded("WebFetch"), tool_choice=choice)[-1] == "WebFetch"
 
 
 def test_beside_a_search_of_anthropics_servers_all_are_offered() -> None:

@@ -64,22 +64,22 @@ def test_a_block_of_the_stream_is_not_changed_by_what_is_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "made"),
+    ("partial", "held"),
     [
         ('{"x": 1', {"x": 1}),
         ('{"x": 1e999}', {"x": "1e999"}),
         ('{"x": nul}', {WRAPPED: '{"x": nul}'}),
     ],
 )
-def test_an_input_that_is_cut_off_or_wrong_is_what_can_be_held(said: str, made: object) -> None:
-    delta = {"type": "input_json_delta", "partial_json": said}
+def test_an_input_that_is_cut_off_or_wrong_is_what_can_be_held(partial: str, held: object) -> None:
+    delta = {"type": "input_json_delta", "partial_json": partial}
     message = fold(
         {"type": "message_start", "message": {"role": "assistant"}},
         {"type": "content_block_start", "content_block": {"type": "tool_use", "input": {}}},
         {"type": "content_block_delta", "delta": delta},
         {"type": "content_block_stop"},
     )
-    assert message["content"] == [{"type": "tool_use", "input": made}]
+    assert message["content"] == [{"type": "tool_use", "input": held}]
 
 
 def test_an_error_replaces_the_message() -> None:
@@ -205,8 +205,8 @@ def test_an_encoder_tells_why_the_client_got_an_error(whole: bool) -> None:
 
 
 def test_an_error_instead_of_a_message_with_a_call_has_nothing_to_run() -> None:
-    said = whole([HEAD, ToolCall(0, "a", "f", '{"a": "b'), Finish("tool_calls")])
-    assert (said["type"], said["content"], said["stop_reason"]) == ("error", [], None)
+    message = whole([HEAD, ToolCall(0, "a", "f", '{"a": "b'), Finish("tool_calls")])
+    assert (message["type"], message["content"], message["stop_reason"]) == ("error", [], None)
 
 
 def test_an_error_instead_of_a_message_has_no_part_of_one() -> None:

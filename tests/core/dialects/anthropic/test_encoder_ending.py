@@ -28,8 +28,8 @@ def test_reasons_to_stop(finish: Finish, called: bool, expected: tuple[str, str 
 
 
 def test_cached_and_created_tokens_are_apart_from_the_input() -> None:
-    told = counts(Usage(10, 5, cached=3, created=2), 0, 9)
-    assert told == {
+    reported = counts(Usage(10, 5, cached=3, created=2), 0, 9)
+    assert reported == {
         "input_tokens": 5,
         "cache_read_input_tokens": 3,
         "cache_creation_input_tokens": 2,
@@ -47,8 +47,8 @@ def test_an_input_is_never_less_than_nothing() -> None:
     ids=["estimated by characters", "the server's count", "never more than the output"],
 )
 def test_thinking_tokens(thinking: int | None, expected: int) -> None:
-    told = counts(Usage(1, 8, thinking=thinking), 75, 25)
-    assert told["output_tokens_details"] == {"thinking_tokens": expected}
+    reported = counts(Usage(1, 8, thinking=thinking), 75, 25)
+    assert reported["output_tokens_details"] == {"thinking_tokens": expected}
 
 
 def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:

@@ -203,17 +203,17 @@ CITY = ToolCall(0, "a", "weather", '{"city": "Pa')
 
 
 @pytest.mark.parametrize(
-    ("finish", "said", "reason"),
+    ("finish", "arguments", "reason"),
     [
         (Finish("length"), '{"city": "Pa', ("max_tokens", None)),
         (Finish("stop", "ris"), '{"city": "Pa', ("stop_sequence", "ris")),
     ],
 )
 def test_a_call_that_was_cut_off_is_never_completed(
-    finish: Finish, said: str, reason: tuple[str, str | None]
+    finish: Finish, arguments: str, reason: tuple[str, str | None]
 ) -> None:
     stream = complete([CITY, finish, End()])
-    assert blocks(stream) == [("tool_use", f"weather {said}")]
+    assert blocks(stream) == [("tool_use", f"weather {arguments}")]
     assert ending(stream) == reason
 
 
@@ -259,7 +259,7 @@ def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counte
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "estimates"),
     [
         (ReplyContext(shown=False, features=frozenset({COUNTS_THINKING, "x"})), [50, 50, 50]),
         (ReplyContext(shown=False), []),
@@ -268,7 +268,7 @@ def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counte
     ids=["omitted", "not asked for", "shown"],
 )
 def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
-    asked: ReplyContext, told: list[int]
+    asked: ReplyContext, estimates: list[int]
 ) -> None:
     """In whole steps, each a delta without words; the rest is in the usage."""
     texts = [letter * 150 for letter in "abcde"]
@@ -279,7 +279,7 @@ def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
         for event in stream
         if "estimated_tokens" in event.get("delta", {})
     ]
-    assert counted == told
+    assert counted == estimates
     assert blocks(stream)[0] == ("thinking", "".join(texts) if asked.shown else "")
 
 

@@ -10,12 +10,12 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-def _said(status: int, body: bytes) -> tuple[int, str, str]:
-    given, error = error_reply(status, body)
+def _sent(status: int, body: bytes) -> tuple[int, str, str]:
+    sent, error = error_reply(status, body)
     assert error["type"] == "error"
     inner = error["error"]
     assert isinstance(inner, dict)
-    return given, inner["type"], inner["message"]
+    return sent, inner["type"], inner["message"]
 
 
 STATUSES = {
@@ -37,7 +37,7 @@ STATUSES = {
 
 @pytest.mark.parametrize(("status", "expected"), STATUSES.items())
 def test_a_status_has_its_type(status: int, expected: tuple[int, str]) -> None:
-    assert _said(status, b'{"error":{"message":"m","type":"BadRequestError"}}') == (*expected, "m")
+    assert _sent(status, b'{"error":{"message":"m","type":"BadRequestError"}}') == (*expected, "m")
 
 
 WORDS = ROWS["words"]
@@ -45,19 +45,19 @@ WORDS = ROWS["words"]
 
 @pytest.mark.parametrize(("body", "message"), WORDS.values(), ids=WORDS)
 def test_the_servers_text_is_kept_wherever_it_puts_them(body: bytes, message: str) -> None:
-    assert _said(500, body)[2] == message
+    assert _sent(500, body)[2] == message
 
 
 def test_a_long_page_is_shown_in_part() -> None:
-    assert len(_said(500, b"<p>" + b"word " * 10_000)[2]) <= 400
+    assert len(_sent(500, b"<p>" + b"word " * 10_000)[2]) <= 400
 
 
 def test_a_status_that_is_no_error_is_a_bad_gateway() -> None:
-    assert _said(302, b"moved") == (502, "api_error", "the server answered with status 302: moved")
+    assert _sent(302, b"moved") == (502, "api_error", "the server answered with status 302: moved")
 
 
 def test_a_status_that_is_no_error_is_reported_once() -> None:
-    assert _said(302, b"")[2].count("302") == 1
+    assert _sent(302, b"")[2].count("302") == 1
 
 
 @pytest.mark.parametrize("kind", [*TYPES.values(), "api_error"])
@@ -85,7 +85,7 @@ OVERFLOWS = {
 @pytest.mark.parametrize("message", OVERFLOWS.values(), ids=OVERFLOWS)
 def test_a_prompt_beyond_the_context_is_reported_so_that_claude_code_compacts(message: str) -> None:
     body = json.dumps({"error": {"message": message, "type": "BadRequestError"}}).encode()
-    assert _said(400, body) == (
+    assert _sent(400, body) == (
         400,
         "invalid_request_error",
         "prompt is too long: 5000 tokens > 4096 maximum",

@@ -164,7 +164,7 @@ def test_what_a_thread_keeps_cannot_change(
 
 
 @pytest.mark.parametrize(
-    ("thread", "place"),
+    ("thread", "path"),
     [
         ("create", "thread"),
         ({}, "thread.type"),
@@ -173,11 +173,11 @@ def test_what_a_thread_keeps_cannot_change(
     ],
 )
 def test_what_is_no_thread_is_refused_with_its_path(
-    memory: Memory, thread: object, place: str
+    memory: Memory, thread: object, path: str
 ) -> None:
     status, error = refusal(memory, CREATE | {"thread": thread})
     assert (status, "details" in error) == (400, False)
-    assert error["message"].startswith(f"{place}: ")
+    assert error["message"].startswith(f"{path}: ")
 
 
 @pytest.mark.parametrize("form", list(Form))

@@ -23,9 +23,9 @@ from converter.core.wire.sse import Frame
 HEAD = {"model": "small", "created_at": "2026-01-01T00:00:00Z"}
 
 
-def _events(*said: object) -> list[Event]:
+def _events(*contents: object) -> list[Event]:
     decoder = OllamaDecoder()
-    raws = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in said]
+    raws = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in contents]
     return [event for raw in raws for event in decoder.feed(Frame(raw + b"\n", raw))]
 
 
@@ -51,8 +51,8 @@ def test_a_streams_lines_are_thinking_text_calls_and_the_end() -> None:
 
 
 def test_generated_text_stands_in_response() -> None:
-    said = {**HEAD, "response": "So", "thinking": "hm", "done": True, "done_reason": "length"}
-    assert _events(said) == [
+    line = {**HEAD, "response": "So", "thinking": "hm", "done": True, "done_reason": "length"}
+    assert _events(line) == [
         Start("", "small", Own("ollama", {"response": ""})),
         Thinking("hm"),
         Text("So"),
@@ -68,9 +68,9 @@ def test_an_error_within_a_stream_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [b"no JSON", [], {"message": "hm"}, _chat(content=3), _chat(tool_calls=[3])]
+    "line", [b"no JSON", [], {"message": "hm"}, _chat(content=3), _chat(tool_calls=[3])]
 )
-def test_a_line_of_another_shape_is_lost(said: object) -> None:
-    last = _events(said)[-1]
+def test_a_line_of_another_shape_is_lost(line: object) -> None:
+    last = _events(line)[-1]
     assert isinstance(last, OpaqueFrame)
     assert last.lost

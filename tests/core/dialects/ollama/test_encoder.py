@@ -34,7 +34,7 @@ CALL = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"at"
 SENT = b"".join(
     [
         delta(role="assistant", content=""),
-        *(delta(content=words) for words in ("<think>h", "m</think>", "So")),
+        *(delta(content=text) for text in ("<think>h", "m</think>", "So")),
         delta(tool_calls=[CALL]),
         finish("tool_calls"),
         USAGE,
@@ -65,11 +65,11 @@ def test_a_mended_reply_of_an_ollama_keeps_the_form_of_its_endpoint(form: Form) 
         {"response": "<think>hm</think>So"},
         {"message": {"role": "assistant", "content": "<think>hm</think>So"}},
     ]
-    for said in texts:
-        sent = json.dumps({**head, **said, **last}).encode()
+    for fields in texts:
+        sent = json.dumps({**head, **fields, **last}).encode()
         lines = _lines(_through(sent, OLLAMA, form, OLLAMA, form))
-        assert all(("response" in line) is ("response" in said) for line in lines)
-        assert all(("message" in line) is ("message" in said) for line in lines)
+        assert all(("response" in line) is ("response" in fields) for line in lines)
+        assert all(("message" in line) is ("message" in fields) for line in lines)
         emitted = [line.get("message", line) for line in lines]
         assert "".join(line.get("thinking", "") for line in emitted) == "hm"
 
@@ -83,15 +83,15 @@ def test_a_sign_of_life_fits_both_forms_before_an_ollamas_first_line() -> None:
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_a_stream_is_lines_of_which_the_last_counts(size: int) -> None:
     lines = _lines(_through(SENT, OLLAMA, Form.STREAM, OPENAI_CHAT, Form.STREAM, size))
-    said = [line["message"] for line in lines]
-    assert all(message["role"] == "assistant" for message in said)
-    assert "".join(message.get("thinking", "") for message in said) == "hm"
-    assert "".join(message["content"] for message in said) == "So"
-    (call,) = (call for message in said for call in message.get("tool_calls", []))
+    messages = [line["message"] for line in lines]
+    assert all(message["role"] == "assistant" for message in messages)
+    assert "".join(message.get("thinking", "") for message in messages) == "hm"
+    assert "".join(message["content"] for message in messages) == "So"
+    (call,) = (call for message in messages for call in message.get("tool_calls", []))
     assert call["function"] == {"index": 0, "name": "look", "arguments": {"at": "sky"}}
     assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True]
-    told = {name: lines[-1][name] for name in ("done_reason", "prompt_eval_count", "eval_count")}
-    assert told == {"done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5}
+    last = {name: lines[-1][name] for name in ("done_reason", "prompt_eval_count", "eval_count")}
+    assert last == {"done_reason": "stop", "prompt_eval_count": 7, "eval_count": 5}
 
 
 def test_a_whole_reply_is_one_object() -> None:
@@ -144,8 +144,8 @@ def test_text_behind_an_open_call_comes_before_the_error() -> None:
 @pytest.mark.parametrize("form", Form)
 def test_blanks_around_a_thought_go_and_two_thoughts_are_parted(form: Form) -> None:
     thoughts: list[Event] = [Thinking("\nhm\n"), ThinkingEnd(), Thinking("so")]
-    said = [*thoughts, Text("\n\n"), Text("Yes"), Text("\n")]
-    lines, _ = _written(form, [Start("1", "m"), *said])
+    events = [*thoughts, Text("\n\n"), Text("Yes"), Text("\n")]
+    lines, _ = _written(form, [Start("1", "m"), *events])
     emitted = [line["message"] for line in lines]
     assert "".join(message.get("thinking", "") for message in emitted) == "hm\n\nso"
     assert "".join(message["content"] for message in emitted) == "\n\nYes\n"
@@ -177,8 +177,8 @@ def test_durations_come_with_a_streams_last_head() -> None:
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_generated_reply_says_response(streamed: bool) -> None:
     exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=OLLAMA)
-    asked = json.dumps({"model": "small", "prompt": "Why?", "stream": streamed}).encode()
-    request = read_request.read(exchange, asked).written(by_name("llama.cpp"), parses=False)
+    body = json.dumps({"model": "small", "prompt": "Why?", "stream": streamed}).encode()
+    request = read_request.read(exchange, body).written(by_name("llama.cpp"), parses=False)
     assert request.body["messages"] == [{"role": "user", "content": "Why?"}]
     out = AwaitedReply(request).rewriter(Form.STREAM).whole(SENT)
     lines = _lines(b"".join(out))

@@ -19,16 +19,16 @@ LLAMA = {
 VLLM = {"id": "org/GLM-4.5V", "max_model_len": 65536, "capabilities": ["vision"]}
 
 
-def asked(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
-    request = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
-    answer = own(request, Memory())
+def answer_to(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
+    answer_to = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
+    answer = own(answer_to, Memory())
     assert answer
     return answer
 
 
 def test_it_runs_and_says_which_api_it_speaks() -> None:
-    assert asked("GET", "/") == (200, "Ollama is running")
-    status, answer = asked("GET", "/api/version")
+    assert answer_to("GET", "/") == (200, "Ollama is running")
+    status, answer = answer_to("GET", "/api/version")
     assert (status, list(answer)) == (200, ["version"])
     assert all(part.isdecimal() for part in answer["version"].split("."))
 
@@ -38,13 +38,13 @@ def test_a_browser_gets_the_servers_own_page() -> None:
 
 
 def test_models_are_listed_as_served() -> None:
-    listed = asked("GET", "/api/tags")[1]["models"]
+    listed = answer_to("GET", "/api/tags")[1]["models"]
     assert [each["model"] for each in listed] == ["Qwen3-8B", "org/GLM-4.5V"]
     assert listed[0]["modified_at"] == "2023-11-14T22:13:20Z"
     assert listed[0]["details"]["family"] == "qwen3"
     assert listed[0]["details"]["parameter_size"] == "8.2B"
     assert listed[0]["digest"] != listed[1]["digest"], "clients take one digest for one model"
-    loaded = asked("GET", "/api/ps")[1]["models"]
+    loaded = answer_to("GET", "/api/ps")[1]["models"]
     assert [each["context_length"] for each in loaded] == [8192, 65536]
 
 
@@ -57,7 +57,7 @@ def test_models_are_listed_as_served() -> None:
     ],
 )
 def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, sees: bool) -> None:
-    status, answer = asked("POST", "/api/show", model=name)
+    status, answer = answer_to("POST", "/api/show", model=name)
     assert status == 200
     assert answer["model_info"]["general.architecture"] == family
     assert answer["model_info"][f"{family}.context_length"] == length
@@ -74,8 +74,8 @@ def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
         "meta": {"n_ctx_train": 65536},
         "capabilities": {"reasoning": False},
     }
-    request = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
-    answer = own(request, Memory())
+    answer_to = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
+    answer = own(answer_to, Memory())
     assert answer
     assert isinstance(answer[1], dict)
     assert answer[1]["capabilities"] == ["completion", "tools"]
@@ -84,7 +84,7 @@ def test_what_the_server_denies_or_never_reported_is_not_claimed() -> None:
 
 
 def test_a_model_that_is_not_served_is_refused() -> None:
-    assert asked("POST", "/api/show", model="other") == (
+    assert answer_to("POST", "/api/show", model="other") == (
         404,
         {"error": "model 'other' not found"},
     )
@@ -92,7 +92,7 @@ def test_a_model_that_is_not_served_is_refused() -> None:
 
 @pytest.mark.parametrize("path", ["/api/pull", "/api/create", "/api/delete"])
 def test_nothing_can_be_managed_here(path: str) -> None:
-    status, answer = asked("POST", path, model="x")
+    status, answer = answer_to("POST", path, model="x")
     assert (status, list(answer)) == (501, ["error"])
 
 
@@ -102,8 +102,8 @@ def test_an_error_is_one_text() -> None:
 
 @pytest.mark.parametrize("code", [400, 404, 429, 500])
 def test_a_servers_error_keeps_its_status_and_its_text(code: int) -> None:
-    said = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
-    status, body = error_reply(code, said) or (0, {})
+    error = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
+    status, body = error_reply(code, error) or (0, {})
     assert (status, body) == (code, {"error": "no such model"})
 
 
@@ -126,16 +126,16 @@ REPLY = {
 
 
 def test_the_server_gets_a_request_for_vectors_of_the_same_texts() -> None:
-    request = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
+    answer_to = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
     own = {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
-    assert EMBED.request(Fields(request)) == own
-    assert EMBED.request(Fields({**request, "dimensions": 64})) == {**own, "dimensions": 64}
+    assert EMBED.request(Fields(answer_to)) == own
+    assert EMBED.request(Fields({**answer_to, "dimensions": 64})) == {**own, "dimensions": 64}
     assert OLDER.request(Fields({"model": "m", "prompt": "a"})) == {**own, "input": "a"}
 
 
 def test_vectors_come_in_the_order_of_the_texts() -> None:
-    told = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
-    assert EMBED.reply(Fields(REPLY), 7) == told | {"total_duration": 7}
+    expected = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
+    assert EMBED.reply(Fields(REPLY), 7) == expected | {"total_duration": 7}
     assert OLDER.reply(Fields(REPLY), 7) == {"embedding": [0.25, -1e-05]}
 
 

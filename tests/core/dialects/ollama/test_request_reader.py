@@ -117,7 +117,7 @@ def test_a_prompt_is_a_conversation_of_one_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "place"),
+    ("fields", "path"),
     [
         ({"think": "some"}, "think"),
         ({"messages": [{"role": "judge"}]}, "messages.0.role"),
@@ -127,8 +127,8 @@ def test_a_prompt_is_a_conversation_of_one_turn() -> None:
     ],
 )
 def test_what_breaks_the_format_is_reported_with_its_path(
-    fields: dict[str, object], place: str
+    fields: dict[str, object], path: str
 ) -> None:
     with pytest.raises(RequestError) as refused:
         _read(**fields)
-    assert refused.value.path == place
+    assert refused.value.path == path

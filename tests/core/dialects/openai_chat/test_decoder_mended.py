@@ -73,9 +73,9 @@ def test_choices_that_are_a_text_are_none() -> None:
     assert mend({"id": "c", "choices": "x"}) == {"id": "c", "choices": []}
 
 
-@pytest.mark.parametrize("said", [5, "a", [1], {"a": 1}, {"choices": [5]}])
-def test_what_is_no_chat_completion_stays(said: object) -> None:
-    assert mend(said) == said
+@pytest.mark.parametrize("body", [5, "a", [1], {"a": 1}, {"choices": [5]}])
+def test_what_is_no_chat_completion_stays(body: object) -> None:
+    assert mend(body) == body
 
 
 @pytest.mark.parametrize("shape", ["delta", "message"])
@@ -98,9 +98,9 @@ def test_a_prompt_of_no_token_is_counted_by_the_timings(
     choice = {"index": 0, shape: {"content": "a"}, "finish_reason": "stop"}
     raw = json.dumps({"choices": [choice], "usage": usage, "timings": timings}).encode()
     frame = Frame(b"data: " + raw + b"\n\n", raw)
-    said, events = FrameReader(COMMON, Form.STREAM).read(frame)
+    read_frame, events = FrameReader(COMMON, Form.STREAM).read(frame)
     [read] = [event for event in events if isinstance(event, Usage)]
     assert (read.input, read.output) == (counted, 7)
-    parsed = json.loads(said.data or b"")["usage"]
+    parsed = json.loads(read_frame.data or b"")["usage"]
     assert (parsed["prompt_tokens"], parsed["total_tokens"]) == (counted, counted + 7)
-    assert (said is frame) == (counted == prompt)
+    assert (read_frame is frame) == (counted == prompt)

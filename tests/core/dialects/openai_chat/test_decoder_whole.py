@@ -84,7 +84,7 @@ def test_a_body_without_a_message_is_no_end() -> None:
 def test_two_messages_of_one_index_are_two_choices() -> None:
     message = {"role": "assistant", "content": "", "tool_calls": [entry(0, "look", "{}", id="c1")]}
     twice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    said = _read(_completion(twice, twice))
-    calls = [event for event in said if isinstance(event, ToolCall)]
+    events = _read(_completion(twice, twice))
+    calls = [event for event in events if isinstance(event, ToolCall)]
     assert [call.choice for call in calls] == [0, 1]
-    assert [event.choice for event in said if isinstance(event, Finish)] == [0, 1]
+    assert [event.choice for event in events if isinstance(event, Finish)] == [0, 1]

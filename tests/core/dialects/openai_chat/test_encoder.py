@@ -244,7 +244,7 @@ def test_tool_entries_keep_what_is_unknown_in_a_frame_written_anew() -> None:
         0, "f", "{}", id="a", type="function", extra_content={"google": {"thought_signature": "s"}}
     )
     bodies = stream_to(OPENAI, delta(content="<think>a</think>b", tool_calls=[sent, entry(1, "g")]))
-    assert [made for body in _deltas(bodies) for made in body.get("tool_calls", [])] == [
+    assert [each for body in _deltas(bodies) for each in body.get("tool_calls", [])] == [
         sent,
         entry(1, "g", id="call_0_0"),
     ]

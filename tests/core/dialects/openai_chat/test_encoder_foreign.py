@@ -92,11 +92,11 @@ def test_counts_have_only_the_details_that_were_reported() -> None:
 
 def test_a_stop_string_stands_where_servers_put_it() -> None:
     finish = Finish("stop", "END")
-    said = {"index": 0, "delta": {}, "finish_reason": "stop"}
-    assert _choice(_begun(), finish) == {**said, "stop_reason": "END"}
-    assert _choice(OpenAIEncoder(), finish) == {**said, "stop_reason": "END"}  # the addon's own cut
-    told = Finish("stop", "END", server_word="stop")  # the server's frame says the string itself
-    assert _choice(OpenAIEncoder(), told) == said
+    sent = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    assert _choice(_begun(), finish) == {**sent, "stop_reason": "END"}
+    assert _choice(OpenAIEncoder(), finish) == {**sent, "stop_reason": "END"}  # the addon's own cut
+    read = Finish("stop", "END", server_word="stop")  # the server's frame says the string itself
+    assert _choice(OpenAIEncoder(), read) == sent
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
@@ -136,8 +136,8 @@ def test_a_stream_says_the_same_and_the_sdk_reads_it(name: str) -> None:
     before, after = reply.read(body), reply.read(b"".join(out))
     assert thought_and_said(after)[1] == thought_and_said(before)[1]
     assert thought_and_said(after)[0].replace("\n", "") == thought_and_said(before)[0]
-    assert [(name, json.loads(given)) for name, given in calls(after)] == [
-        (name, json.loads(given)) for name, given in calls(before)
+    assert [(name, json.loads(text)) for name, text in calls(after)] == [
+        (name, json.loads(text)) for name, text in calls(before)
     ]
     assert after.facts["finish"] == meaning_of(str(before.facts["finish"]))
     assert after.facts["output_tokens"] == 5
@@ -210,16 +210,16 @@ def test_the_stop_string_is_sent_where_local_servers_tell_it() -> None:
 
 def test_tags_in_the_text_are_thinking() -> None:
     out, _ = completed(message({"type": "text", "text": "<think>deep</think>Hi"}), Form.WHOLE)
-    said = json.loads(b"".join(out))["choices"][0]["message"]
-    assert (said["reasoning_content"], said["content"]) == ("deep", "Hi")
+    reply = json.loads(b"".join(out))["choices"][0]["message"]
+    assert (reply["reasoning_content"], reply["content"]) == ("deep", "Hi")
 
 
 @pytest.mark.parametrize("form", Form)
 def test_an_error_stays_one(form: Form) -> None:
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
     out, _ = completed(data(error) if form is Form.STREAM else json.dumps(error).encode(), form)
-    said = b"".join(out).removeprefix(b"data: ")
-    assert json.loads(said) == {
+    sent = b"".join(out).removeprefix(b"data: ")
+    assert json.loads(sent) == {
         "error": {"message": "busy", "type": "overloaded_error", "param": None, "code": None}
     }
 

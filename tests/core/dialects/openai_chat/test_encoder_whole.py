@@ -129,7 +129,7 @@ def _folded(*choices: Json) -> Json:
 
 
 def test_lists_of_thinking_in_a_stream_are_one_list() -> None:
-    deltas = [{"reasoning": said, "reasoning_details": [{"text": said}]} for said in "ab"]
+    deltas = [{"reasoning": piece, "reasoning_details": [{"text": piece}]} for piece in "ab"]
     message = _folded(*(choice(delta=delta) for delta in deltas))["message"]
     assert message["reasoning_details"] == [{"text": "a"}, {"text": "b"}]
     assert (message["reasoning"], message["reasoning_content"]) == ("ab", "ab")
@@ -143,8 +143,8 @@ def test_a_null_in_a_later_frame_takes_nothing_away() -> None:
 
 
 def test_the_logprobs_of_all_frames_are_kept() -> None:
-    told = [{"content": [{"token": said}], "refusal": None} for said in "ab"]
-    folded = _folded(*(choice(delta={"content": "x"}, logprobs=each) for each in told))
+    logprobs = [{"content": [{"token": token}], "refusal": None} for token in "ab"]
+    folded = _folded(*(choice(delta={"content": "x"}, logprobs=each) for each in logprobs))
     assert folded["logprobs"] == {"content": [{"token": "a"}, {"token": "b"}], "refusal": None}
 
 
@@ -158,6 +158,6 @@ def test_a_call_that_began_without_a_function_has_its_name_and_arguments(begun: 
 
 def test_calls_are_folded_though_other_frames_say_that_there_are_none() -> None:
     calls = [entry(0, "f", "{", id="a"), entry(0, arguments="}")]
-    said: list[object] = [None, [], calls[:1], 0, "", None, calls[1:], []]
-    message = _folded(*(choice(delta={"tool_calls": each}) for each in said))["message"]
+    fields: list[object] = [None, [], calls[:1], 0, "", None, calls[1:], []]
+    message = _folded(*(choice(delta={"tool_calls": each}) for each in fields))["message"]
     assert message["tool_calls"] == [entry(0, "f", "{}", id="a")]

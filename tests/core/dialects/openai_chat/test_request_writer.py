@@ -206,7 +206,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "asked", "lines"),
+    ("server", "conversation", "lines"),
     [
         ("vllm", replace(FULL, sampling=Sampling(0.5)), ()),
         ("generic", FULL, ("top_k left out: generic does not take it",)),
@@ -233,14 +233,14 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
     ids=["nothing left out", "generic", "transformers", "attachments"],
 )
 def test_what_is_left_out_is_noted(
-    server: str, asked: Conversation, lines: tuple[str, ...]
+    server: str, conversation: Conversation, lines: tuple[str, ...]
 ) -> None:
-    assert written(asked, server)[1] == lines
+    assert written(conversation, server)[1] == lines
 
 
 def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
-    asked = ROWS["a tool loop of claude code as a whole"]
-    body, _ = written(anthropic_request.read(asked), "llama.cpp")
+    request = ROWS["a tool loop of claude code as a whole"]
+    body, _ = written(anthropic_request.read(request), "llama.cpp")
     assert body == ROWS["a tool loop of claude code as a whole'"]
     check({name: value for name, value in body.items() if name in STANDARD})
 

@@ -40,7 +40,7 @@ def write(
     return write_messages(Conversation("m", turns, system), settings)
 
 
-def said(role: str, content: object, **more: object) -> dict[str, object]:
+def message(role: str, content: object, **more: object) -> dict[str, object]:
     return {"role": role, "content": content, **more}
 
 
@@ -50,7 +50,7 @@ def said(role: str, content: object, **more: object) -> dict[str, object]:
 )
 def test_documents_are_text_and_what_cannot_go_is_reported(block: Block, text: str) -> None:
     messages = write(user(block, "read it"))
-    assert messages == [said("user", text + "\n\nread it")]
+    assert messages == [message("user", text + "\n\nread it")]
     assert "JVBE" not in json.dumps(messages)
 
 
@@ -96,5 +96,5 @@ def test_a_sound_of_a_tools_result_follows_it() -> None:
 
 def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
     assert write(user(Image(Linked("http://x/a.png"))), settings=NO_LINKS) == [
-        said("user", "[image: http://x/a.png]")
+        message("user", "[image: http://x/a.png]")
     ]

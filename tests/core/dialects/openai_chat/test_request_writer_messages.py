@@ -51,12 +51,12 @@ def write(
     return write_messages(Conversation("m", turns, system), settings)
 
 
-def said(role: str, content: object, **more: object) -> dict[str, object]:
+def message(role: str, content: object, **more: object) -> dict[str, object]:
     return {"role": role, "content": content, **more}
 
 
 def result(text: str, call: str = "a") -> dict[str, object]:
-    return said("tool", text, tool_call_id=call)
+    return message("tool", text, tool_call_id=call)
 
 
 @pytest.mark.parametrize(
@@ -122,44 +122,44 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
         Turn("assistant", blocks),
         settings=RequestSettings(history, tool_turn_history=STRICT),
     )
-    assert messages[1] == said("assistant", "", reasoning_content=field, tool_calls=[CALL_PART])
+    assert messages[1] == message("assistant", "", reasoning_content=field, tool_calls=[CALL_PART])
 
 
 @pytest.mark.parametrize(
     ("turns", "messages"),
     [
-        ((user("a", "b"),), [said("user", "a\n\nb")]),
-        ((user("a"), user("b")), [said("user", "a\n\nb")]),
-        ((user("a", " ", "b"),), [said("user", "a\n\nb")]),
-        ((user(" "),), [said("user", "")]),
-        ((user(),), [said("user", "")]),
+        ((user("a", "b"),), [message("user", "a\n\nb")]),
+        ((user("a"), user("b")), [message("user", "a\n\nb")]),
+        ((user("a", " ", "b"),), [message("user", "a\n\nb")]),
+        ((user(" "),), [message("user", "")]),
+        ((user(),), [message("user", "")]),
         (
             (user("look", PNG, "then"),),
             [
-                said(
+                message(
                     "user",
                     [{"type": "text", "text": "look"}, PNG_PART, {"type": "text", "text": "then"}],
                 )
             ],
         ),
-        ((user(PNG, ""),), [said("user", [PNG_PART])]),
+        ((user(PNG, ""),), [message("user", [PNG_PART])]),
         (
             (user(Image(Linked("http://x/a.png"))),),
-            [said("user", [{"type": "image_url", "image_url": {"url": "http://x/a.png"}}])],
+            [message("user", [{"type": "image_url", "image_url": {"url": "http://x/a.png"}}])],
         ),
         (
             (user("q"), assistant("The an"), assistant("swer")),
-            [said("user", "q"), said("assistant", "The an\n\nswer")],
+            [message("user", "q"), message("assistant", "The an\n\nswer")],
         ),
         (
             (user("q"), assistant("The answer is ")),
-            [said("user", "q"), said("assistant", "The answer is ")],
+            [message("user", "q"), message("assistant", "The answer is ")],
         ),
-        ((user("q"), assistant("")), [said("user", "q")]),
-        ((assistant(""),), [said("assistant", "")]),
+        ((user("q"), assistant("")), [message("user", "q")]),
+        ((assistant(""),), [message("assistant", "")]),
         (
             (user("q"), assistant(RedactedThinking("x")), user("r")),
-            [said("user", "q"), said("assistant", ""), said("user", "r")],
+            [message("user", "q"), message("assistant", ""), message("user", "r")],
         ),
     ],
     ids=[
@@ -185,17 +185,17 @@ def test_turns_of_one_role_are_one_message(turns: tuple[Turn, ...], messages: li
 def test_system_text_comes_first_and_once() -> None:
     early = Turn("system", (TextBlock("c"),))
     assert write(early, early, user("q"), system=("a", "b")) == [
-        said("system", "a\n\nb\n\nc\n\nc"),
-        said("user", "q"),
+        message("system", "a\n\nb\n\nc\n\nc"),
+        message("user", "q"),
     ]
 
 
 def test_system_text_inside_keeps_its_index_as_user_text() -> None:
     late = Turn("system", (TextBlock("now brief"),))
     assert write(user("q"), late, assistant("r"), late, user("s")) == [
-        said("user", "q\n\n<system-reminder>\nnow brief\n</system-reminder>"),
-        said("assistant", "r"),
-        said("user", "<system-reminder>\nnow brief\n</system-reminder>\n\ns"),
+        message("user", "q\n\n<system-reminder>\nnow brief\n</system-reminder>"),
+        message("assistant", "r"),
+        message("user", "<system-reminder>\nnow brief\n</system-reminder>\n\ns"),
     ]
 
 
@@ -218,29 +218,29 @@ OTHER = ToolResult("b", (TextBlock("two"),))
         (
             "as-written",
             (user("before", ANSWER, "after"),),
-            [said("user", "before"), result("one"), said("user", "after")],
+            [message("user", "before"), result("one"), message("user", "after")],
         ),
         (
             "tools-first",
             (user("before", ANSWER, "after"),),
-            [result("one"), said("user", "before\n\nafter")],
+            [result("one"), message("user", "before\n\nafter")],
         ),
         (
             "as-written",
             (user(ANSWER, "between", OTHER),),
-            [result("one"), said("user", "between"), result("two", "b")],
+            [result("one"), message("user", "between"), result("two", "b")],
         ),
         (
             "tools-first",
             (user(ANSWER, "between", OTHER),),
-            [result("one"), result("two", "b"), said("user", "between")],
+            [result("one"), result("two", "b"), message("user", "between")],
         ),
-        ("as-written", (user("before"), user(ANSWER)), [said("user", "before"), result("one")]),
-        ("tools-first", (user("before"), user(ANSWER)), [result("one"), said("user", "before")]),
+        ("as-written", (user("before"), user(ANSWER)), [message("user", "before"), result("one")]),
+        ("tools-first", (user("before"), user(ANSWER)), [result("one"), message("user", "before")]),
         (
             "tools-first",
             (Turn("system", (TextBlock("now"),)), user(ANSWER)),
-            [result("one"), said("user", "<system-reminder>\nnow\n</system-reminder>")],
+            [result("one"), message("user", "<system-reminder>\nnow\n</system-reminder>")],
         ),
     ],
 )
@@ -257,7 +257,7 @@ def test_images_of_results_follow_the_run_of_results() -> None:
     assert messages[1:] == [
         result("shot:\n\n[image: in the next user message]"),
         result("two", "b"),
-        said(
+        message(
             "user",
             [
                 {"type": "text", "text": "[image from the result of tool call a]"},

@@ -19,11 +19,11 @@ def body(text: str, finish: str | None, **more: object) -> bytes:
     return json.dumps(text_completion(text, finish, **more)).encode()
 
 
-def rewritten(said: bytes, form: Form) -> bytes:
+def rewritten(body: bytes, form: Form) -> bytes:
     rewriter = Rewriter(
         STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, form, context=ReplyContext("m")
     )
-    out = b"".join(rewriter.whole(said))
+    out = b"".join(rewriter.whole(body))
     assert rewriter.failure == ""
     return out
 
@@ -48,24 +48,24 @@ def test_a_whole_text_is_a_message() -> None:
 def test_a_stream_of_text_is_one_of_deltas() -> None:
     counts = json.dumps({**text_completion(""), "choices": [], "usage": USAGE}).encode()
     pieces = [*(body(word, None) for word in ("<think>", "a", "</think>", "b")), body("", "stop")]
-    said = b"".join(b"data: %b\n\n" % piece for piece in (*pieces, counts, b"[DONE]"))
-    lines = rewritten(said, Form.STREAM).split(b"\n\n")
+    stream_body = b"".join(b"data: %b\n\n" % piece for piece in (*pieces, counts, b"[DONE]"))
+    lines = rewritten(stream_body, Form.STREAM).split(b"\n\n")
     frames = [json.loads(line[6:]) for line in lines if line.startswith(b"data: {")]
     assert {frame["object"] for frame in frames} == {"chat.completion.chunk"}
     choices = [choice for frame in frames for choice in frame["choices"]]
     assert choices[0]["delta"]["role"] == "assistant"
-    said_of = {
+    texts = {
         name: "".join(choice["delta"].get(name) or "" for choice in choices)
         for name in ("reasoning_content", "content")
     }
-    assert said_of == {"reasoning_content": "a", "content": "b"}
+    assert texts == {"reasoning_content": "a", "content": "b"}
     assert [choice["finish_reason"] for choice in choices if choice["finish_reason"]] == ["stop"]
     assert frames[-1]["usage"] == USAGE
     assert lines[-2] == b"data: [DONE]"
 
 
-@pytest.mark.parametrize("said", [b'{"error": {"message": "gone"}}', b'{"content": "native"}'])
-def test_what_is_no_text_is_no_reply(said: bytes) -> None:
+@pytest.mark.parametrize("body", [b'{"error": {"message": "gone"}}', b'{"content": "native"}'])
+def test_what_is_no_text_is_no_reply(body: bytes) -> None:
     rewriter = Rewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
-    rewriter.whole(said)
+    rewriter.whole(body)
     assert rewriter.failure

@@ -37,9 +37,9 @@ def rewriter(fast: bool, counted: bool = False) -> Rewriter:
     return rewriter_of(chosen, speaker, Form.STREAM, server=speaker)
 
 
-def rewritten(body: bytes, made: Rewriter, step: int) -> bytes:
+def rewritten(body: bytes, through: Rewriter, step: int) -> bytes:
     pieces = [body[at : at + step] for at in range(0, len(body), step)]
-    return b"".join([*(out for piece in pieces for out in made.feed(piece)), *made.close()])
+    return b"".join([*(out for piece in pieces for out in through.feed(piece)), *through.close()])
 
 
 @pytest.fixture(params=[1, 7, 10**6], ids=lambda step: f"by {step}")
@@ -50,11 +50,11 @@ def step(request: pytest.FixtureRequest) -> int:
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_frame_of_counts_stays_away(fast: bool, step: int) -> None:
     body = b"".join([*WORDS, FINISH, COUNTS, DONE])
-    made, plain = rewriter(fast), rewriter(fast, counted=True)
-    got, all_of_it = rewritten(body, made, step), rewritten(body, plain, step)
+    through, plain = rewriter(fast), rewriter(fast, counted=True)
+    got, all_of_it = rewritten(body, through, step), rewritten(body, plain, step)
     assert got == all_of_it.replace(COUNTS, b"")
-    assert made.summary.usage == plain.summary.usage is not None
-    assert made.changed
+    assert through.summary.usage == plain.summary.usage is not None
+    assert through.changed
 
 
 @pytest.mark.parametrize("text", ["", "four"])

@@ -34,19 +34,19 @@ FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 CONTEXT = ResponseContext(compacts=True)
 
 
-def asked(*items: dict[str, Any]) -> Any:
+def read_items(*items: dict[str, Any]) -> Any:
     return read({"model": "m", "input": [*items], "tools": [FUNCTION], "tool_choice": "auto"})
 
 
 def test_the_model_gets_a_request_for_a_summary_and_offered_no_tools() -> None:
-    conversation, context = asked({"role": "user", "content": "hi"}, TRIGGER)
+    conversation, context = read_items({"role": "user", "content": "hi"}, TRIGGER)
     assert conversation.turns == (
         Turn("user", (TextBlock("hi"),)),
         Turn("user", (TextBlock(PROMPT),)),
     )
     assert (conversation.tools, conversation.tool_choice) == ((), None)
     assert context.compacts
-    assert not asked({"role": "user", "content": "hi"})[1].compacts
+    assert not read_items({"role": "user", "content": "hi"})[1].compacts
 
 
 def test_its_answer_is_one_item_and_its_thought_another() -> None:
@@ -72,13 +72,13 @@ def test_half_a_summary_or_none_is_no_item(events: list[Any]) -> None:
 
 def test_the_conversation_goes_on_from_the_summary() -> None:
     item = output(complete([Said("It is tea."), STOP], CONTEXT))[0]
-    (turn, *_) = asked(item, {"role": "user", "content": "so?"})[0].turns
+    (turn, *_) = read_items(item, {"role": "user", "content": "so?"})[0].turns
     assert turn == Turn("user", (TextBlock(HEAD + "It is tea."),))
 
 
 def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
     item = {"type": "compaction", "encrypted_content": "gAAA"}
-    assert "compaction" in asked(item)[0].notes[-1]
+    assert "compaction" in read_items(item)[0].notes[-1]
 
 
 def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
@@ -90,25 +90,25 @@ def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
     )
     repeated = users(body["input"])  # type: ignore[index]
     context = replace(context_of(input=body["input"]), compacts=True, repeated=repeated)  # type: ignore[index]
-    said = whole([BEGIN, Said("It is tea."), STOP], context)
-    CompactedResponse.model_validate({**said, "output": said["output"][1:]})  # it knows no user
-    assert [item["type"] for item in said["output"]] == ["message", "compaction"]
-    assert said["output"][0]["content"] == [{"type": "input_text", "text": "hi"}]
+    sent = whole([BEGIN, Said("It is tea."), STOP], context)
+    CompactedResponse.model_validate({**sent, "output": sent["output"][1:]})  # it knows no user
+    assert [item["type"] for item in sent["output"]] == ["message", "compaction"]
+    assert sent["output"][0]["content"] == [{"type": "input_text", "text": "hi"}]
 
 
 def test_no_summary_is_an_error_there() -> None:
-    said = whole(
+    body = whole(
         [BEGIN, Said("half"), Finish("length")], ResponseContext(compacts=True, repeated=())
     )
-    assert said["error"]["message"] == NONE
+    assert body["error"]["message"] == NONE
 
 
 @pytest.mark.parametrize(
-    ("said", "items"), [("hi", [{"role": "user", "content": "hi"}, TRIGGER]), (None, [TRIGGER])]
+    ("sent", "items"), [("hi", [{"role": "user", "content": "hi"}, TRIGGER]), (None, [TRIGGER])]
 )
-def test_a_request_to_its_own_endpoint_asks_by_an_item(said: Any, items: list[Any]) -> None:
-    asked_for = request({"model": "m", "input": said, "stream": True})
-    assert asked_for == {"model": "m", "input": items, "stream": False, "store": False}
+def test_a_request_to_its_own_endpoint_asks_by_an_item(sent: Any, items: list[Any]) -> None:
+    requested = request({"model": "m", "input": sent, "stream": True})
+    assert requested == {"model": "m", "input": items, "stream": False, "store": False}
 
 
 @pytest.mark.parametrize("body", ["no object", {"input": 5}])

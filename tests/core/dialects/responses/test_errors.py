@@ -19,11 +19,11 @@ def test_an_error_has_the_apis_shape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "given"),
+    ("status", "expected"),
     [(400, 400), (401, 401), (404, 404), (413, 400), (422, 400), (429, 429), (500, 400), (502, 400), (503, 503), (529, 503), (200, 400)],
 )  # fmt: skip
-def test_what_does_not_heal_is_not_requested_again(status: int, given: int) -> None:
-    assert error_reply(status, b"{}")[0] == given
+def test_what_does_not_heal_is_not_requested_again(status: int, expected: int) -> None:
+    assert error_reply(status, b"{}")[0] == expected
 
 
 def test_the_servers_text_is_kept() -> None:
@@ -40,21 +40,21 @@ def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         "max_output_tokens=900000 cannot be greater than max_model_len=65536",
         "max_completion_tokens is too large: 900000.This model supports at most 4096 completion tokens.",
     ],
 )
-def test_a_reply_too_long_by_itself_is_no_cause_to_compact(words: str) -> None:
-    _, answer = error_reply(400, json.dumps({"error": {"message": words}}).encode())
+def test_a_reply_too_long_by_itself_is_no_cause_to_compact(message: str) -> None:
+    _, answer = error_reply(400, json.dumps({"error": {"message": message}}).encode())
     error = answer["error"]
     assert isinstance(error, dict)
     assert (error["code"], error["param"]) == ("integer_above_max_value", "max_output_tokens")
     assert error["message"].startswith(
         "input length and `max_tokens` exceed context limit: 0 + 900"
     )
-    assert failure(words) == {"code": "invalid_prompt", "message": error["message"]}
+    assert failure(message) == {"code": "invalid_prompt", "message": error["message"]}
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_a_failure_inside_a_stream_has_its_code(kind: str, status: int, code: st
 
 
 @pytest.mark.parametrize(
-    ("kind", "status", "said"),
+    ("kind", "status", "type_name"),
     [
         ("invalid_request_error", 400, "invalid_request_error"),
         ("api_error", 502, "server_error"),
         ("not_found_error", 404, "invalid_request_error"),
     ],
 )
-def test_an_error_of_ours_is_one_of_the_api(kind: str, status: int, said: str) -> None:
-    assert named("no", kind, status)["error"]["type"] == said  # type: ignore[index]
+def test_an_error_of_ours_is_one_of_the_api(kind: str, status: int, type_name: str) -> None:
+    assert named("no", kind, status)["error"]["type"] == type_name  # type: ignore[index]

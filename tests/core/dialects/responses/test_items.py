@@ -94,8 +94,8 @@ def test_what_the_model_did_in_a_row_is_written_as_one_message() -> None:
     read = turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs)
     written = write_messages(Conversation("m", tuple(read)), RequestSettings(history="reasoning"))
     assert [message["role"] for message in written] == ["assistant", "tool", "tool"]
-    said = written[0]
-    assert (said["reasoning"], said["content"], len(said["tool_calls"])) == ("t", "a", 2)  # type: ignore[arg-type]
+    turn = written[0]
+    assert (turn["reasoning"], turn["content"], len(turn["tool_calls"])) == ("t", "a", 2)  # type: ignore[arg-type]
     assert [message["content"] for message in written[1:]] == ["c1", "c2"]
 
 
@@ -165,14 +165,14 @@ def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "place"),
+    ("item", "path"),
     [
         ({"role": "nobody", "content": "a"}, "role"),
         ({"role": "user", "content": 1}, "content"),
         ({"type": "function_call", "call_id": "c"}, "name"),
     ],
 )
-def test_a_wrong_item_is_refused_with_its_path(item: dict[str, Any], place: str) -> None:
+def test_a_wrong_item_is_refused_with_its_path(item: dict[str, Any], path: str) -> None:
     with pytest.raises(RequestError) as raised:
         read(item)
-    assert raised.value.path == place
+    assert raised.value.path == path

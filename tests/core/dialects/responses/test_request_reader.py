@@ -34,13 +34,13 @@ CODEX = ROWS["codex"]
 """As Codex 0.169 asks."""
 
 
-def asked(**fields: Any) -> Conversation:
+def read_fields(**fields: Any) -> Conversation:
     conversation, _ = read({"model": "m", "input": "hi", **fields})
     return conversation
 
 
 def test_a_text_is_a_users_message() -> None:
-    assert asked() == Conversation("m", (Turn("user", (TextBlock("hi"),)),))
+    assert read_fields() == Conversation("m", (Turn("user", (TextBlock("hi"),)),))
 
 
 def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
@@ -59,12 +59,12 @@ def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
 
 
 def test_lm_studios_check_is_a_request_like_any_other() -> None:
-    body, _ = write(asked(input="", max_output_tokens=1), RequestSettings())
+    body, _ = write(read_fields(input="", max_output_tokens=1), RequestSettings())
     assert (body["messages"], body["max_tokens"]) == ([{"role": "user", "content": ""}], 1)
 
 
 def test_instructions_are_the_system_text() -> None:
-    assert asked(instructions="be brief").system == ("be brief",)
+    assert read_fields(instructions="be brief").system == ("be brief",)
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_instructions_are_the_system_text() -> None:
     ],
 )
 def test_the_effort_says_whether_to_think(reasoning: Any, switch: object, effort: object) -> None:
-    conversation = asked(reasoning=reasoning)
+    conversation = read_fields(reasoning=reasoning)
     assert (conversation.thinking, conversation.effort) == (switch, effort)
 
 
 def test_a_schema_keeps_its_name_and_strictness() -> None:
     form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": True}
-    body, _ = write(asked(text={"format": form}), RequestSettings())
+    body, _ = write(read_fields(text={"format": form}), RequestSettings())
     assert body["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True},
@@ -93,12 +93,12 @@ def test_a_schema_keeps_its_name_and_strictness() -> None:
 
 
 def test_json_without_a_schema_is_requested_as_such() -> None:
-    body, _ = write(asked(text={"format": {"type": "json_object"}}), RequestSettings())
+    body, _ = write(read_fields(text={"format": {"type": "json_object"}}), RequestSettings())
     assert body["response_format"] == {"type": "json_object"}
 
 
 def test_limits_and_sampling_are_read() -> None:
-    conversation = asked(max_output_tokens=5, temperature=0.5, top_p=0.9, top_k=3, user="u", parallel_tool_calls=False)  # fmt: skip
+    conversation = read_fields(max_output_tokens=5, temperature=0.5, top_p=0.9, top_k=3, user="u", parallel_tool_calls=False)  # fmt: skip
     assert (conversation.max_tokens, conversation.user_id) == (5, "u")
     assert conversation.sampling == Sampling(0.5, 0.9, 3)
     assert not conversation.parallel_tool_use
@@ -111,7 +111,7 @@ def test_limits_and_sampling_are_read() -> None:
 def test_the_tool_choice_is_read_in_every_form(
     choice: object, read_as: object, names: list[str]
 ) -> None:
-    conversation = asked(tools=[FUNCTION, MCP], tool_choice=choice)
+    conversation = read_fields(tools=[FUNCTION, MCP], tool_choice=choice)
     assert conversation.tool_choice == read_as
     assert [tool.name for tool in conversation.tools] == names
 
@@ -125,7 +125,7 @@ def test_tools_that_come_with_the_input_are_offered() -> None:
         {"type": "tool_search_output", "call_id": "c", "tools": [MCP]},
         {"type": "function_call", "call_id": "d", "name": "f", "namespace": "mcp__m", "arguments": "{}"},
     ]  # fmt: skip
-    conversation = asked(input=items)
+    conversation = read_fields(input=items)
     assert [tool.name for tool in conversation.tools] == ["tool_search", "mcp__m__f"]
     assert conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", "{}")
 
@@ -137,29 +137,29 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "place"),
+    ("fields", "path"),
     ROWS["what cannot be answered is refused with its place"],
 )
 def test_what_cannot_be_answered_is_refused_with_its_path(
-    fields: dict[str, Any], place: str
+    fields: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(RequestError) as raised:
-        asked(**fields)
-    assert raised.value.path == place
+        read_fields(**fields)
+    assert raised.value.path == path
 
 
 def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:
-    said = echo(Fields({}))
-    assert said.items() >= ECHOED.items()
-    assert said["reasoning"] == {"effort": None, "summary": None}
-    assert said["text"] == {"format": {"type": "text"}}
-    assert said["store"] is True
+    sent = echo(Fields({}))
+    assert sent.items() >= ECHOED.items()
+    assert sent["reasoning"] == {"effort": None, "summary": None}
+    assert sent["text"] == {"format": {"type": "text"}}
+    assert sent["store"] is True
 
 
 def test_what_the_request_says_is_repeated() -> None:
-    said = echo(Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None}))
-    assert (said["store"], said["top_p"], said["tools"]) == (False, 0.5, [])
-    assert said["text"] == {"format": {"type": "text"}, "verbosity": "low"}
+    sent = echo(Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None}))
+    assert (sent["store"], sent["top_p"], sent["tools"]) == (False, 0.5, [])
+    assert sent["text"] == {"format": {"type": "text"}, "verbosity": "low"}
 
 
 pytestmark = pytest.mark.slow
@@ -177,14 +177,14 @@ def test_the_server_names_the_model_when_nobody_else_does() -> None:
 
 
 def test_fields_of_local_servers_go_to_the_server() -> None:
-    said = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
-    conversation = asked(**said)
-    assert conversation.extensions == said
+    fields = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
+    conversation = read_fields(**fields)
+    assert conversation.extensions == fields
     assert conversation.notes == ()
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("fields", "beginning"),
     [
         ({"surprise": 1}, "fields left out, which a chat server does not know: surprise"),
         ({"top_logprobs": 3}, "fields left out, which a chat server does not know: top_logprobs"),
@@ -194,9 +194,9 @@ def test_fields_of_local_servers_go_to_the_server() -> None:
         ({"input": [{"type": "mcp_list_tools"}]}, "items left out"),
     ],
 )
-def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
-    (note,) = asked(**fields).notes
-    assert note.startswith(words)
+def test_what_is_left_out_is_named(fields: dict[str, Any], beginning: str) -> None:
+    (note,) = read_fields(**fields).notes
+    assert note.startswith(beginning)
 
 
 def test_a_field_that_means_nothing_here_means_nothing_to_servers() -> None:

@@ -72,8 +72,8 @@ def test_a_response_is_sent_in_order() -> None:
 
 def test_the_beginning_has_what_clients_ask_for() -> None:
     response = complete([STOP])[0]["response"]
-    asked = {name: response[name] for name in ("id", "created_at", "model", "status", "output")}
-    assert asked == {
+    sent = {name: response[name] for name in ("id", "created_at", "model", "status", "output")}
+    assert sent == {
         "id": "resp_1",
         "created_at": 1700000000,
         "model": "asked",
@@ -119,8 +119,8 @@ def test_an_answer_of_blanks_alone_makes_no_item() -> None:
 
 
 def test_alternating_calls_become_one_item_after_another() -> None:
-    said = [call('{"a"'), call('{"b"', index=1), ToolCall(0, "", "", ":1}"), ToolCall(1, "", "", ":2}")]  # fmt: skip
-    items = output(complete([*said, CALLED]))
+    pieces = [call('{"a"'), call('{"b"', index=1), ToolCall(0, "", "", ":1}"), ToolCall(1, "", "", ":2}")]  # fmt: skip
+    items = output(complete([*pieces, CALLED]))
     assert [(item["call_id"], item["arguments"]) for item in items] == [
         ("call_0", '{"a":1}'),
         ("call_1", '{"b":2}'),
@@ -263,8 +263,8 @@ def replies(draw: st.DrawFn) -> list[Event]:
             events += [ToolCall(calls, "", "", arguments[cut:])] if cut < len(arguments) else []
             calls += 1
         else:
-            made = {"text": Text, "thinking": Thinking}.get(kind)
-            events.append(made(draw(WORDS)) if made else ThinkingEnd())
+            event_type = {"text": Text, "thinking": Thinking}.get(kind)
+            events.append(event_type(draw(WORDS)) if event_type else ThinkingEnd())
     return [*events, Finish("tool_calls" if calls else "stop"), Usage(3, 2), End()]
 
 
@@ -300,8 +300,8 @@ def test_the_text_cut_anywhere_makes_the_same_response(
 def test_a_reply_cut_anywhere_fails_and_finishes_nothing_twice(
     events: list[Event], data: st.DataObject
 ) -> None:
-    said = events[: data.draw(st.integers(0, len(events) - 3))]
-    stream = written([*said, Failure("gone")], context_of(tools=TOOLS))
+    before = events[: data.draw(st.integers(0, len(events) - 3))]
+    stream = written([*before, Failure("gone")], context_of(tools=TOOLS))
     assert types(stream)[-1] == "failed"
     done = [event["item"]["id"] for event in stream if event["type"] == "response.output_item.done"]
     assert len(done) == len(set(done))

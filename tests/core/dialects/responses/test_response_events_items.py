@@ -128,14 +128,14 @@ def test_a_finish_reason_has_its_status(reason: str, status: str) -> None:
 
 
 def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again() -> None:
-    said = response_behind("content_filter", repeats=True)
-    assert said["status"] == "failed"
-    assert said["error"] == {"code": FINAL_CODE, "message": FILTERED}
+    body = response_behind("content_filter", repeats=True)
+    assert body["status"] == "failed"
+    assert body["error"] == {"code": FINAL_CODE, "message": FILTERED}
     assert response_behind("length", repeats=True)["status"] == "incomplete"
 
 
 @pytest.mark.parametrize(
-    ("usage", "thought", "said", "thinking"),
+    ("usage", "thought", "answer", "thinking"),
     [
         (Usage(1, 10), 0, 5, 0),
         (Usage(1, 10), 5, 5, 5),
@@ -145,9 +145,9 @@ def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again()
     ],
 )
 def test_thinking_is_counted_by_the_server_or_by_its_share(
-    usage: Usage, thought: int, said: int, thinking: int
+    usage: Usage, thought: int, answer: int, thinking: int
 ) -> None:
-    counted = counts(usage, thought, said)
+    counted = counts(usage, thought, answer)
     assert counted is not None
     assert counted["output_tokens_details"] == {"reasoning_tokens": thinking}
 
@@ -160,8 +160,8 @@ pytestmark = pytest.mark.slow
 
 
 def stream(*pieces: list[bytes]) -> list[dict[str, object]]:
-    said = b"".join(piece for pieces_ in pieces for piece in pieces_).decode()
-    events = [read_frame(frame) for frame in said.split("\n\n")[:-1]]
+    sent = b"".join(piece for pieces_ in pieces for piece in pieces_).decode()
+    events = [read_frame(frame) for frame in sent.split("\n\n")[:-1]]
     check(events)
     return events
 

@@ -77,15 +77,15 @@ def test_a_reference_is_the_item_that_was_sent() -> None:
 
 
 def test_an_item_with_its_id_from_a_response_is_read_there_or_where_it_was_sent_again() -> None:
-    kept, made = memory(), {**OUTPUT[1], "id": "msg_a_1"}
-    said = complete(kept, {"input": "one"})
-    keep(kept, {}, said, {"id": "resp_a", "status": "completed", "output": [made]})
+    kept, item = memory(), {**OUTPUT[1], "id": "msg_a_1"}
+    completed = complete(kept, {"input": "one"})
+    keep(kept, {}, completed, {"id": "resp_a", "status": "completed", "output": [item]})
     request = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
     assert kinds(complete(kept, request).items) == [TURN[0], TURN[2]]
     assert kept.find(f"{ITEM}msg_a_1") == ""
-    turn(kept, "b", input=[made])
+    turn(kept, "b", input=[item])
     kept.forget("resp_a")
-    assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [made]
+    assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [item]
 
 
 def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
@@ -94,18 +94,18 @@ def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "code", "words"),
+    ("body", "status", "code", "message"),
     ROWS["what is not known is refused in the apis words"],
 )  # fmt: skip
 def test_what_is_not_kept_is_refused_with_the_apis_text(
-    body: dict[str, Any], status: int, code: str, words: str
+    body: dict[str, Any], status: int, code: str, message: str
 ) -> None:
     with pytest.raises(UnknownError) as raised:
         complete(memory(), body)
     assert (raised.value.status, raised.value.details, raised.value.message) == (
         status,
         {"code": code},
-        words,
+        message,
     )
 
 
@@ -131,19 +131,19 @@ ODD = [b"{}", b"null", b"[1,2]", b"no JSON", b'{"input": "x"}', b'{"response": [
 
 @pytest.mark.parametrize("entry", ODD)
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ({"previous_response_id": "resp_b"}, "Previous response with id 'resp_b' not found."),
         ({"conversation": "conv_x"}, "Conversation with id 'conv_x' not found."),
     ],
 )
 def test_a_history_with_an_entry_of_another_shape_is_taken_as_not_there(
-    entry: bytes, body: dict[str, object], words: str
+    entry: bytes, body: dict[str, object], message: str
 ) -> None:
     kept = memory()
     kept.keep("resp_a", entry)
     kept.keep("resp_b", b'{"input": []}', "resp_a", ["conversation conv_x"])
-    with pytest.raises(UnknownError, match=re.escape(f"{words} What is kept of it cannot")):
+    with pytest.raises(UnknownError, match=re.escape(f"{message} What is kept of it cannot")):
         complete(kept, {"input": "three", **body})
 
 

@@ -22,17 +22,17 @@ def memory() -> Memory:
     return kept
 
 
-def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
+def fetch(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
     return own_answer(OwnRequest(method, path, body, "x", 5), memory)
 
 
 @pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])
 def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str) -> None:
     path = f"{prefix}/responses/resp_1"
-    assert asked(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
-    assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
-    assert asked(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
-    status, answer = asked(memory, "GET", path)
+    assert fetch(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
+    assert fetch(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
+    assert fetch(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
+    status, answer = fetch(memory, "GET", path)
     assert (status, answer["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
 
 
@@ -53,7 +53,7 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
     kept = Memory(10, 10_000)
     body = {"input": [{"role": "user", "content": text} for text in "abc"]}
     keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
-    listed = asked(kept, "GET", f"/v1/responses/resp_1/input_items{query}")[1]
+    listed = fetch(kept, "GET", f"/v1/responses/resp_1/input_items{query}")[1]
     assert [item["id"] for item in listed["data"]] == shown
     assert (listed["first_id"], listed["last_id"]) == ((shown[0], shown[-1]) if shown else (None, None))  # fmt: skip
     assert listed["has_more"] is more
@@ -68,10 +68,10 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
 def test_what_there_is_not_is_refused_plainly(
     memory: Memory, method: str, path: str, status: int
 ) -> None:
-    got, said = asked(memory, method, path)
+    got, answer = fetch(memory, method, path)
     assert got == status
-    assert said["error"]["message"]
+    assert answer["error"]["message"]
 
 
 def test_a_body_that_is_no_json_is_refused(memory: Memory) -> None:
-    assert asked(memory, "POST", "/v1/conversations", b"{")[0] == 400
+    assert fetch(memory, "POST", "/v1/conversations", b"{")[0] == 400

@@ -20,18 +20,18 @@ def memory() -> Memory:
     return Memory(10, 10_000)
 
 
-def asked(
+def request(
     memory: Memory, method: str, path: str, body: bytes = b"", name: str = "x"
 ) -> tuple[int, dict[str, Any]]:
     return own_answer(OwnRequest(method, path, body, name, 5), memory)
 
 
 def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:
-    created = asked(memory, "POST", "/v1/conversations", b'{"metadata": {"a": "b"}}')
+    created = request(memory, "POST", "/v1/conversations", b'{"metadata": {"a": "b"}}')
     expected = {"id": "conv_x", "object": "conversation", "created_at": 5, "metadata": {"a": "b"}}
-    assert created == asked(memory, "GET", "/v1/conversations/conv_x") == (200, expected)
-    assert asked(memory, "DELETE", "/v1/conversations/conv_x")[1]["deleted"] is True
-    assert asked(memory, "GET", "/v1/conversations/conv_x")[0] == 404
+    assert created == request(memory, "GET", "/v1/conversations/conv_x") == (200, expected)
+    assert request(memory, "DELETE", "/v1/conversations/conv_x")[1]["deleted"] is True
+    assert request(memory, "GET", "/v1/conversations/conv_x")[0] == 404
 
 
 ITEMS = "/v1/conversations/conv_x/items"
@@ -40,14 +40,14 @@ ITEMS = "/v1/conversations/conv_x/items"
 def added(memory: Memory, *texts: str, name: str) -> list[str]:
     """Items added by one request; their ids."""
     items = [{"role": "user", "content": text} for text in texts]
-    status, answer = asked(memory, "POST", ITEMS, json.dumps({"items": items}).encode(), name)
+    status, answer = request(memory, "POST", ITEMS, json.dumps({"items": items}).encode(), name)
     ConversationItemList.model_validate(answer)
     assert status == 200
     return [item["id"] for item in answer["data"]]
 
 
 def listed(memory: Memory, query: str = "?order=asc") -> list[str]:
-    status, answer = asked(memory, "GET", ITEMS + query)
+    status, answer = request(memory, "GET", ITEMS + query)
     ConversationItemList.model_validate(answer)
     assert status == 200
     return [item["content"][0]["text"] for item in answer["data"]]
@@ -55,7 +55,7 @@ def listed(memory: Memory, query: str = "?order=asc") -> list[str]:
 
 @pytest.fixture
 def begun(memory: Memory) -> Memory:
-    asked(memory, "POST", "/v1/conversations", b'{"items": [{"role": "user", "content": "a"}]}')
+    request(memory, "POST", "/v1/conversations", b'{"items": [{"role": "user", "content": "a"}]}')
     return memory
 
 
@@ -68,17 +68,17 @@ def test_items_are_added_at_the_end_and_listed(begun: Memory) -> None:
 
 def test_each_item_is_shown_by_its_id(begun: Memory) -> None:
     (name,) = added(begun, "b", name="y")
-    status, item = asked(begun, "GET", f"{ITEMS}/{name}")
+    status, item = request(begun, "GET", f"{ITEMS}/{name}")
     assert (status, item["content"][0]["text"]) == (200, "b")
 
 
 def test_an_item_that_is_taken_out_is_no_longer_sent(begun: Memory) -> None:
     (name,) = added(begun, "b", name="y")
-    assert asked(begun, "DELETE", f"{ITEMS}/{name}", name="z")[1]["id"] == "conv_x"
+    assert request(begun, "DELETE", f"{ITEMS}/{name}", name="z")[1]["id"] == "conv_x"
     assert listed(begun) == ["a"]
-    assert asked(begun, "GET", f"{ITEMS}/{name}")[0] == 404
-    said = complete(begun, {"input": "c", "conversation": "conv_x"}).items
-    assert [item["content"] for item in said if isinstance(item, dict)] == [
+    assert request(begun, "GET", f"{ITEMS}/{name}")[0] == 404
+    items = complete(begun, {"input": "c", "conversation": "conv_x"}).items
+    assert [item["content"] for item in items if isinstance(item, dict)] == [
         [{"type": "input_text", "text": "a"}],
         "c",
     ]
@@ -105,21 +105,21 @@ def test_the_output_of_a_response_is_in_its_conversation(begun: Memory) -> None:
 )
 def test_what_is_not_kept_is_refused(begun: Memory, method: str, path: str) -> None:
     keep(begun, {}, complete(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
-    status, answer = asked(begun, method, path, b'{"items": []}')
+    status, answer = request(begun, method, path, b'{"items": []}')
     assert (status, "not found" in answer["error"]["message"]) == (404, True)
 
 
 def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:
     added(begun, "b", name="y")
-    asked(begun, "DELETE", "/v1/conversations/conv_x")
-    assert asked(begun, "GET", ITEMS)[0] == 404
+    request(begun, "DELETE", "/v1/conversations/conv_x")
+    assert request(begun, "GET", ITEMS)[0] == 404
     with pytest.raises(UnknownError, match="Conversation with id 'conv_x' not found"):
         complete(begun, {"input": "c", "conversation": "conv_x"})
 
 
 def test_what_is_sent_at_one_time_is_all_kept(begun: Memory) -> None:
-    said = {"model": "m", "conversation": "conv_x"}
-    bodies = [{**said, "input": text} for text in "bcd"]
+    fields = {"model": "m", "conversation": "conv_x"}
+    bodies = [{**fields, "input": text} for text in "bcd"]
     histories = [complete(begun, body) for body in bodies]
     added(begun, "meanwhile", name="y")
     for body, history in zip(bodies, histories, strict=True):
@@ -135,10 +135,10 @@ def test_an_item_s_id_is_neither_a_conversation_s_nor_an_earlier_item_s(begun: M
         response: dict[str, object] = {"id": f"resp_{at}", "status": "completed", "output": []}
         keep(begun, body, complete(begun, body), response)
     assert listed(begun) == ["a"]
-    (found,) = complete(begun, {"model": "m", "input": [{"id": "msg_1"}]}).items
-    assert "poison 1" in str(found)
+    (only,) = complete(begun, {"model": "m", "input": [{"id": "msg_1"}]}).items
+    assert "poison 1" in str(only)
 
 
 def test_a_conversation_is_not_deleted_as_a_response(begun: Memory) -> None:
-    assert asked(begun, "DELETE", "/v1/responses/conv_x")[0] == 404
+    assert request(begun, "DELETE", "/v1/responses/conv_x")[0] == 404
     assert listed(begun) == ["a"]

@@ -65,13 +65,13 @@ def test_a_custom_tool_of_a_namespace_stays_custom() -> None:
     assert toolbox.find("n__c") == ToolName("custom", "c", "n")
 
 
-@pytest.mark.parametrize("said", ["g", "mcp__m.g"])
-def test_a_bare_or_dotted_name_counts_when_it_fits_one_tool(said: str) -> None:
+@pytest.mark.parametrize("name", ["g", "mcp__m.g"])
+def test_a_bare_or_dotted_name_counts_when_it_fits_one_tool(name: str) -> None:
     one = namespace("mcp__m", function("g"))
-    assert offered(one).find(said) == ToolName("function", "g", "mcp__m")
+    assert offered(one).find(name) == ToolName("function", "g", "mcp__m")
     two = namespace("mcp__o", function("g"))
-    expected = ToolName("function", said) if said == "g" else ToolName("function", "g", "mcp__m")
-    assert offered(one, two).find(said) == expected
+    expected = ToolName("function", name) if name == "g" else ToolName("function", "g", "mcp__m")
+    assert offered(one, two).find(name) == expected
 
 
 def test_a_name_that_nobody_offered_is_a_function() -> None:
@@ -116,10 +116,10 @@ def test_a_namespaces_tool_of_another_kind_is_left_out(kind: str) -> None:
 
 def test_a_search_for_tools_is_a_function_of_its_kind() -> None:
     toolbox = offered({"type": "tool_search", "execution": "client"})
-    (made,) = toolbox.tools
-    assert (made.name, made.input_schema["required"]) == ("tool_search", ["query"])
-    assert made.description
-    assert toolbox.find(made.name) == ToolName("tool_search", "tool_search")
+    (search,) = toolbox.tools
+    assert (search.name, search.input_schema["required"]) == ("tool_search", ["query"])
+    assert search.description
+    assert toolbox.find(search.name) == ToolName("tool_search", "tool_search")
 
 
 def test_a_tool_without_a_name_is_refused_with_its_path() -> None:
@@ -173,7 +173,7 @@ def test_a_name_comes_with_its_namespace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("arguments", "text"),
     [
         ({"input": "a"}, "a"),
         ({"arguments": "*** Begin Patch"}, "*** Begin Patch"),
@@ -183,6 +183,6 @@ def test_a_name_comes_with_its_namespace() -> None:
     ],
 )
 def test_a_custom_tools_text_is_read_wherever_the_model_put_it(
-    given: dict[str, Any], text: str
+    arguments: dict[str, Any], text: str
 ) -> None:
-    assert free_text(given) == text
+    assert free_text(arguments) == text

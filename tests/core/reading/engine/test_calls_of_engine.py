@@ -46,10 +46,10 @@ def test_within_a_candidate_nothing_is_another_call(text: str, calls: list[str])
 
 
 def test_a_value_may_say_its_calls_end_many_times() -> None:
-    said, engine = "</tool_call> or " * 30, call_engine(Expectations(TOOLS))
-    engine.feed(f"<tool_call><function=write_file>\n<parameter=path>\n{said}\n</parameter>\n")
+    value, engine = "</tool_call> or " * 30, call_engine(Expectations(TOOLS))
+    engine.feed(f"<tool_call><function=write_file>\n<parameter=path>\n{value}\n</parameter>\n")
     calls = [*engine.feed("</function></tool_call>"), *engine.flush("stop")]
-    assert [said in call.arguments for call in calls if isinstance(call, ToolCall)] == [True]
+    assert [value in call.arguments for call in calls if isinstance(call, ToolCall)] == [True]
 
 
 def test_a_call_that_is_longer_than_any_is_broken() -> None:
@@ -65,17 +65,17 @@ def test_what_may_be_no_call_is_text_beyond_its_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("<tool_call>I look.<function=now></function></tool_call>", "I look."),
         ("<tool_call>I look.\n<function=now></function>", "<tool_call>I look."),
         ("<tool_call><function=now></function> now </tool_call>", "now "),
     ],
 )
-def test_marks_around_text_and_a_call_are_no_text(text: str, said: str) -> None:
+def test_marks_around_text_and_a_call_are_no_text(text: str, expected: str) -> None:
     for size in (len(text), 1):
         engine = call_engine(Expectations(TOOLS))
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         events = [event for piece in pieces for event in engine.feed(piece)]
         events += engine.flush("stop")
-        assert "".join(event.text for event in events if isinstance(event, Text)) == said
+        assert "".join(event.text for event in events if isinstance(event, Text)) == expected

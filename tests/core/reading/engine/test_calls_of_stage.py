@@ -44,14 +44,14 @@ def stage(
     return ReadingStage(Reading((), expected=expected), choice, findings, ids)
 
 
-def run(made: ReadingStage, *events: Event) -> list[Event]:
-    out = [after for event in events for after in fed(made, event)]
-    return joined([*out, *made.close()])
+def run(reading: ReadingStage, *events: Event) -> list[Event]:
+    out = [after for event in events for after in fed(reading, event)]
+    return joined([*out, *reading.close()])
 
 
-def fed(made: ReadingStage, event: Event) -> Sequence[Event]:
+def fed(reading: ReadingStage, event: Event) -> Sequence[Event]:
     """What becomes of an event, be it the engine's own."""
-    return made._out([event]) if isinstance(event, LateCloser) else made.feed(event)
+    return reading._out([event]) if isinstance(event, LateCloser) else reading.feed(event)
 
 
 def calls(events: Sequence[Event]) -> list[tuple[str, str]]:
@@ -67,8 +67,8 @@ def test_content_that_is_a_call_becomes_one() -> None:
 
 
 def test_a_call_is_of_its_choice_and_its_id_is_of_its_reply() -> None:
-    made = stage(choice=2, ids="call_7_2_")
-    assert run(made, Text(NOW, 2)) == [ToolCall(0, "call_7_2_0", "now", "{}", 2)]
+    reading = stage(choice=2, ids="call_7_2_")
+    assert run(reading, Text(NOW, 2)) == [ToolCall(0, "call_7_2_0", "now", "{}", 2)]
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ BROKEN = '<tool_call>{"name": "get_weather", "arguments": {"city"": "Oslo"}}</to
 def test_nothing_behind_a_broken_call_goes_out_wherever_the_text_is_cut(
     before: str, behind: str
 ) -> None:
-    text, made = before + BROKEN + behind, []
+    text, outputs = before + BROKEN + behind, []
     for size in (len(text), 7, 1):
-        reading, out = stage(), list[Event]()
+        stage_cut, out = stage(), list[Event]()
         for at in range(0, len(text), size):
-            out += reading.feed(Text(text[at : at + size]))
+            out += stage_cut.feed(Text(text[at : at + size]))
         failure = next(at for at, event in enumerate(out) if isinstance(event, Failure))
-        made.append(joined(out[: failure + 1]))
-    assert made[0] == made[1] == made[2]
-    assert isinstance(made[0][-1], Failure)
-    assert calls(made[0]) == ([("now", "{}")] if NOW in before else [])
+        outputs.append(joined(out[: failure + 1]))
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert isinstance(outputs[0][-1], Failure)
+    assert calls(outputs[0]) == ([("now", "{}")] if NOW in before else [])
 
 
 def test_from_the_servers_first_call_on_text_is_text() -> None:
@@ -154,10 +154,10 @@ def test_another_call_of_the_servers_own_stands_behind_those_that_were_read() ->
 
 
 def test_a_long_call_of_the_servers_own_is_not_held() -> None:
-    made = stage()
-    made.feed(Text(OSLO))
+    reading = stage()
+    reading.feed(Text(OSLO))
     piece = ToolCall(0, "own", "write_file", "x" * (HELD_LIMIT + 1))
-    assert len(made.feed(piece)) == 1
+    assert len(reading.feed(piece)) == 1
 
 
 # What the request asks.
@@ -259,14 +259,14 @@ def test_a_draft_behind_which_there_is_an_answer_is_none(
 
 
 def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
-    made = stage()
-    assert made.plain(Text) is None
-    made.feed(Thinking("why"))
-    plain = made.plain(Thinking)
+    reading = stage()
+    assert reading.plain(Text) is None
+    reading.feed(Thinking("why"))
+    plain = reading.plain(Thinking)
     assert plain
     assert {"\r", "\n", "<"} <= set(plain[1])  # a call may begin in it
-    made.feed(Text("a <tool"))
-    assert made.plain(Thinking) is None
+    reading.feed(Text("a <tool"))
+    assert reading.plain(Thinking) is None
 
 
 def test_text_of_the_servers_arguments_comes_out_as_it_is() -> None:
@@ -416,8 +416,8 @@ def test_too_much_text_in_calls_is_no_calls_and_are_not_kept() -> None:
 @law(200)
 @given(st.data())
 def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
-    words = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
-    thought = "".join(data.draw(st.lists(words, max_size=6)))
+    pieces = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
+    thought = "".join(data.draw(st.lists(pieces, max_size=6)))
     answered = data.draw(st.booleans())
     calls = ThoughtCalls(Expectations(TOOLS))
     for piece in data.draw(cut(thought)):
@@ -439,13 +439,13 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
 def test_the_servers_own_waits_behind_a_call_that_is_held(
     rest: str, behind: list[tuple[str, str]]
 ) -> None:
-    made, native = stage(), ToolCall(0, "own", "now", "{}", own=own(0))
-    assert made.feed(Text(CUT)) == []
+    reading, native = stage(), ToolCall(0, "own", "now", "{}", own=own(0))
+    assert reading.feed(Text(CUT)) == []
     for event in (Thinking("hm"), ThinkingEnd(), native):
-        assert made.feed(event) == []
-    assert made.feed(Usage(1, 2)) == [Usage(1, 2)]
-    out = [*made.feed(Text(rest))] if rest else []
-    out += made.feed(Finish("length"))
+        assert reading.feed(event) == []
+    assert reading.feed(Usage(1, 2)) == [Usage(1, 2)]
+    out = [*reading.feed(Text(rest))] if rest else []
+    out += reading.feed(Finish("length"))
     assert calls(out) == behind
     assert [type(event) for event in out][:3] == [ToolCall, Thinking, ThinkingEnd]
     assert out[-1] == Finish("length")
@@ -456,11 +456,11 @@ def test_the_servers_own_waits_behind_a_call_that_is_held(
 
 @pytest.mark.parametrize("size", [1, 1000])
 def test_the_markup_of_a_call_that_went_out_is_no_thinking(size: int) -> None:
-    made, text = stage(), f"I look.\n{NOW}"
+    reading, text = stage(), f"I look.\n{NOW}"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    out = [event for piece in pieces for event in made.feed(Thinking(piece))]
+    out = [event for piece in pieces for event in reading.feed(Thinking(piece))]
     assert "".join(event.text for event in out if isinstance(event, Thinking)).rstrip() == "I look."
-    assert made.feed(Finish("stop")) == [ToolCall(0, "call_0", "now", "{}"), Finish("stop")]
+    assert reading.feed(Finish("stop")) == [ToolCall(0, "call_0", "now", "{}"), Finish("stop")]
 
 
 def test_text_of_a_thought_that_waited_goes_out_under_the_servers_names() -> None:
@@ -471,7 +471,7 @@ def test_text_of_a_thought_that_waited_goes_out_under_the_servers_names() -> Non
 
 @pytest.mark.parametrize("behind", [" So.", ""])
 def test_the_markup_of_a_draft_stays_thinking(behind: str) -> None:
-    made, thought = stage(), f"I look.\n{OSLO}{behind}"
-    out = [event for piece in thought for event in made.feed(Thinking(piece))]
-    out += [*made.feed(Text("Yes.")), *made.feed(Finish("length"))]
+    reading, thought = stage(), f"I look.\n{OSLO}{behind}"
+    out = [event for piece in thought for event in reading.feed(Thinking(piece))]
+    out += [*reading.feed(Text("Yes.")), *reading.feed(Finish("length"))]
     assert joined(out) == [Thinking(thought), Text("Yes."), Finish("length")]

@@ -58,7 +58,7 @@ def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
 
 
 @pytest.mark.parametrize(
-    ("words", "blanks", "positions"),
+    ("before", "blanks", "positions"),
     [
         ("", "", {PARAGRAPH, SENTENCE, LINE}),
         ("", " \n\t", {PARAGRAPH, SENTENCE, LINE}),
@@ -72,9 +72,9 @@ def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
     ],
 )
 def test_blanks_that_wait_count_as_blanks_that_have_come(
-    words: str, blanks: str, positions: set[str]
+    before: str, blanks: str, positions: set[str]
 ) -> None:
-    context = _behind(words)
+    context = _behind(before)
     assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.begins(it, blanks)} == positions
 
 

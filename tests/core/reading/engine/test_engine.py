@@ -30,17 +30,17 @@ def _read(pieces: Sequence[str]) -> list[Event]:
     return joined([*out, *engine.flush("stop")])
 
 
-def _said(pieces: Sequence[str]) -> list[object]:
+def _parts(pieces: Sequence[str]) -> list[object]:
     """The words, a thought in parentheses, and the calls."""
-    said: list[object] = []
+    parts: list[object] = []
     for event in _read(pieces):
         if isinstance(event, ToolCall):
-            said.append((event.name, json.loads(event.arguments)))
+            parts.append((event.name, json.loads(event.arguments)))
         elif isinstance(event, Thinking):
-            said.append(f"({event.text})")
+            parts.append(f"({event.text})")
         elif isinstance(event, Text):
-            said.append(event.text)
-    return said
+            parts.append(event.text)
+    return parts
 
 
 @pytest.mark.parametrize("text", LOOK_ALIKES)
@@ -55,12 +55,12 @@ def test_what_only_looks_like_a_call_passes_unchanged(text: str) -> None:
 def test_every_form_is_read_in_an_answer(name: str) -> None:
     text = WRITTEN[name].write([OSLO])
     for pieces in ([text], text):
-        assert _said(pieces) == [OSLO]
-    assert _said(f"<think>why</think>\n{text}")[-1] == OSLO
+        assert _parts(pieces) == [OSLO]
+    assert _parts(f"<think>why</think>\n{text}")[-1] == OSLO
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (f"<think>I look.\n{ONE_LINE}", ["(I look.)", ("now", {})]),
         (f"<think>I look.\n{ONE_LINE}</think>", ["(I look.)", ("now", {})]),
@@ -84,8 +84,8 @@ def test_every_form_is_read_in_an_answer(name: str) -> None:
         ('{"a": "<think>"}', ['{"a": "<think>"}']),
     ],
 )
-def test_thoughts_and_calls_in_one_text(text: str, said: list[object]) -> None:
-    assert _said([text]) == _said(text) == said
+def test_thoughts_and_calls_in_one_text(text: str, expected: list[object]) -> None:
+    assert _parts([text]) == _parts(text) == expected
 
 
 def test_plain_text_passes_where_nothing_waits() -> None:
@@ -110,7 +110,7 @@ def test_the_closers_of_a_thought_that_says_nothing_are_read() -> None:
 
 def test_marks_that_are_no_text_go_from_what_was_nearly_a_whole_reply() -> None:
     text = ' to=functions.now<|channel|>commentary json<|message|>{"a": 1}<|call|>\nSo.'
-    assert _said([text]) == _said(text) == [' to=functions.now{"a": 1}\nSo.']
+    assert _parts([text]) == _parts(text) == [' to=functions.now{"a": 1}\nSo.']
 
 
 def test_line_ends_wait_for_a_call_only_where_calls_are_read() -> None:

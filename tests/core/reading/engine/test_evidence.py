@@ -43,10 +43,10 @@ def test_a_thought_without_an_end_shows_that_there_was_none() -> None:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_an_opener_a_grammar_or_silence_shows_nothing(closed: bool) -> None:
-    made = replace(GUESSED, expected=replace(GUESSED.expected, grammar=Grammar.JSON))
+    by_grammar = replace(GUESSED, expected=replace(GUESSED.expected, grammar=Grammar.JSON))
     shown = [
         _concluded(GUESSED, ENDED, closed, "\n<think>why"),
-        _concluded(made, ENDED, closed),
+        _concluded(by_grammar, ENDED, closed),
         _concluded(GUESSED, [], closed),
     ]
     assert [(each.confirmed, each.correction) for each in shown] == [(None, None)] * 3

@@ -21,17 +21,17 @@ def _engine() -> Engine:
     return Engine(grammar, expectations=Expectations({"now": {}}))
 
 
-def _said(events: Sequence[Event]) -> list[str]:
+def _parts(events: Sequence[Event]) -> list[str]:
     """The words, a thought in parentheses, and the names of calls."""
-    said = []
+    parts = []
     for event in joined(list(events)):
         if isinstance(event, Thinking):
-            said.append(f"({event.text})")
+            parts.append(f"({event.text})")
         elif isinstance(event, Text):
-            said.append(event.text)
+            parts.append(event.text)
         elif isinstance(event, ToolCall):
-            said.append(event.name)
-    return said
+            parts.append(event.name)
+    return parts
 
 
 def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
@@ -93,7 +93,7 @@ def test_a_thought_knows_its_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (f"<think>I look. {NOW}", ["(I look. )", "now"]),
         (f"<think>I look.\n{NOW}\n</think>b", ["(I look.)", "now", "b"]),
@@ -104,19 +104,19 @@ def test_a_thought_knows_its_marks() -> None:
         (f"<think>a\n{NOW}\nb", ["(a)", "now", "b"]),
     ],
 )
-def test_a_call_waits_for_what_comes_behind_it(text: str, said: list[str]) -> None:
+def test_a_call_waits_for_what_comes_behind_it(text: str, expected: list[str]) -> None:
     for pieces in ([text], list(text)):
         engine = _engine()
         out = [event for piece in pieces for event in engine.feed(piece)]
-        assert _said([*out, *engine.flush("stop")]) == said
+        assert _parts([*out, *engine.flush("stop")]) == expected
 
 
 def test_nothing_of_it_goes_out_before() -> None:
     engine = _engine()
-    assert _said(engine.feed(f"<think>I look.\n{NOW}")) == ["(I look.)"]
+    assert _parts(engine.feed(f"<think>I look.\n{NOW}")) == ["(I look.)"]
     assert engine.holds
     assert engine.plain() is None
-    assert _said(engine.feed("</think>b")) == ["now", "b"]
+    assert _parts(engine.feed("</think>b")) == ["now", "b"]
     assert not engine.holds
 
 

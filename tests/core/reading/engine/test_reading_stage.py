@@ -131,12 +131,12 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("said", "read"), KNOWN)
+@pytest.mark.parametrize(("content", "read"), KNOWN)
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_initial_state_of_the_prompt_holds_streamed_and_whole(
-    said: str, read: str, whole: bool
+    content: str, read: str, whole: bool
 ) -> None:
-    assert _read(_stage(InitialState.THINKING, whole), said) == read
+    assert _read(_stage(InitialState.THINKING, whole), content) == read
 
 
 def test_what_the_user_says_goes_first() -> None:
@@ -193,9 +193,9 @@ def test_a_thought_in_the_field_and_in_the_content_is_emitted_once() -> None:
         Thinking("."),
         Text(".</think>So"),
     ]
-    for begins, said in ((InitialState.TEXT, events), (InitialState.THINKING, events[1:])):
+    for begins, sent in ((InitialState.TEXT, events), (InitialState.THINKING, events[1:])):
         stage = _stage(begins)
-        out = [emitted for event in [*said, Finish("stop"), End()] for emitted in stage.feed(event)]
+        out = [emitted for event in [*sent, Finish("stop"), End()] for emitted in stage.feed(event)]
         texts = [(type(event), event.text) for event in out if isinstance(event, Text | Thinking)]
         assert texts == [(Thinking, "Hm"), (Thinking, "."), (Text, "So")]
 
@@ -231,9 +231,9 @@ def _watched(pieces: list[str]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [*((text, True) for text in FOUND), *((text, False) for text in NOT_FOUND)]
+    ("text", "ends"), [*((text, True) for text in FOUND), *((text, False) for text in NOT_FOUND)]
 )
-def test_a_closer_counts_outside_of_code(text: str, found: bool) -> None:
-    assert _watched([text]) is found
-    assert _watched(list(text)) is found
-    assert [_watched([text[:cut], text[cut:]]) for cut in range(len(text))] == [found] * len(text)
+def test_a_closer_counts_outside_of_code(text: str, ends: bool) -> None:
+    assert _watched([text]) is ends
+    assert _watched(list(text)) is ends
+    assert [_watched([text[:cut], text[cut:]]) for cut in range(len(text))] == [ends] * len(text)

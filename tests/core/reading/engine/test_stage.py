@@ -70,11 +70,11 @@ def test_cut_anywhere_the_same_events_and_notes(parts: list[str], data: st.DataO
     text = "".join(parts)
     pieces = data.draw(cut(text))
     start = data.draw(st.sampled_from([InitialState.TEXT, InitialState.THINKING]))
-    whole, found = _read(start, Text(text), Finish("stop"))
-    events, cut_found = _read(start, *map(Text, pieces), Finish("stop"))
+    whole, findings = _read(start, Text(text), Finish("stop"))
+    events, cut_findings = _read(start, *map(Text, pieces), Finish("stop"))
     assert events == whole
-    assert cut_found.calls == found.calls
-    assert cut_found.beginning.correction == found.beginning.correction
+    assert cut_findings.calls == findings.calls
+    assert cut_findings.beginning.correction == findings.beginning.correction
 
 
 def test_the_servers_own_call_ends_the_reading_of_calls() -> None:
@@ -143,7 +143,7 @@ WORDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
 }
 
 
-def _said(events: Sequence[Event]) -> list[tuple[str, str]]:
+def _blocks(events: Sequence[Event]) -> list[tuple[str, str]]:
     kinds: list[tuple[str, str]] = []
     for event in events:
         match event:
@@ -156,12 +156,12 @@ def _said(events: Sequence[Event]) -> list[tuple[str, str]]:
     return kinds
 
 
-@pytest.mark.parametrize(("model", "text", "said"), WORDS.values(), ids=WORDS)
-def test_marks_that_say_nothing_go(model: str, text: str, said: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("model", "text", "expected"), WORDS.values(), ids=WORDS)
+def test_marks_that_say_nothing_go(model: str, text: str, expected: list[tuple[str, str]]) -> None:
     cuts = [[text[:offset], text[offset:]] for offset in range(1, len(text))]
     for pieces in ([text], list(text), *cuts):
         events, _ = _read(InitialState.TEXT, *map(Text, pieces), Finish("stop"), model=model)
-        assert _said(events) == said
+        assert _blocks(events) == expected
 
 
 FORBIDDEN = {
@@ -176,11 +176,11 @@ FORBIDDEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), FORBIDDEN.items())
-def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "expected"), FORBIDDEN.items())
+def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, expected: str) -> None:
     for pieces in ([text], list(text)):
         events, _ = _read(InitialState.TEXT, *map(Text, pieces), Finish("stop"), forbids=True)
-        assert "".join(event.text for event in events if isinstance(event, Text)) == said
+        assert "".join(event.text for event in events if isinstance(event, Text)) == expected
         assert not _names(events)
 
 
@@ -189,8 +189,8 @@ def _behind_field(text: str, model: str = "") -> str:
     cuts = [[text[:offset], text[offset:]] for offset in range(len(text) + 1)]
     results = []
     for pieces in (list(text), *cuts):
-        said = (Text(piece) for piece in pieces if piece)
-        events, _ = _read(InitialState.TEXT, Thinking("why"), *said, Finish("stop"), model=model)
+        texts = (Text(piece) for piece in pieces if piece)
+        events, _ = _read(InitialState.TEXT, Thinking("why"), *texts, Finish("stop"), model=model)
         results.append("".join(event.text for event in events if isinstance(event, Text)))
     assert len(set(results)) == 1
     return results[0]
@@ -226,8 +226,8 @@ def test_behind_a_field_a_closer_at_the_head_goes(text: str, left: str) -> None:
 def test_behind_a_field_the_tags_of_an_answer_go(text: str, left: str) -> None:
     assert _behind_field(text, "hunyuan-a13b") == left
     renamed = (it.replace("answer>", "response>").replace("answ", "resp") for it in (text, left))
-    given, wanted = renamed
-    assert _behind_field(given, "granite-3.3") == wanted.replace("respresponse", "response")
+    content, wanted = renamed
+    assert _behind_field(content, "granite-3.3") == wanted.replace("respresponse", "response")
 
 
 def test_behind_another_thought_there_is_a_head_again() -> None:
@@ -238,15 +238,15 @@ def test_behind_another_thought_there_is_a_head_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "text"),
     [
         ("</think>\n\nHello.", "\n\nHello."),
         ("</thi", "</thi"),
         ("<think>why</think>a", "a"),
     ],
 )
-def test_marks_that_a_server_leaves_behind_a_field_go(content: str, said: str) -> None:
+def test_marks_that_a_server_leaves_behind_a_field_go(content: str, text: str) -> None:
     for pieces in ([content], list(content)):
         events: list[Event] = [Thinking("why"), *map(Text, pieces), Finish("stop")]
         read, _ = _read(InitialState.TEXT, *events)
-        assert read == [Thinking("why"), Text(said), Finish("stop")]
+        assert read == [Thinking("why"), Text(text), Finish("stop")]

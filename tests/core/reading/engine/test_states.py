@@ -42,7 +42,7 @@ def test_a_call_may_begin_in_every_state() -> None:
 def test_a_state_that_leaves_the_outcome_open_has_one_for_all_that_follows() -> None:
     closers = {Follows.CLOSER, Follows.TEXT_AND_CLOSER}
     for stands in set(Stands) - {Stands.ALONE}:
-        follows = {after for place, after in OUTCOMES if place is stands}
+        follows = {after for state, after in OUTCOMES if state is stands}
         inside = stands in (Stands.IN_THOUGHT, Stands.ENDS_THOUGHT)
         assert follows >= {Follows.END, *(closers if inside else {Follows.TEXT})}
 

@@ -42,7 +42,7 @@ def test_the_same_call_twice_is_one() -> None:
     ("other", "count"), [('{"b": 2, "a": 1.0}', 1), ('{"a": true, "b": 2}', 2)]
 )
 def test_so_is_one_that_means_the_same(other: str, count: int) -> None:
-    each = [NOW.replace("{}", given) for given in ('{"a": 1, "b": 2}', other)]
+    each = [NOW.replace("{}", arguments) for arguments in ('{"a": 1, "b": 2}', other)]
     assert len(_thought_calls(*each).take(answered=False)) == count
 
 

@@ -38,14 +38,14 @@ CASES = {
 
 
 def points(marks: Marks, text: str, size: int) -> list[tuple[End, str]]:
-    extent, found = Extent(marks), []
+    extent, points_seen = Extent(marks), []
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     for piece in (*pieces, ""):
-        given, last = piece, piece == ""
-        while point := extent.feed(given, last):
-            given = ""
-            found.append((point.end, text[point.at : point.behind]))
-    return found
+        piece_left, last = piece, piece == ""
+        while point := extent.feed(piece_left, last):
+            piece_left = ""
+            points_seen.append((point.end, text[point.at : point.behind]))
+    return points_seen
 
 
 @pytest.mark.parametrize(("marks", "text", "wanted"), CASES.values(), ids=CASES)

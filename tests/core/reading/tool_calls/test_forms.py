@@ -63,7 +63,7 @@ def read(text: str, size: int = 0, cut: bool = False) -> list[Event]:
     return joined([*out, *reading.flush(cut=cut)])
 
 
-def said(events: list[Event]) -> list[object]:
+def parts_of(events: list[Event]) -> list[object]:
     """Texts as they are, calls as name and arguments."""
     return [
         (event.name, json.loads(event.arguments)) if isinstance(event, ToolCall) else event.text
@@ -77,7 +77,7 @@ def test_calls_are_read_as_they_were_meant(written: Written, calls: Calls) -> No
     reading = parser()
     text = written.write(calls)
     events = joined([*reading.feed(text), *reading.flush()])
-    assert said(events) == list(calls)
+    assert parts_of(events) == list(calls)
     assert [call.form for call in reading.calls.read if call.done] == [written.form] * len(calls)
 
 
@@ -90,7 +90,7 @@ def test_arguments_as_a_string_are_the_same_in_every_form_of_json(
     text = WRITTEN[name].write(calls)
     for _, arguments in calls:
         text = text.replace(dumps(arguments), dumps(dumps(arguments)), 1)
-    assert [said(read(text, size)) for size in (0, 1, 2, 7)] == [list(calls)] * 4
+    assert [parts_of(read(text, size)) for size in (0, 1, 2, 7)] == [list(calls)] * 4
 
 
 @pytest.mark.parametrize(("written", "calls"), CASES)
@@ -116,8 +116,8 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
 def test_the_cost_of_a_chunk_is_that_of_what_is_held(written: Written) -> None:
     """What a chunk makes the parser look at is what is held and the chunk, however long the call is."""
     looked_at = []
-    for words in (400, 1600):
-        text = written.write([("write_file", {"path": "x", "content": "word " * words})])
+    for length in (400, 1600):
+        text = written.write([("write_file", {"path": "x", "content": "word " * length})])
         reading, longest = parser(), 0
         for at in range(0, len(text), 10):
             reading.feed(text[at : at + 10])
@@ -132,20 +132,20 @@ def test_text_around_calls_stays_less_the_blanks_that_touch_them(written: Writte
     alone = written.whole and written.form != "functools"  # which counts at a line's head
     wanted = [text] if alone else ["Let me see.", *TWO, "That was it.\n"]
     for size in (0, 1, 5):
-        assert said(read(text, size)) == wanted
+        assert parts_of(read(text, size)) == wanted
 
 
 @BY_NAME
 def test_blanks_around_the_reply_do_not_matter(written: Written) -> None:
-    assert said(read(f"\n\n{written.write(TWO)}\n \n", 3)) == list(TWO)
+    assert parts_of(read(f"\n\n{written.write(TWO)}\n \n", 3)) == list(TWO)
 
 
 @BY_NAME
 def test_a_call_of_no_tool_is_text_byte_for_byte(written: Written) -> None:
     wrong = [(f"{name}_", arguments) for name, arguments in (*TWO, *SITUATIONS["one call"])]
     text = f"Look:\n\n{written.write(wrong)}\n\nSo."
-    for said_before in ("", "Look:\n\n"):
-        text = f"{said_before}{written.write(wrong)}\n\nSo. "
+    for before in ("", "Look:\n\n"):
+        text = f"{before}{written.write(wrong)}\n\nSo. "
         assert read(text) == read(text, 1) == read(text, 4) == [Text(text)]
 
 
@@ -156,7 +156,7 @@ def test_a_call_in_a_code_block_is_text_unless_its_marks_are_special_tokens(
     text = f"Like this:\n\n~~~~\n{written.write(TWO)}\n~~~~\n"
     is_special = not written.whole and written.form in SPECIAL_FORMS
     wanted = ["Like this:\n\n~~~~", *TWO, "~~~~\n"] if is_special else [text]
-    assert said(read(text)) == said(read(text, 1)) == wanted
+    assert parts_of(read(text)) == parts_of(read(text, 1)) == wanted
 
 
 @BY_NAME
@@ -165,10 +165,10 @@ def test_a_whole_call_in_a_sentence_counts(written: Written) -> None:
     text = f"One writes {call} for that."
     unclosed = written.form == "granite-20b"  # written without its closing mark
     wanted = [text] if written.whole or unclosed else ["One writes ", *TWO[:1], "for that."]
-    assert said(read(text)) == said(read(text, 1)) == wanted
+    assert parts_of(read(text)) == parts_of(read(text, 1)) == wanted
     text = f"I look it up now {call}"
     wanted = [text] if written.whole else ["I look it up now ", *TWO[:1]]
-    assert said(read(text)) == said(read(text, 1)) == wanted
+    assert parts_of(read(text)) == parts_of(read(text, 1)) == wanted
 
 
 def _cuts(written: Written) -> Iterator[str]:
@@ -185,9 +185,9 @@ def test_a_call_that_was_cut_off_is_never_completed(written: Written) -> None:
         calls = [event for event in events if isinstance(event, ToolCall)]
         if not calls:
             assert events == [Text(text)]
-        for call, made, (name, arguments) in zip(calls, reading.calls.read, wanted, strict=False):
-            assert call.name == made.name == name
-            if made.done:
+        for call, read, (name, arguments) in zip(calls, reading.calls.read, wanted, strict=False):
+            assert call.name == read.name == name
+            if read.done:
                 assert json.loads(call.arguments) == arguments
             else:
                 with pytest.raises(json.JSONDecodeError):
@@ -221,6 +221,6 @@ def test_every_header_has_a_name() -> None:
 def test_what_opens_is_not_what_closes() -> None:
     bodies = [form.body for form in FORMS if isinstance(form.body, Keyed)]
     assert len(bodies) > 12
-    for made in bodies:
-        opening = {*made.heads, *made.keys, made.value} - {""}
-        assert not opening & {*made.end, *made.ends, made.key_end}
+    for marks_of in bodies:
+        opening = {*marks_of.heads, *marks_of.keys, marks_of.value} - {""}
+        assert not opening & {*marks_of.end, *marks_of.ends, marks_of.key_end}

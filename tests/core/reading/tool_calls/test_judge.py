@@ -33,8 +33,8 @@ def span_of(written: Written, text: str) -> tuple[CallRow, str]:
     raise AssertionError(text)
 
 
-def outcome(found: Verdict) -> list[tuple[str, object]]:
-    return [(call.name, json.loads(call.arguments)) for call in found.calls if not call.is_open]
+def outcome(decided: Verdict) -> list[tuple[str, object]]:
+    return [(call.name, json.loads(call.arguments)) for call in decided.calls if not call.is_open]
 
 
 @BY_NAME

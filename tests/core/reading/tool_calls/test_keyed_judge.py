@@ -227,8 +227,8 @@ def test_every_cut_of_a_call_is_open_or_whole() -> None:
         whole = outcome(text, WRITE, form)
         begun = text.index(">\n") + 1 if form == "qwen3-coder" else len("write<arg_key>")
         for end in range(begun, len(text)):
-            (made,) = verdict(text[:end], WRITE, form, End.CUT).calls
-            assert made.is_open or [(made.name, json.loads(made.arguments))] == whole
+            (call,) = verdict(text[:end], WRITE, form, End.CUT).calls
+            assert call.is_open or [(call.name, json.loads(call.arguments))] == whole
 
 
 HEADS = [
@@ -261,7 +261,7 @@ def test_a_special_token_within_a_quoted_name_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "value", "wanted"),
+    ("kind", "value", "wanted"),
     [
         ('string="true"', "7", "7"),
         ('string="false"', "7", 7),
@@ -269,8 +269,8 @@ def test_a_special_token_within_a_quoted_name_says_nothing() -> None:
         ("", "7", "7"),
     ],
 )
-def test_a_parameters_tag_may_tell_its_type(said: str, value: str, wanted: object) -> None:
-    text = f'<｜DSML｜invoke name="now"><｜DSML｜parameter name="x" {said}>{value}</｜DSML｜parameter></｜DSML｜invoke>'
+def test_a_parameters_tag_may_tell_its_type(kind: str, value: str, wanted: object) -> None:
+    text = f'<｜DSML｜invoke name="now"><｜DSML｜parameter name="x" {kind}>{value}</｜DSML｜parameter></｜DSML｜invoke>'
     assert outcome(text, TOOLS, "dsml", End.BODY) == [("now", {"x": wanted})]
 
 

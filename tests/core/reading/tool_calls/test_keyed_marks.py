@@ -38,8 +38,8 @@ def test_each_form_has_its_marks() -> None:
 
 
 def test_the_text_of_a_mark() -> None:
-    found = marks("kimi-k3", '<|open|>call tool="f"<|sep|><|open|>argument key="a > b"<|sep|>').all
-    assert [mark.tag for mark in found] == ['tool="f"', 'key="a > b"']
+    read = marks("kimi-k3", '<|open|>call tool="f"<|sep|><|open|>argument key="a > b"<|sep|>').all
+    assert [mark.tag for mark in read] == ['tool="f"', 'key="a > b"']
     (key, other) = marks(
         "glm", "<arg_key>a</arg_key></arg_key>x<arg_key>b</arg_key><arg_value>"
     ).all
