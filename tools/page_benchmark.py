@@ -1,15 +1,15 @@
-"""What the page at /think costs: `python -m tools.page_benchmark [--frames N] [--runs R]`.
+"""Print the cost of the page at /think: `python -m tools.page_benchmark [--frames N] [--runs R]`.
 
-*paced* and *fast*: the same replies as in `tools.view_benchmark`, with the page open on the
-running one, against none. The page is a process of its own that does what the page does: it is told
-what is new, and chooses the exchange that runs.
+*paced* and *fast*: the same replies as in `tools.view_benchmark`, with the page open on the running
+reply, against no page. The page is a process of its own that acts as the page does: it receives
+updates, and chooses the running exchange.
 
-*paint*: what Chromium needs, from the click (or the address) until it has drawn: a list of
+*paint*: the time that Chromium needs from the click (or the address) until it has drawn a list of
 exchanges; a reply of some megabytes, in lines and in one line; many thoughts. Then the longest time
-between two pictures while one scrolls through all of it.
+between two drawn pictures while a script scrolls through all of the reply.
 
-*sessions*: what an opened page takes to list an agent's exchanges, 70 tools and up to 100 turns in
-each, and the longest time that no other stream had its turn meanwhile; half of them, too.
+*sessions*: the time to list an agent's exchanges, with 70 tools and up to 100 turns in each, and the
+longest step in which no other stream could run; the same for half of the exchanges.
 """
 
 import argparse

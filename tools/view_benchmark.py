@@ -1,16 +1,16 @@
-"""What looking costs, as ratios within one run: `python -m tools.view_benchmark [--frames N]
-[--runs R] [--megabytes M]`.
+"""Print the cost of an open page in mitmweb, as ratios within one run: `python -m tools.view_benchmark
+[--frames N] [--runs R] [--megabytes M]`.
 
-A reply passes through mitmweb, with the addon, twice: with nobody there, and with a page open on
-the flow. The page is a process of its own that does what mitmweb's page does: it hears of changes
-over the websocket, and fetches the content view, compressed, when the body is another than before.
-*paced*: a frame every 10 ms; how late the client gets a frame after the server sent it (half of
-them, and 95%). *fast*: frames as quickly as they go; the time until the reply is complete. *work*:
-mitmweb's own processor time.
+A reply passes through mitmweb, with the addon, twice: without a page, and with a page open on the
+flow. The page is a process of its own that acts as mitmweb's page does: it receives changes over the
+websocket, and fetches the content view, compressed, when the body has changed.
+*paced*: a frame every 10 ms; the delay between a frame's sending and its arrival at the client
+(median and 95th percentile). *fast*: frames without a pause; the time until the reply is complete.
+*work*: mitmweb's own processor time.
 
-Below, mitmweb's processor time for showing a long reply that is complete, in the view *Thinking*
-against mitmproxy's *Raw*, and what the one takes more than the other. Each figure is the least of
-the runs, with and without taken in turn.
+Below, mitmweb's processor time to show a long complete reply, in the view *Thinking* against
+mitmproxy's *Raw*, as a ratio and as a difference. Each figure is the smallest of the runs; runs with
+and without a page alternate.
 """
 
 import argparse
@@ -52,8 +52,8 @@ OPENING = (
 
 
 class Frames(Sequence[Step]):
-    """A reply of so many frames, each with the time at which it is sent; half of it a thought.
-    `pace`: seconds between two.
+    """A reply of so many frames, each with the time of its sending; the first half is a thought.
+    `pace`: seconds between two frames.
     """
 
     def __init__(self, count: int, pace: float) -> None:
@@ -62,7 +62,7 @@ class Frames(Sequence[Step]):
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, index: object) -> Step:  # type: ignore[override]  # nobody asks for a part of it
+    def __getitem__(self, index: object) -> Step:  # type: ignore[override]  # a reply is only iterated
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Step]:
@@ -93,7 +93,7 @@ class Cost:
 
 
 def passed(web: Mitmweb) -> Cost:
-    """Request one reply and read it as it comes."""
+    """Request one reply, read it as it arrives, and return its times."""
     late, begun, worked = list[float](), time.monotonic(), work_of(web)
     with Client(web.port) as client:
         response = client.send(CHAT, REQUEST)
@@ -121,7 +121,7 @@ def work_of(program: Program) -> float:
 
 
 async def follow(page: str) -> None:
-    """Be a page that is open on the newest flow: fetch its reply whenever it has become another."""
+    """Act as a page that is open on the newest flow: fetch its reply whenever the reply has changed."""
     base, _, query = page.partition("?")
     updates = await websocket_connect(
         f"{base.replace('http', 'ws', 1)}updates?{query}", max_message_size=2**30

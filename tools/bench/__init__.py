@@ -1,12 +1,12 @@
 """Measure the proxy against a bare mitmproxy: `make bench`, or `python -m tools.bench`.
 
 The server (`server.py`) and the client (`client.py`) are processes of their own. They move bytes that were prepared
-before, so that they cost little beside a proxy. Every proxy is pinned to one core, server and client to another. Each
-row is measured next to the bare proxy, again and again, with the order turned round every time; a ratio is always that
-of two neighbours. The processor time is what the kernel counted for the proxy's processes. Every reply is checked word
-by word after the clock has stopped.
+before the run, so that they cost little beside a proxy. Every proxy is pinned to one core, server and client to
+another. Each row is measured next to the bare proxy, repetition after repetition, in alternating order; each ratio is
+of two neighbouring measurements. The processor time is the kernel's count for the proxy's processes. Every reply is
+checked word by word after the clock has stopped.
 
-    replies.py     what the server says, and what a client must read
+    replies.py     the server's replies, and the content that a client must read
     reading.py     a reply's bytes, read back as a client would
     contenders.py  rows: what stands between client and server
     loads.py       rows: how much is asked at a time, and what is measured

@@ -33,7 +33,7 @@ OTHERS: dict[str, Callable[[Sequence[str]], int]] = {
     "turns": turns.main,
     "agents": agents_soak.main,
 }
-"""Measurements with a report of their own, by the first word."""
+"""Benches with a report of their own, by the first argument of the command."""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -93,7 +93,7 @@ class Run:
 
     @contextmanager
     def started(self) -> Iterator[None]:
-        """Start all processes and warm them; at the end stop them."""
+        """Start all processes and send each a first task; stop them when the block ends."""
         ours, theirs = cores()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
@@ -128,7 +128,7 @@ class Run:
             self.once(Load("warm", 40, 4, 2), row)
 
     def once(self, load: Load, row: Contender) -> dict[str, float]:
-        """Put a row under a load; return its figures."""
+        """Run a load through a row's proxy; return its measures by name."""
         port, process = self.proxies.of(row)
         outcome, worked = self.measurer.run(
             load.task(row, port), f"{row.name}, {load.name}", process
@@ -164,7 +164,7 @@ def _module(name: str) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run; return 1 if a reply was wrong."""
+    """Run the benches, print and write the report; return 1 if a reply was wrong."""
     chosen_names = list(sys.argv[1:] if arguments is None else arguments)
     if chosen_names and chosen_names[0] in OTHERS:
         return OTHERS[chosen_names[0]](chosen_names[1:])

@@ -1,4 +1,4 @@
-"""The requests of an agent: tools, a system text, and turns that each call a tool and get its result.
+"""The requests of an agent: tools, a system prompt, and turns that each call a tool and get its result.
 
 A next turn says all of the turn before again, but moves its cache marks and changes its metadata, as
 clients do.
@@ -14,7 +14,7 @@ type Value = dict[str, object]
 
 TOOLS = 25
 TURN = 4500
-"""Characters of a turn's result."""
+"""Characters of a tool result."""
 _SYSTEM = 12_000
 _DESCRIPTION = 900
 _MARK = {"cache_control": {"type": "ephemeral"}}

@@ -1,6 +1,7 @@
-"""The client of a measurement: raw sockets that take bytes and note when they came; what they say is checked afterwards.
+"""The client of a measurement: raw sockets that read replies and note the time of each read.
 
-`python -m tools.bench.client` reads a task a line, as JSON, and writes its outcome a line.
+The replies are checked after the run. `python -m tools.bench.client` reads a task a line, as JSON,
+and writes its outcome a line.
 """
 
 import bisect
@@ -20,40 +21,40 @@ from tools.bench.replies import WHOLE, Name
 READ = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 SECONDS_OF_SILENCE = 30
-"""After so long without a byte the proxy has lost a reply."""
+"""Silence after which a reply counts as lost by the proxy."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Ask `total` times, `at_a_time` on connections of their own, or one after another on one (`keep_alive`)."""
+    """`total` equal requests, `at_a_time` of them at once."""
 
     port: int
     dialect: str
-    kind: str
+    kind: str  # of the reply, as in `Name`
     tokens: int
-    pace: int = 0
+    pace: int = 0  # tokens a second; 0 sends all at once
     total: int = 1
-    at_a_time: int = 1
-    keep_alive: bool = False
-    apart: bool = True
-    model: str = "%s"
-    tools: bool = False
-    path: str = ""
+    at_a_time: int = 1  # each on a connection of its own
+    keep_alive: bool = False  # all requests one after another on one connection
+    apart: bool = True  # thinking must come apart from text
+    model: str = "%s"  # how the request writes the reply's name as its model
+    tools: bool = False  # the request offers a tool
+    path: str = ""  # the dialect's own if empty
 
     @property
     def name(self) -> Name:
-        """The reply's name."""
+        """The name of the requested reply."""
         return Name(self.kind, self.tokens, self.pace)
 
 
 @dataclass
 class Outcome:
-    """What a task gave; times in seconds, of each reply but `lateness`, which is of each token."""
+    """The measures of a task, times in seconds."""
 
     wall: float = 0.0
-    first: list[float] = field(default_factory=list)
-    whole: list[float] = field(default_factory=list)
-    lateness: tuple[float, float] | None = None
+    first: list[float] = field(default_factory=list)  # to the first byte, for each reply
+    whole: list[float] = field(default_factory=list)  # to the last byte, for each reply
+    lateness: tuple[float, float] | None = None  # median and 99th percentile over all tokens
     faults: list[str] = field(default_factory=list)
 
 
@@ -76,7 +77,7 @@ TOOLS: dict[str, object] = {
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
     "responses": {"type": "function", "name": "write", "parameters": _SCHEMA},
 }
-"""What a reply with a call calls."""
+"""The tool that a reply's call uses, as each dialect offers it."""
 
 
 def request(task: Task) -> bytes:
@@ -99,7 +100,7 @@ def request(task: Task) -> bytes:
 
 
 class Reply:
-    """One reply while it comes."""
+    """A reply that is being received, with the time of each read."""
 
     def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:
         self.begun = time.monotonic()
@@ -157,7 +158,7 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The whole body; all received bytes where it cannot be read."""
+        """The body without HTTP chunks; head and body as received where the chunks cannot be read."""
         joined = b"".join(self.pieces)
         try:
             return joined if b"content-length:" in self.head.lower() else unchunked(joined)
@@ -165,8 +166,8 @@ class Reply:
             return self.head + joined
 
     def lateness(self) -> Iterator[float]:
-        """Return for each token how long after it was sent it came. Some replies tell all their
-        words once more at the end.
+        """Yield for each token the seconds between its sending and its arrival; a token that a reply
+        repeats at its end counts once.
         """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
         seen = set[bytes]()
@@ -181,7 +182,7 @@ class Reply:
 
 
 class Asking:
-    """A task under way."""
+    """A task that is being run: its connections and its replies so far."""
 
     def __init__(self, task: Task) -> None:
         self._task, self._request = task, request(task)
@@ -189,7 +190,7 @@ class Asking:
         self.replies: list[Reply] = []
 
     def run(self) -> float:
-        """Do the task; return the seconds from the first request to the last byte."""
+        """Run the task; return the seconds from the first request to the last byte."""
         begun, task = time.monotonic(), self._task
         for _ in range(min(task.at_a_time, task.total)):
             self._begin()
@@ -221,7 +222,7 @@ class Asking:
 
 
 def done(task: Task) -> Outcome:
-    """Do a task, and check every reply of it."""
+    """Run a task, and check each of its replies; return the outcome."""
     asking = Asking(task)
     wall, replies = asking.run(), asking.replies
     first, whole = (
@@ -254,7 +255,7 @@ def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
 
 
 def main() -> None:
-    """Do task after task."""
+    """Run the tasks of the input's lines, and print the outcome of each as JSON."""
     for line in sys.stdin:
         print(json.dumps(dataclasses.asdict(done(Task(**json.loads(line))))), flush=True)
 

@@ -1,4 +1,4 @@
-"""What others do while a stream is measured: a request and its reply each, huge or hostile."""
+"""The exchanges of another client while a stream is measured: a huge or hostile request or reply each."""
 
 import json
 from collections.abc import Callable
@@ -20,16 +20,16 @@ type BodyMaker = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Case:
-    """`request`: its body; none is a GET. `reply`: head and body; none: a small one."""
+    """One exchange of the other client."""
 
     name: str
     path: str = CHAT
-    request: BodyMaker | None = None
-    reply: BodyMaker | None = None
+    request: BodyMaker | None = None  # the body; None sends a GET
+    reply: BodyMaker | None = None  # head and body; None sends a small reply
 
     @property
     def wire_bytes(self) -> bytes:
-        """The request's bytes."""
+        """The request as sent: head and body."""
         body = self.request() if self.request else b""
         method = "POST" if self.request else "GET"
         head = (
@@ -55,7 +55,7 @@ def _user_turn(text: str) -> list[Value]:
 
 
 def many(path: str) -> bytes:
-    """Twenty thousand messages."""
+    """Return a request of twenty thousand messages."""
     roles = ("user", "assistant")
     messages: list[Value] = [
         {"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)
@@ -64,22 +64,22 @@ def many(path: str) -> bytes:
 
 
 def plain(path: str, megabytes: int = 31) -> bytes:
-    """One long text."""
+    """Return a request with one long text."""
     return _body(path, _user_turn("word " * (megabytes * MEGABYTE // 5)))
 
 
 def escaped(path: str) -> bytes:
-    """One long text in which nearly everything is an escape."""
+    """Return a request with one long text that is nearly all escapes in JSON."""
     return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 
 def characters(path: str) -> bytes:
-    """One long text of characters of three bytes."""
+    """Return a request with one long text of characters of three bytes."""
     return _body(path, _user_turn("你好 " * (25 * MEGABYTE // 7)))
 
 
 def numbers(path: str) -> bytes:
-    """A tool's schema with millions of numbers."""
+    """Return a request that offers a tool whose schema has millions of numbers."""
     schema: Value = {"type": "object", "properties": {"a": {"enum": [1] * (8 * MEGABYTE)}}}
     tools: list[Value] = [{"name": "f", "input_schema": schema}]
     if path == CHAT:
@@ -115,8 +115,8 @@ def _listed() -> bytes:
 
 
 def _thoughts(piece: int) -> list[str]:
-    said = "<think>thought</think>answer" * THOUGHTS
-    return [said[at : at + piece] for at in range(0, len(said), piece)]
+    text = "<think>thought</think>answer" * THOUGHTS
+    return [text[at : at + piece] for at in range(0, len(text), piece)]
 
 
 def _small(path: str, stream: bool) -> BodyMaker:
@@ -186,4 +186,4 @@ CASES = [
     Case("count of 20,000 messages' tokens", COUNT, lambda: many(COUNT)),
     Case("list of 100,000 models", MODELS, None, _listed),
 ]
-"""Rows of the table."""
+"""Rows of the table that `gaps.py` prints."""

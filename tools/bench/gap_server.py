@@ -1,7 +1,8 @@
 """The other server and the other client of `gaps.py`: `python -m tools.bench.gap_server`.
 
-Prints its port. Each line that it reads names a case and a proxy's port: it asks the case's request
-there, answers it itself with the case's reply, and prints how that ended, as JSON.
+The process prints its port. Each input line names a case and a proxy's port: the process sends the
+case's request to that port, answers the proxy with the case's reply, and prints the status, length
+and time of the exchange as JSON.
 """
 
 import json
@@ -29,7 +30,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port on which it listens."""
+        """The port on which the server listens."""
         return int(self._listening.getsockname()[1])
 
     def _serve(self) -> None:
@@ -76,7 +77,7 @@ def ask(port: int, request: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    """Do the tasks of the input's lines."""
+    """Run the exchanges that the input's lines name."""
     server = Server()
     print("port", server.port, flush=True)
     cases = {case.name: case for case in CASES}

@@ -1,10 +1,10 @@
-"""Print how long a stream stands still while others do their worst: `python -m tools.bench.gaps`.
+"""Print the longest pause of a stream beside huge or hostile exchanges: `python -m tools.bench.gaps`.
 
-One client reads a stream of 50 tokens a second through a proxy. Meanwhile another asks something
-huge or hostile. The figure is the longest time between two reads of the first, in seconds, median
-and range of the repetitions: through bare mitmdump, through the addon, and through the addon that
-also records, prints and tells thoughts. `LATE` stands where the addon is beyond the aim, and
-mitmdump alone is not.
+One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has a huge
+or hostile exchange. The figure is the longest time between two reads of the first client, in seconds,
+as median and range of the repetitions: through bare mitmdump, through the addon, and through the
+addon that also records, prints and appends thoughts to files. `LATE` marks a row in which the addon
+misses `AIM` and bare mitmdump does not.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from tools.bench.proxies import QUIET, copied
 AIM = 0.1
 """Seconds: five tokens of 50 a second."""
 SECONDS = 120
-"""For a program to start, or another's exchange to end."""
+"""Limit for the start of a program, and for the end of the other client's exchange."""
 SECONDS_TO_RECORD = 600
-"""For a proxy to write what it has to record: some 20 for each of the longest exchanges."""
+"""Limit for a proxy to write its recordings, because each of the longest exchanges takes some 20."""
 SETTLED = 0.3
-"""Seconds before and after the other exchange: its end is a part of it."""
+"""Seconds that are measured before and after the other exchange, because its end makes a gap as well."""
 ALL = ("think_record={folder}/recordings", "think_events={folder}/thoughts", "think_print=true")
 ROWS = {
     "bare": IDENTITY,
@@ -45,7 +45,7 @@ HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in R
 
 
 class Paced:
-    """A stream that is being read, and when each read came."""
+    """A stream that a thread reads, with the time of each read."""
 
     def __init__(self, port: int) -> None:
         self._connection = socket.create_connection(("127.0.0.1", port))
@@ -60,17 +60,17 @@ class Paced:
                 self._came.append(time.monotonic())
 
     def wait(self) -> None:
-        """Wait for the first bytes."""
+        """Wait for the first ten reads."""
         while len(self._came) < 10 and self._reader.is_alive():
             time.sleep(0.01)
 
     def longest_gap(self, begin: float, end: float) -> float:
-        """Return the longest silence between two moments."""
+        """Return the longest time between two reads from `begin` to `end`, in seconds."""
         came = [begin, *(at for at in self._came if begin <= at <= end), end]
         return max(after - before for before, after in itertools.pairwise(came))
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection and wait for the reader."""
         self._connection.shutdown(socket.SHUT_RDWR)
         self._reader.join(5)
         self._connection.close()
@@ -103,11 +103,11 @@ class Bench:
                 wait_for_port(port, proxy, SECONDS)
 
     def prepare(self, case: Case) -> None:
-        """Prepare the bytes of a case."""
+        """Have the other process build the bytes of a case, so that building them is not measured."""
         self._other.answer({"case": case.name, "port": 0}, SECONDS)
 
     def gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
-        """Return the longest gap beside a case, and how the case ended."""
+        """Run a case; return the stream's longest gap meanwhile, and the case's status and length."""
         paced, other = self._ports[row]
         with _reading(paced) as stream:
             begin = time.monotonic()
@@ -154,7 +154,7 @@ def _cell(gaps: Sequence[float]) -> str:
 
 
 def line(case: Case, gaps: dict[str, list[float]]) -> str:
-    """Return a row of the table."""
+    """Return the line of a case in the table."""
     late = any(
         statistics.median(taken) > max(AIM, statistics.median(gaps.get("bare") or [0]))
         for row, taken in gaps.items()
@@ -165,7 +165,7 @@ def line(case: Case, gaps: dict[str, list[float]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure; return 1 when another exchange ended without a status."""
+    """Print a line for each case; return 1 if the other client had an exchange without a status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

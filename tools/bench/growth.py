@@ -56,7 +56,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """A text of so many units, in small pieces."""
+    """Return a builder of a stream's chunks: `unit` so many times, in small pieces."""
     return lambda size: streamed(*text(before, *_pieces(unit * size), after))
 
 
@@ -111,7 +111,10 @@ def _named(kind: str, **fields: object) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """`reply`: its chunks, by size; `scale`: of how many times the usual size."""
+    """A reply whose cost is measured.
+
+    `reply`: builds the chunks for a size; `scale`: multiplies the usual size.
+    """
 
     name: str
     reply: Callable[[int], Chunks]
@@ -194,7 +197,7 @@ CASES = [
 
 
 def only_json(chunks: Iterable[bytes]) -> None:
-    """Split frames; read and write each one's JSON."""
+    """Split the chunks into frames, then read and write the JSON of each frame."""
     buffer = bytearray()
     searched = 0
     for chunk in chunks:
@@ -215,7 +218,7 @@ def _through_json(frame: bytearray) -> None:
 
 
 def times(work: Callable[[], object], runs: int) -> list[float]:
-    """Return the processor times of some runs, the least first."""
+    """Return the processor times of `runs` runs, in seconds, the smallest first."""
     measured = []
     for _ in range(runs):
         begun = time.process_time()

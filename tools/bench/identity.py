@@ -1,4 +1,4 @@
-"""The bare proxy's only addon: what passes, passes as it comes. Everything is measured against it."""
+"""The only addon of the bare proxy: streams each body unchanged. All ratios are to this proxy."""
 
 from mitmproxy.http import HTTPFlow
 

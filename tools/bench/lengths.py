@@ -1,6 +1,6 @@
-"""Print what input of four times the length costs: `python -m tools.bench lengths`.
+"""Print the cost of input of four times the length: `python -m tools.bench lengths`.
 
-Each case is input that someone hostile, or a model that babbles, may write. The figure is the
+Each case is input of a hostile client or of a model that repeats itself. The figure is the
 processor time at four times a length against that at the length itself: about 4 where the cost is
 level, 16 where it grows by the square. `STEEP` stands where it is more than `AIM`.
 """

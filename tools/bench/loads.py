@@ -103,7 +103,7 @@ class Measurer:
         self.faults: list[str] = []
 
     def run(self, task: Task, row: str, process: Started | None) -> tuple[Outcome, float]:
-        """Do a task; return its outcome and the seconds that the proxy worked for it."""
+        """Run a task; return its outcome and the processor seconds of the proxy."""
         before = process.processor_time if process else 0.0
         outcome = Outcome(**self._client.answer(vars(task), self._seconds))
         worked = (process.processor_time if process else 0.0) - before

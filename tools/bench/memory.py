@@ -1,11 +1,11 @@
-"""Print what a kept reply costs, and one that is asked for: `python -m tools.bench memory [--quick]`.
+"""Print the cost of storing a reply, and of looking one up: `python -m tools.bench memory [--quick]`.
 
-For each store, a conversation's second turn is asked in three ways, some times each, in turns, on one connection: with
-all words in the request and `store: false` (nothing of the store is used), the same but kept, and naming the first
-reply, not kept. All stores have their turns in one run, because the machine's speed varies. A ratio is the median of
-those of neighbours: of the time that the client waits, and of the proxy's processor time. Then conversations are spread
-over two machines (`spread.py`). The exit status tells whether all their turns were exact; the figures are for a person
-to judge.
+For each store, a conversation's second turn is sent in three variants, in alternation, on one connection: with the
+whole history in the request and `store: false` (the store is not used), the same but stored, and with
+`previous_response_id`, not stored. All stores are measured in one run, because the machine's speed varies. A ratio is
+the median of the ratios of neighbouring measurements: of the client's wait, and of the proxy's processor time. Then
+conversations are spread over two machines (`spread.py`). The exit status is 0 if all their turns were exact; a person
+judges the figures.
 """
 
 import json
@@ -30,7 +30,7 @@ from tools.bench.proxies import Proxies
 HEADING = "store      p50, ms   kept  asked for    processor, ms   kept  asked for"
 _ROUNDS = 100
 _AT_A_TIME = 5
-"""Turns of one way, upon each other: the first of them finds nothing warm."""
+"""Turns of one variant in a row, because the first of them runs with cold caches."""
 _SECONDS_TO_START = 120
 HISTORIES = ("none", "kept", "asked")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
@@ -38,8 +38,8 @@ _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
 
 class Asking:
-    """A client of one proxy, on one connection. `took`: for each way, the p50 and the processor time
-    of a turn, in seconds, of each round.
+    """A client of one proxy, on one connection. `took`: for each variant, the p50 and the processor
+    time of a turn, in seconds, one pair for each round.
     """
 
     def __init__(self, port: int, proxy: Started) -> None:
@@ -69,7 +69,7 @@ class Asking:
         }
 
     def go_on(self, number: int) -> None:
-        """Have a round of second turns; each begins with another way."""
+        """Send a round of second turns in each variant; rounds begin with different variants."""
         first = number % len(HISTORIES)
         for name in (*HISTORIES[first:], *HISTORIES[:first]):
             worked, waited = self._proxy.processor_time, list[float]()
@@ -81,7 +81,7 @@ class Asking:
             self.took[name].append((statistics.median(waited), worked))
 
     def row(self, name: str) -> str:
-        """Return the row of a store in the table."""
+        """Return the line of a store in the table."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
             none, *others = ([both[kind] for both in self.took[history]] for history in HISTORIES)

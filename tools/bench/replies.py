@@ -1,6 +1,6 @@
-"""What the server says, by a name such as `tags.2000.50`: kind, number of tokens, tokens per second (0: all at once).
+"""The server's replies, each with a name such as `tags.2000.50`: kind, number of tokens, tokens per second (0: at once).
 
-The name stands in the request as the model's, since every proxy passes that on.
+The request has the name as its model, because every proxy passes the model on.
 """
 
 import json
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Name:
-    """A reply's name, read."""
+    """The parts of a reply's name."""
 
     kind: str
     tokens: int
@@ -112,7 +112,7 @@ MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 
 def expected(name: Name) -> Message:
-    """Return what a client reads; in a paced reply each word but a mark is a time, here without its digits."""
+    """Return the content of a reply; in a paced reply each token but a mark is a time, here without its digits."""
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:
         pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
@@ -180,7 +180,7 @@ class Stream:
 
     @property
     def at_once(self) -> bytes:
-        """Return the whole body."""
+        """The whole body, with each token's text in place of its time."""
         return b"".join([self.begin, *(token.as_it_is for token in self.tokens), self.end])
 
 
@@ -190,14 +190,14 @@ STAMP_LENGTH = len(STAMP % 0.0)
 
 @dataclass(frozen=True)
 class Token:
-    """One token's HTTP chunk. A paced reply says the time at which it was sent instead of a word, except in a mark."""
+    """One token's HTTP chunk. In a paced reply the token's text is the time of its sending, except in a mark."""
 
     as_it_is: bytes
     before: bytes = b""
     after: bytes = b""
 
     def at(self, now: float) -> bytes:
-        """Return the chunk that says it is sent `now`."""
+        """Return the chunk with `now` as the time of its sending."""
         return self.before + STAMP % now + self.after if self.before else self.as_it_is
 
 
@@ -223,7 +223,7 @@ def _token(name: Name, field: str, text: str) -> Token:
 
 @lru_cache
 def stream(name: Name) -> Stream:
-    """Return the streamed body of a reply, prepared."""
+    """Return the streamed body of a reply, built once for each name."""
     begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
     tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
     last = [

@@ -38,7 +38,7 @@ from tools.bench.processes import PROJECT, Started, cores, wait_for_port
 WORKERS = 2
 _AT_A_TIME = 8
 _KEPT = 20_000
-"""Replies that the memory may keep: more than there are turns, for the oldest would be dropped."""
+"""Replies that the memory may keep: more than there are turns, or the oldest would be dropped."""
 _SECONDS_TO_START = 60
 _MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
 _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
@@ -52,27 +52,27 @@ _COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_outpu
 
 
 class Kind:
-    """A way in which a turn names what was before it: here by the id of the last reply."""
+    """How a turn names the history before it: here by the id of the last reply."""
 
     path = "/v1/responses"
 
     def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
-        """Return what the turn's request says."""
+        """Return the fields of the turn's request."""
         return {"input": text, "previous_response_id": conversation.previous}
 
     def texts(self, reply: Any) -> list[str]:
-        """Return what a reply thinks and says."""
+        """Return the texts of a reply: its thought, its answer."""
         items = reply.get("output", ())
         return [(item.get("content") or item["summary"])[0]["text"] for item in items]
 
     def name(self, conversation: "Conversation", reply: Any) -> str | None:
-        """Return what the next turn names."""
+        """Return the id that the next turn names."""
         name: str | None = reply.get("id", conversation.previous)
         return name
 
 
 class InConversation(Kind):
-    """One that was created before its first turn."""
+    """A conversation of the Conversations API, created before its first turn."""
 
     def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         if conversation.previous is None:
@@ -84,7 +84,7 @@ class InConversation(Kind):
 
 
 class InThread(Kind):
-    """A thread of Anthropic's."""
+    """A thread of the Messages API."""
 
     path = "/v1/messages"
 
@@ -103,31 +103,29 @@ KINDS = {"by the last reply": Kind(), "conversations": InConversation(), "thread
 
 @dataclass
 class Conversation:
-    """`told`: its words so far. `previous`: what its next turn names."""
+    """A conversation of which the next turn may be sent."""
 
     name: str
     kind: Kind
-    turns: list[str] = field(default_factory=list)
-    previous: str | None = None
-    process: str = ""
+    turns: list[str] = field(default_factory=list)  # the texts so far
+    previous: str | None = None  # the id that the next turn names
+    process: str = ""  # the process that answered the last turn
 
 
 @dataclass
 class Result:
-    """What came of it. `used`: what Redis did meanwhile. `moves`: turns that another process than
-    the one of the turn before has answered.
-    """
+    """The counts of a run."""
 
     turns: int
     seconds: float = 0.0
-    exact: int = 0
-    moves: int = 0
+    exact: int = 0  # turns whose history reached the model complete and in order
+    moves: int = 0  # turns that another process answered than the turn before
     processes: set[str] = field(default_factory=set)
-    used: dict[str, float] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
+    used: dict[str, float] = field(default_factory=dict)  # commands and bytes of Redis
+    wrong: list[str] = field(default_factory=list)  # replies to the other turns
 
     def lines(self) -> Iterator[str]:
-        """Return the report."""
+        """Yield the lines of the report."""
         yield f"{self.exact:,} of {self.turns:,} turns exact, {len(self.processes)} processes"
         yield f"{self.moves:,} turns answered by another process than the turn before"
         yield f"{self.turns / self.seconds:,.0f} turns a second"
@@ -137,7 +135,7 @@ class Result:
 
 
 def answered(text: Sequence[str]) -> list[str]:
-    """Return what the model thinks and says when it was told these words."""
+    """Return the thought and the answer of the model to these texts."""
     seen = hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
     return [f"I read {len(text)} turns.", seen]
 
@@ -154,14 +152,14 @@ def _text(content: Any) -> str:
 
 
 class _Model(ByPathServer):
-    """Keeps no list of what it was asked, for there are many."""
+    """A server that keeps no list of its requests, because there are many."""
 
     def reply(self, request: Asked) -> Says:
         return _model(request) if request.target == CHAT else super().reply(request)
 
 
 class Talking:
-    """Random conversations' next turns, several at a time."""
+    """Sends the next turns of random conversations, several at a time."""
 
     def __init__(self, conversations: int, turns: int) -> None:
         self._turns = turns
@@ -171,7 +169,7 @@ class Talking:
         self.result = Result(conversations * turns)
 
     def run(self) -> None:
-        """Have all conversations to their end."""
+        """Send all turns of all conversations."""
         begun = time.monotonic()
         with ThreadPoolExecutor(_AT_A_TIME) as threads:
             for talk in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
@@ -213,7 +211,7 @@ class Talking:
 
 
 def _posted(path: str, body: object) -> tuple[str, Any]:
-    """Return the process that has answered, and its answer."""
+    """Send a request; return the process that answered, and the answer."""
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
         connection.request("POST", path, json.dumps(body), headers)
@@ -222,7 +220,7 @@ def _posted(path: str, body: object) -> tuple[str, Any]:
 
 
 def run(conversations: int, turns: int) -> Result:
-    """Have so many conversations of so many turns. Raises NotPermittedError."""
+    """Run so many conversations of so many turns. Raises NotPermittedError."""
     talking = Talking(conversations, turns)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spread")))

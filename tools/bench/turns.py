@@ -1,10 +1,11 @@
-"""Print what a turn costs beside bare mitmdump: `python -m tools.bench turns [--quick] [--only WORD ...]`.
+"""Print the cost of a turn beside bare mitmdump: `python -m tools.bench turns [--quick] [--only WORD ...]`.
 
-Requests of agents, first turns and next ones, of one agent and of 16 at a time; small whole replies
-and first bytes in four dialects; what each process has in memory after 400 streams, and after 50
-conversations of 100 turns. Bare mitmdump and the addon are asked in turns, in one run. Of each: the
-processor time of the proxy for a reply, and the time to the first byte; medians, as the ratio and
-the difference to bare. The exit status tells whether all replies were exact.
+Measured are the requests of agents, first turns and next ones, of one agent and of 16 at a time;
+small whole replies and first bytes in four dialects; the memory of each process after 400 streams,
+and after 50 conversations of 100 turns. Bare mitmdump and the addon get their requests in
+alternation, in one run. The figures are medians of the proxy's processor time for a reply, and of
+the time to the first byte, as the ratio and the difference to bare. The exit status is 0 if all
+replies were exact.
 """
 
 import argparse
@@ -35,23 +36,23 @@ _RARER = ("responses", "ollama")
 """Dialects whose turns are measured at one size."""
 _MODEL = f"{WHOLE}.40.0"
 _THINKS = f"Qwen3-8B/{_MODEL}"
-"""A model whose template reads earlier thoughts, so that they are looked for."""
+"""A model whose template reads earlier thoughts, so that the addon looks them up."""
 _MILLI = 1e3
 _SECONDS_TO_START = 120
 _SETTLES = 0.01
-"""Seconds after a reply until the proxy has done all that belongs to it."""
+"""Seconds that the proxy gets after a reply to finish its work on the exchange."""
 
 
 @dataclass
 class Side:
-    """One of the two proxies. `wrong`: what was wrong with its replies."""
+    """One of the two proxies. `wrong`: the faults of its replies."""
 
     port: int
     process: Started
     wrong: list[str] = field(default_factory=list)
 
     def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], apart: bool) -> "Took":
-        """Ask for each body at once, on a connection each; return what a reply took."""
+        """Send all bodies at once, on a connection each; return the seconds of a reply."""
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
             replies = list(pool.map(partial(post, self.port), bodies))
@@ -65,7 +66,9 @@ class Side:
         )
 
     def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
-        """Ask the same some times, on one connection if the task says so."""
+        """Send one request `times` times, on one connection if the task keeps it; return the seconds
+        of a reply.
+        """
         body, replies = request(task), list[Reply]()
         before = self.process.processor_time
         for _ in range(times):
@@ -102,14 +105,14 @@ class Took:
 
 @dataclass
 class Row:
-    """One line of the table: what both sides took, repetition by repetition."""
+    """One line of the table: the seconds of both sides, a pair for each repetition."""
 
     name: str
     bare: list[Took] = field(default_factory=list)
     ours: list[Took] = field(default_factory=list)
 
     def line(self) -> str:
-        """Return the line."""
+        """Return the line as text."""
         cells = [f"{self.name:44}"]
         measures: tuple[Callable[[Took], float], ...] = (_worked, _first)
         for measure in measures:
@@ -136,7 +139,7 @@ def _more(bare: Sequence[float], ours: Sequence[float]) -> float:
 
 
 class Turns:
-    """One run."""
+    """The rows of one run of the bench."""
 
     def __init__(self, bare: Side, ours: Side, chosen: argparse.Namespace) -> None:
         self.bare, self.ours, self._chosen = bare, ours, chosen
