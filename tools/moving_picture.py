@@ -1,7 +1,8 @@
-"""Make the moving picture of the README: `python -m tools.moving_picture [--into docs/think.webp]`.
+"""Make the animated picture of the README: `python -m tools.moving_picture [--into
+docs/think.webp]`.
 
-A question is asked, a model thinks and answers, and the page at /think shows it: ten seconds. The words are a script's, so
-that they come at the pace of a reader.
+A client sends a question, a model thinks and answers, and the page at /think shows both, in ten
+seconds. The reply is scripted, so that it comes at the pace of a reader.
 """
 
 import argparse
@@ -34,11 +35,11 @@ THOUGHT = (
 ANSWER = "You have **74 pens** left: 12 × 7 = 84, and 84 − 10 = 74."
 
 type Frame = tuple[int, bytes]
-"""Milliseconds, and a picture as WebP."""
+"""The milliseconds for which a picture is shown, and the picture as WebP."""
 
 
 def animated(frames: Iterable[Frame], size: tuple[int, int]) -> bytes:
-    """Return frames as one animated WebP that begins anew at its end. A frame like the one before lengthens it."""
+    """Return frames as one animated WebP that repeats; equal neighbours become one frame."""
     width, height = (struct.pack("<I", side - 1)[:3] for side in size)
     head = _chunk(b"VP8X", bytes([2, 0, 0, 0]) + width + height) + _chunk(b"ANIM", bytes(6))
     body = b""
@@ -97,7 +98,7 @@ def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Fram
 
 
 def make(into: Path) -> None:
-    """Make the picture."""
+    """Write the animated picture to `into`."""
     with (
         tempfile.TemporaryDirectory() as folder,
         ByPathServer(owned_by("llamacpp")) as server,

@@ -8,8 +8,8 @@ updates, and chooses the running exchange.
 exchanges; a reply of some megabytes, in lines and in one line; many thoughts. Then the longest time
 between two drawn pictures while a script scrolls through all of the reply.
 
-*sessions*: the time to list an agent's exchanges, with 70 tools and up to 100 turns in each, and the
-longest step in which no other stream could run; the same for half of the exchanges.
+*sessions*: the time to list an agent's exchanges, with 70 tools and up to 100 turns in each, and
+the longest step in which no other stream could run; the same for half of the exchanges.
 """
 
 import argparse

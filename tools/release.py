@@ -1,8 +1,10 @@
-"""Make the tree ready to be published: `python tools/release.py --tag v1.2.3 --url https://host/owner/name`, in CI.
+"""Prepare the tree for a release, in CI.
 
-PyPI shows README.md away from this tree, so that its links become absolute there, and it begins with the package's name in
-place of a checkout. The project's addresses are those of the repository that publishes, which CI alone knows: nothing of them
-stands in the tree.
+    python tools/release.py --tag v1.2.3 --url https://host/owner/name
+
+PyPI shows README.md without the other files, so that links become absolute, and the installation is
+by the package's name in place of a checkout. The project's addresses are those of the publishing
+repository, which CI alone knows; the tree has none of them.
 """
 
 import argparse
@@ -27,7 +29,7 @@ def by_name(readme: str) -> str:
 
 
 def absolute(text: str, url: str, tag: str) -> str:
-    """Return Markdown with links to files made absolute: pictures to the files themselves."""
+    """Return Markdown with absolute links to the repository's files; pictures link to the raw file."""
 
     def absolute_link(match: re.Match[str]) -> str:
         picture, label, path = match.groups()

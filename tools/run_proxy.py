@@ -1,6 +1,8 @@
-"""`make run` without SERVER: a llama.cpp server with the small model of tests/tiny_model, and `think-addon` in front of it.
+"""Run a llama.cpp server with the small model of tests/tiny_model, and `think-addon` in front of
+it.
 
-Ctrl-C, SIGTERM and SIGHUP stop both, and so does the end of either. Arguments are those of `think-addon`, without an address.
+`make run` without SERVER does so. Ctrl-C, SIGTERM and SIGHUP stop both programs, and so does the
+end of either. The arguments are those of `think-addon`, without an address.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SECONDS_TO_STOP = 5  # each part needs far less; after that it is killed
+SECONDS_TO_STOP = 5  # a program needs far less, and is killed after this time
 MODEL = "the embedded llama.cpp server"
 
 
@@ -25,7 +27,7 @@ class RunError(Exception):
 async def spawn(
     *arguments: str, output: int | None = None, errors: IO[bytes] | None = None
 ) -> Process:
-    """Run a Python program in a session of its own, so that a Ctrl-C meant for us does not reach it as well."""
+    """Start a Python program in a session of its own, so that Ctrl-C reaches this program alone."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -38,7 +40,7 @@ async def spawn(
 
 
 async def ready_address(server: Process, log: IO[bytes]) -> str:
-    """The address that the model server prints once it answers."""
+    """Return the address that the model server prints when it is ready. Raises RunError if it ends."""
     assert server.stdout is not None
     parts = (await server.stdout.readline()).decode().split()
     if not parts:
@@ -49,7 +51,7 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 
 
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
-    """Start both, and return the one that ends first."""
+    """Start both programs; return an error that names the first one to end."""
     with tempfile.TemporaryFile() as log:
         program = str(ROOT / "tests" / "tiny_model" / "serve.py")
         parts[MODEL] = await spawn(
@@ -79,7 +81,7 @@ async def stop(part: Process) -> None:
 
 
 async def run(arguments: list[str]) -> None:
-    """Run both until a signal comes. Raises RunError when one ends by itself."""
+    """Run both programs until a signal. Raises RunError when either ends by itself."""
     parts: dict[str, Process] = {}
     work = asyncio.create_task(until_one_ends(parts, arguments))
     for number in STOP_SIGNALS:
@@ -92,7 +94,7 @@ async def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run, and print an error in one line."""
+    """Run both programs; print an error in one line."""
     try:
         asyncio.run(run(sys.argv[1:]))
     except RunError as failure:

@@ -1,9 +1,11 @@
-"""Build wheel and source package, install each as a user does, and have one reply in four dialects.
+"""Build wheel and source package, install each as a user does, and request a reply in four
+dialects.
 
-usage: python tools/try_installed.py [--dist DIR]       build into DIR, else into a folder that goes
+usage: python tools/try_installed.py [--dist DIR]       build into DIR, or into a temporary folder
 
-Each is installed into a virtual environment of its own, with a home of its own, and started with its output in a file,
-where the log line of each reply has to be. Nothing but pip is needed; nothing outside the folders is changed.
+Each package is installed into a virtual environment of its own, with a home of its own, and started
+with its output in a file, which must have the log line of each reply. The script needs pip alone,
+and changes nothing outside these folders.
 """
 
 import argparse

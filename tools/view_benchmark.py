@@ -1,16 +1,17 @@
-"""Print the cost of an open page in mitmweb, as ratios within one run: `python -m tools.view_benchmark
-[--frames N] [--runs R] [--megabytes M]`.
+"""Print the cost of an open page in mitmweb, as ratios within one run.
+
+    python -m tools.view_benchmark [--frames N] [--runs R] [--megabytes M]
 
 A reply passes through mitmweb, with the addon, twice: without a page, and with a page open on the
-flow. The page is a process of its own that acts as mitmweb's page does: it receives changes over the
-websocket, and fetches the content view, compressed, when the body has changed.
-*paced*: a frame every 10 ms; the delay between a frame's sending and its arrival at the client
-(median and 95th percentile). *fast*: frames without a pause; the time until the reply is complete.
-*work*: mitmweb's own processor time.
+flow. The page is a process of its own that acts as mitmweb's page does: it receives changes over
+the websocket, and fetches the content view, compressed, when the body has changed. *paced*: a frame
+every 10 ms; the delay between a frame's sending and its arrival at the client (median and 95th
+percentile). *fast*: frames without a pause; the time until the reply is complete. *work*: mitmweb's
+own processor time.
 
 Below, mitmweb's processor time to show a long complete reply, in the view *Thinking* against
-mitmproxy's *Raw*, as a ratio and as a difference. Each figure is the smallest of the runs; runs with
-and without a page alternate.
+mitmproxy's *Raw*, as a ratio and as a difference. Each figure is the smallest of the runs; runs
+with and without a page alternate.
 """
 
 import argparse
@@ -121,7 +122,7 @@ def work_of(program: Program) -> float:
 
 
 async def follow(page: str) -> None:
-    """Act as a page that is open on the newest flow: fetch its reply whenever the reply has changed."""
+    """Act as a page that is open on the newest flow: fetch its reply whenever it has changed."""
     base, _, query = page.partition("?")
     updates = await websocket_connect(
         f"{base.replace('http', 'ws', 1)}updates?{query}", max_message_size=2**30

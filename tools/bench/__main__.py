@@ -1,12 +1,16 @@
 """Measure, print a table of ratios to the bare proxy, write all figures to a JSON file.
 
-`make bench`, or `python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
-`make bench BENCH=gaps`, or `python -m tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
-`make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
-`make bench BENCH=earlier`: what looking for earlier thoughts costs that are not there (`earlier.py`).
-`make bench BENCH=memory`: what keeping replies costs, and two machines with one memory (`memory.py`).
-`make bench BENCH=turns`: what an agent's turn costs, and small replies (`turns.py`).
-`make bench BENCH=agents`: sixteen of them for minutes, and a stream beside them (`agents_soak.py`).
+    make bench
+    python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]
+
+Other benches print reports of their own, by the first argument (`make bench BENCH=gaps`):
+
+    gaps      the pauses of a stream beside huge or hostile exchanges (`gaps.py`)
+    lengths   the cost of input of four times the length (`lengths.py`)
+    earlier   the cost of a lookup of earlier thoughts that are not stored (`earlier.py`)
+    memory    the cost of storing replies; two machines with one memory (`memory.py`)
+    turns     the cost of an agent's turn, and of small replies (`turns.py`)
+    agents    sixteen agents for minutes, and a stream beside them (`agents_soak.py`)
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""The requests of an agent: tools, a system prompt, and turns that each call a tool and get its result.
+"""The requests of an agent: tools, a system prompt, and turns of a call and its result.
 
-A next turn says all of the turn before again, but moves its cache marks and changes its metadata, as
+A next turn repeats all of the turn before, but moves its cache marks and changes its metadata, as
 clients do.
 """
 
@@ -22,7 +22,7 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 
 @cache
 def _filler(length: int) -> str:
-    """Return so many characters, with quotes, line ends and accents as models and files have them."""
+    """Return so many characters, with quotes, line ends and accents as in models' text and files."""
     text = "".join(TOKENS)
     return (text * (length // len(text) + 1))[:length]
 

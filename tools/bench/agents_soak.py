@@ -1,4 +1,6 @@
-"""Sixteen agents for some minutes, and a stream beside them: `make bench BENCH='agents --minutes 8'`.
+"""Let sixteen agents ask for some minutes, and a stream run beside them.
+
+    make bench BENCH='agents --minutes 8'
 
 Each agent asks Messages requests of 700 kB, turn upon turn, and begins another conversation after
 twenty. Meanwhile a client reads a stream of 50 tokens a second. Bare mitmdump has the first half of

@@ -158,7 +158,7 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The body without HTTP chunks; head and body as received where the chunks cannot be read."""
+        """The body without HTTP chunks; head and body as received if the chunks are unreadable."""
         joined = b"".join(self.pieces)
         try:
             return joined if b"content-length:" in self.head.lower() else unchunked(joined)
@@ -166,8 +166,8 @@ class Reply:
             return self.head + joined
 
     def lateness(self) -> Iterator[float]:
-        """Yield for each token the seconds between its sending and its arrival; a token that a reply
-        repeats at its end counts once.
+        """Yield for each token the seconds between its sending and its arrival; a token that a
+        reply repeats at its end counts once.
         """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
         seen = set[bytes]()
@@ -243,7 +243,7 @@ def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
 
 
 def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
-    """Return the faults of replies. Most replies of a task have the same bytes, and need one check."""
+    """Return the faults of replies; replies of the same bytes are checked once."""
     seen: dict[bytes, str] = {}
     tokens = []
     for reply in replies:

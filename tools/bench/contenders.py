@@ -9,33 +9,28 @@ from tools.bench.replies import CALLED
 BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
 WORKERS = "workers:"
-"""The first argument of a row that runs as so many workers, with uvloop if it is installed."""
+"""Prefix of the first argument of a row of several workers, with uvloop if it is installed."""
 BURSTS = ("burst, 1 ", "burst, 32")
 STREAMS = (*BURSTS, "paced")
 """Loads in which the kind of reply makes a difference."""
 FOLDER, SOURCE = "{folder}", "{source}"
-"""In an argument: the folder of this proxy's own files, and that of the addon."""
+"""Placeholders in arguments: the folder of the proxy's own files, and the folder of the addon."""
 ADDON = ("-s", f"{SOURCE}/think_addon.py")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One row. `apart`: thinking must come apart from text. `needs`: the option without which there is no such row.
-
-    `loads`: the first words of the loads that it takes part in; none: all of them. `model`: how the
-    client must write the model's name. `tools`: requests offer some, so calls are looked for in the
-    text.
-    """
+    """One row of the table: a proxy, or no proxy, between a client of one dialect and the server."""
 
     name: str
     dialect: str = "openai"
-    kind: str = "tags"
-    arguments: tuple[str, ...] | None = ADDON
-    apart: bool = True
-    needs: str = ""
-    loads: tuple[str, ...] = ()
-    model: str = "%s"
-    tools: bool = False
+    kind: str = "tags"  # of the replies, where the load does not choose
+    arguments: tuple[str, ...] | None = ADDON  # of mitmdump or of a peer; None: no proxy
+    apart: bool = True  # thinking must come apart from text
+    needs: str = ""  # an option; a version of the addon without it has no such row
+    loads: tuple[str, ...] = ()  # beginnings of the names of its loads; empty: all loads
+    model: str = "%s"  # how the client must write the reply's name as its model
+    tools: bool = False  # requests offer a tool, so that the addon reads calls in the text
 
     def takes(self, load: str) -> bool:
         """Return True if the contender takes part in a load."""

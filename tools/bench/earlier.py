@@ -1,7 +1,10 @@
-"""Print the cost of a lookup of earlier thoughts that are not stored: `python -m tools.bench earlier`.
+"""Print the cost of a lookup of earlier thoughts that are not stored.
 
-Each row is a conversation without thoughts whose model wants them. A miss is set against a request to the small model
-on the real llama.cpp, which reads and answers faster than any model in use. It is to be at most `AIM` of it.
+    python -m tools.bench earlier
+
+Each row is a conversation without thoughts whose model wants them. A miss is set against a request
+to the small model on the real llama.cpp, which reads and answers faster than any model in use. It
+is to be at most `AIM` of it.
 """
 
 import json

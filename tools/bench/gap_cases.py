@@ -1,4 +1,4 @@
-"""The exchanges of another client while a stream is measured: a huge or hostile request or reply each."""
+"""The exchanges of another client while a stream is measured, each huge or hostile."""
 
 import json
 from collections.abc import Callable

@@ -1,10 +1,12 @@
-"""Print the longest pause of a stream beside huge or hostile exchanges: `python -m tools.bench.gaps`.
+"""Print the longest pause of a stream beside huge or hostile exchanges.
+
+    python -m tools.bench.gaps
 
 One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has a huge
-or hostile exchange. The figure is the longest time between two reads of the first client, in seconds,
-as median and range of the repetitions: through bare mitmdump, through the addon, and through the
-addon that also records, prints and appends thoughts to files. `LATE` marks a row in which the addon
-misses `AIM` and bare mitmdump does not.
+or hostile exchange. The figure is the longest time between two reads of the first client, in
+seconds, as median and range of the repetitions: through bare mitmdump, through the addon, and
+through the addon that also records, prints and appends thoughts to files. `LATE` marks a row in
+which the addon misses `AIM` and bare mitmdump does not.
 """
 
 import argparse
@@ -32,9 +34,9 @@ AIM = 0.1
 SECONDS = 120
 """Limit for the start of a program, and for the end of the other client's exchange."""
 SECONDS_TO_RECORD = 600
-"""Limit for a proxy to write its recordings, because each of the longest exchanges takes some 20."""
+"""Limit for a proxy to write its recordings; each of the longest exchanges takes some 20."""
 SETTLED = 0.3
-"""Seconds that are measured before and after the other exchange, because its end makes a gap as well."""
+"""Seconds that are measured before and after the other exchange, whose end makes gaps too."""
 ALL = ("think_record={folder}/recordings", "think_events={folder}/thoughts", "think_print=true")
 ROWS = {
     "bare": IDENTITY,
@@ -77,7 +79,7 @@ class Paced:
 
 
 class Bench:
-    """The processes: two servers, of which one is also the other client, and a proxy for each row."""
+    """The processes: two servers, one of them also the other client, and a proxy for each row."""
 
     def __init__(self, stack: ExitStack, source: Path, rows: Sequence[str]) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gaps")))
@@ -103,11 +105,11 @@ class Bench:
                 wait_for_port(port, proxy, SECONDS)
 
     def prepare(self, case: Case) -> None:
-        """Have the other process build the bytes of a case, so that building them is not measured."""
+        """Have the other process build the bytes of a case, before anything is measured."""
         self._other.answer({"case": case.name, "port": 0}, SECONDS)
 
     def gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
-        """Run a case; return the stream's longest gap meanwhile, and the case's status and length."""
+        """Run a case; return the stream's longest gap meanwhile, and the outcome of the case."""
         paced, other = self._ports[row]
         with _reading(paced) as stream:
             begin = time.monotonic()

@@ -14,7 +14,10 @@ MICRO, MILLI = 1e6, 1e3
 
 @dataclass(frozen=True)
 class Load:
-    """One row: replies of `tokens` chunks, `total` of them, so many `at_a_time`. `kind`: of each row's own, if empty."""
+    """One row: `total` replies of `tokens` chunks, `at_a_time` of them at once.
+
+    `kind`: the kind of the replies; if empty, each contender's own.
+    """
 
     name: str
     tokens: int

@@ -1,11 +1,14 @@
-"""Print the cost of storing a reply, and of looking one up: `python -m tools.bench memory [--quick]`.
+"""Print the cost of storing a reply, and of looking one up.
 
-For each store, a conversation's second turn is sent in three variants, in alternation, on one connection: with the
-whole history in the request and `store: false` (the store is not used), the same but stored, and with
-`previous_response_id`, not stored. All stores are measured in one run, because the machine's speed varies. A ratio is
-the median of the ratios of neighbouring measurements: of the client's wait, and of the proxy's processor time. Then
-conversations are spread over two machines (`spread.py`). The exit status is 0 if all their turns were exact; a person
-judges the figures.
+    python -m tools.bench memory [--quick]
+
+For each store, a conversation's second turn is sent in three variants, in alternation, on one
+connection: with the whole history in the request and `store: false` (the store is not used), the
+same but stored, and with `previous_response_id`, not stored. All stores are measured in one run,
+because the machine's speed varies. A ratio is the median of the ratios of neighbouring
+measurements: of the client's wait, and of the proxy's processor time. Then conversations are spread
+over two machines (`spread.py`). The exit status is 0 if all their turns were exact; a person judges
+the figures.
 """
 
 import json

@@ -1,7 +1,8 @@
-"""Other people's proxies that do a like work, in environments of their own under .cache/, which git ignores.
+"""Other people's proxies of the same purpose, in environments of their own under .cache/, which git
+ignores.
 
-LiteLLM's proxy asks a vLLM server and answers both dialects. claude-code-router answers Anthropic clients; it leaves the
-tags of a thought in the text.
+LiteLLM's proxy sends requests to a vLLM server and answers both dialects. claude-code-router
+answers Anthropic clients; it leaves the tags of a thought in the text.
 """
 
 import json
@@ -25,7 +26,7 @@ ROWS = (
     Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
     Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
 )
-"""LiteLLM moves a server's own reasoning field for Anthropic clients; tags it leaves where they are."""
+"""LiteLLM moves a server's reasoning field for Anthropic clients, and leaves tags in the text."""
 
 
 def rows(wanted: bool) -> tuple[Contender, ...]:
@@ -55,7 +56,7 @@ def _install_router() -> Path:
 
 
 def _own(run: Run) -> dict[str, str]:
-    """Return variables of the environment without the user's own settings."""
+    """Return variables that keep the user's own settings away from a peer."""
     return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 

@@ -1,4 +1,4 @@
-"""Processes of a measurement, pinned to a core; their time and memory are the kernel's figures."""
+"""Processes of a measurement, each pinned to a core; times and memory are the kernel's counts."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SECONDS_TO_STOP = 10
 
 
 class Started:
-    """A started process and its children; leaving the `with` block stops it."""
+    """A running process with its children; leaving the `with` block stops the process."""
 
     def __init__(
         self,
@@ -75,7 +75,10 @@ class Started:
         self._process.stdin.flush()
 
     def line(self, seconds: float) -> str:
-        """Return the next line of the process's output."""
+        """Return the next line of the process's output; wait up to so many seconds.
+
+        Raises TimeoutError, or RuntimeError when the process has ended.
+        """
         assert self._process.stdout
         if not select.select([self._process.stdout], [], [], seconds)[0]:
             raise TimeoutError(f"no word from {self._process.args!r} within {seconds:.0f} s")
@@ -87,13 +90,13 @@ class Started:
         return str(line)
 
     def answer(self, value: object, seconds: float) -> Any:
-        """Send a value to the process; return the answer."""
+        """Write a line of JSON to the process; return the JSON of its next line."""
         self.tell(value)
         return json.loads(self.line(seconds))
 
     @property
     def processor_time(self) -> float:
-        """Seconds that the process and its children have worked."""
+        """Processor seconds of the process and its children so far."""
         return sum(max(_worked(pid), _worked_in_ticks(pid)) for pid in family(self._process.pid))
 
     @property
@@ -104,18 +107,18 @@ class Started:
 
 @dataclass(frozen=True)
 class Run:
-    """Where a proxy runs: its own folder, the addon's, its port, the server's, and the core."""
+    """The folders, ports and core of a proxy."""
 
-    folder: Path
-    source: Path
+    folder: Path  # the proxy's own files
+    source: Path  # the addon
     port: int
-    server: int
+    server: int  # the port of the model server
     core: int
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Started:
-        """Start a proxy in this run."""
+        """Start a command as this proxy; return the process."""
         return Started(command, self.core, self.folder / "log", environment, self.source)
 
 

@@ -1,7 +1,10 @@
-"""Show where the addon's time goes: `python -m tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]`.
+"""Show how the addon's processor time is spread over its functions.
 
-One row is put under one load again and again while py-spy looks at the proxy. *own*: the part of all samples in which
-a function itself ran; *with calls*: in which it was somewhere in the stack.
+    python -m tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]
+
+One row runs one load again and again while py-spy samples the proxy. *own*: the share of samples in
+which a function itself ran; *with calls*: the share in which the function was anywhere in the
+stack.
 """
 
 import argparse
@@ -19,7 +22,7 @@ from tools.bench.processes import Started
 
 ROWS_SHOWN = 45
 WAITING = ";_worker ("
-"""A thread of a pool: py-spy counts it as at work while it waits for some."""
+"""A frame of a pool's idle thread, which py-spy counts as running."""
 
 
 class Profile:
@@ -42,7 +45,7 @@ class Profile:
             self.within[function] += count
 
     def lines(self) -> Iterator[str]:
-        """Return the table, the costliest function first."""
+        """Yield the lines of the table, the costliest function first."""
         yield f"{'own':>7}{'with calls':>12}  function"
         for function, count in self.own.most_common(ROWS_SHOWN):
             yield f"{self._part(count)}{self._part(self.within[function], 12)}  {function}"
@@ -55,13 +58,13 @@ class Profile:
 
 
 def _function(frame: str) -> str:
-    """Leave the line out of `name (folder/file.py:12)`, and of the path all but the last two parts."""
+    """Return `name (folder/file.py:12)` without the line, and with two parts of the path."""
     name, _, path = frame.partition(" (")
     return f"{name} ({'/'.join(path.rpartition(':')[0].split('/')[-2:])})"
 
 
 def record(process: Started, seconds: int, folder: Path) -> Profile:
-    """Sample a process for so many seconds."""
+    """Sample a process for so many seconds; return the profile."""
     output = folder / "folded"
     spy = [
         str(Path(sys.executable).with_name("py-spy")),

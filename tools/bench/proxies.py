@@ -1,7 +1,7 @@
-"""The proxies of a run. Rows whose proxies are started alike share one process.
+"""The proxies of a run. Rows with the same arguments share one process.
 
-The addon is copied first: mitmproxy loads a script anew when its file changes, and that would spoil
-a run.
+The addon is copied first, because mitmproxy reloads a script when its file changes, which would
+spoil a run.
 """
 
 import shutil
@@ -24,7 +24,7 @@ def copied(source: Path, folder: Path) -> Path:
 
 
 class Proxies:
-    """Each is started once and left until the end."""
+    """The proxies by their arguments; each is started once and runs until `stop`."""
 
     def __init__(
         self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
@@ -48,7 +48,7 @@ class Proxies:
         )
 
     def of(self, row: Contender) -> tuple[int, Started | None]:
-        """Return the port that a row's client asks, and the process to count."""
+        """Return the port for a row's client, and the process to measure; None without a proxy."""
         return self._started[row.arguments] if row.arguments is not None else (self._server, None)
 
     def all(self) -> list[tuple[int, Started]]:
@@ -56,7 +56,7 @@ class Proxies:
         return list(self._started.values())
 
     def stop(self) -> None:
-        """End them all."""
+        """Stop all proxies."""
         for _, process in self._started.values():
             process.stop()
 
@@ -71,7 +71,7 @@ def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
 
 
 def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
-    """Return the program, and its arguments."""
+    """Return the command to run, and the arguments behind it."""
     first, *others = arguments
     if not first.startswith(WORKERS):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments

@@ -1,4 +1,4 @@
-"""A reply's bytes read back, as the client of each dialect would read them; run after the clock has stopped."""
+"""Readers of a reply's bytes, one for each dialect; they run after the clock has stopped."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class _Content:
         return Message("".join(self.thinking), "".join(self.text), calls)
 
     def openai(self, delta: Json) -> None:
-        """Take a delta, or a whole message."""
+        """Add a delta or a whole message of a chat completion."""
         self.thinking.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
         self.text.append(delta.get("content") or "")
         for call in delta.get("tool_calls") or []:
@@ -55,7 +55,7 @@ class _Content:
             self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
 
     def anthropic(self, piece: Json) -> None:
-        """Take a delta, or a block."""
+        """Add a delta or a whole block of the Messages API."""
         self.thinking.append(piece.get("thinking") or "")
         self.text.append(piece.get("text") or "")
         if piece.get("type") == "tool_use":
@@ -160,7 +160,10 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 
 
 def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
-    """Return what is wrong with a reply, or nothing. `apart`: thinking must be; else the words may be anywhere."""
+    """Return the fault of a reply, or an empty text.
+
+    `apart`: thinking must come apart from text; otherwise the two are compared as one text.
+    """
     try:
         got = READERS[dialect, name.kind == WHOLE](TIME.sub(b"@", body) if name.pace else body)
     except (AssertionError, ValueError, KeyError, IndexError, TypeError) as error:

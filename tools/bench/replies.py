@@ -1,4 +1,5 @@
-"""The server's replies, each with a name such as `tags.2000.50`: kind, number of tokens, tokens per second (0: at once).
+"""The server's replies, each with a name such as `tags.2000.50`: kind, number of tokens, tokens per
+second (0: at once).
 
 The request has the name as its model, because every proxy passes the model on.
 """
@@ -68,7 +69,7 @@ def _plain(count: int) -> Iterator[Piece]:
 
 
 def _call_in_text(count: int) -> Iterator[Piece]:
-    """A thought, a short text, and a tool call as models write it: its argument is what is left of the tokens."""
+    """Yield a thought, a short text, and a call as models write it, of the other tokens."""
     thought, _ = _halves(max(6, count // 2))
     yield from (("content", token) for token in ("<think>", *thought, "</think>", " Look", "."))
     yield from (
@@ -91,7 +92,7 @@ def _call_in_text(count: int) -> Iterator[Piece]:
 
 
 def _called(count: int) -> Iterator[Piece]:
-    """A thought in its field, and a call of the server's own: the same argument as of the call in text."""
+    """Yield a thought in its field, and the call of `_call_in_text` as the server's own."""
     thought, _ = _halves(max(6, count // 2))
     yield from (("reasoning_content", token) for token in thought)
     tokens = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 3))
@@ -112,7 +113,7 @@ MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 
 def expected(name: Name) -> Message:
-    """Return the content of a reply; in a paced reply each token but a mark is a time, here without its digits."""
+    """Return the content of a reply; a paced reply has ` @` for each token but a mark."""
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:
         pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
@@ -190,7 +191,7 @@ STAMP_LENGTH = len(STAMP % 0.0)
 
 @dataclass(frozen=True)
 class Token:
-    """One token's HTTP chunk. In a paced reply the token's text is the time of its sending, except in a mark."""
+    """One token's HTTP chunk; in a paced reply its text, unless a mark, is the time of sending."""
 
     as_it_is: bytes
     before: bytes = b""

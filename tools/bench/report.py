@@ -20,9 +20,9 @@ COLUMN = 30
 
 
 class Samples:
-    """All values, by load, row and measure; those of the bare proxy beside each.
+    """All measured values by load, row and measure, each with the bare proxy's value beside it.
 
-    `spoiled`: loads and rows of which a reply was wrong; their figures say nothing.
+    `spoiled`: loads and rows with a wrong reply, of which the figures mean nothing.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Samples:
         self.spoiled: set[tuple[str, str]] = set()
 
     def add(self, load: str, row: str, values: dict[str, float], bare: dict[str, float]) -> None:
-        """Add a run, and its neighbour's."""
+        """Add the values of a run, and those of the bare run beside it."""
         for name, value in values.items():
             self._taken[load, row, name].append((value, bare[name]))
 
@@ -47,7 +47,7 @@ class Samples:
         return list(dict.fromkeys(row for name, row, _ in self._taken if name == load))
 
     def flatness(self, row: str, short: str, long: str) -> list[float]:
-        """Return what a chunk of long replies costs against one of short ones, by repetition."""
+        """Return the cost of a chunk in long replies over the cost in short ones, by repetition."""
         name = "CPU a chunk"
         pairs = zip(self.values(short, row, name), self.values(long, row, name), strict=False)
         return [more / less for less, more in pairs if less]
@@ -68,7 +68,7 @@ def _number(value: float) -> str:
 
 
 def load_lines(samples: Samples, load: Load) -> Iterator[str]:
-    """Return the table of one load: the bare proxy's values, then everybody's ratio to them."""
+    """Yield the table of one load: the bare proxy's values, then the ratio of each row to them."""
     names = measures(load)
     yield f"\n{load.name:{WIDTH}}" + "".join(f"{name:>{COLUMN}}" for name in names)
     for row in samples.rows(load.name):
@@ -82,7 +82,7 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
 
 
 def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
-    """Return what a chunk of the longest replies costs against one of the shortest."""
+    """Yield the ratio of a chunk's cost in the longest replies to its cost in the shortest."""
     short, *_, long = loads
     yield f"\n{'cost of a chunk by length':{WIDTH}}{f'{long.tokens:,} against {short.tokens:,}':>{COLUMN}}"
     for row in samples.rows(short.name):
@@ -91,20 +91,20 @@ def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
 
 
 def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
-    """Return what each process holds, and by how much it grew."""
+    """Yield the memory of each process, and by how much it grew."""
     yield f"\n{'memory':{WIDTH}}{'resident':>{COLUMN}}{'growth':>{COLUMN}}"
     for row, (before, after) in memory.items():
         yield f"  {row:{WIDTH - 2}}{f'{after:.1f} MB':>{COLUMN}}{f'{after - before:+.1f} MB':>{COLUMN}}"
 
 
 def fault_lines(faults: list[str]) -> Iterator[str]:
-    """Return each kind of fault once."""
+    """Yield each kind of fault once, with its count."""
     for fault, count in Counter(faults).most_common(20):
         yield f"{count} x {fault}"
 
 
 def circumstances(source: Path, repetitions: int) -> dict[str, object]:
-    """Return when, where and how this was measured."""
+    """Return the date, the machine, the versions and the repetitions of the measurement."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         cwd=source,
@@ -138,7 +138,7 @@ def as_json(
     memory: dict[str, tuple[float, float]],
     circumstances: dict[str, object],
 ) -> str:
-    """Return all that was measured."""
+    """Return all values as JSON, with the circumstances of the measurement."""
     measured = [
         {
             "load": load.name,

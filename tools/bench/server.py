@@ -1,7 +1,7 @@
-"""The model server of a measurement: replies prepared before, sent as fast as the sockets take them or at a pace.
+"""The model server of a measurement: prepared replies, sent at once or at a pace.
 
-`python -m tools.bench.server` prints its port. A chat is answered by the name that stands as its model; all other
-questions get 404, as from a server that nobody knows.
+`python -m tools.bench.server` prints its port. A chat request gets the reply that its model names;
+all other requests get 404, as from a server that the addon has no row for.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ UNKNOWN = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-
 
 
 class Connection(asyncio.Protocol):
-    """One connection; requests come one after another."""
+    """One connection, which answers its requests one after another."""
 
     _paced = 0
-    """Streams begun at a pace: each begins a little later in the beat than the one before."""
+    """The number of paced streams so far, from which each stream takes its phase of the beat."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
             self._keep_pace(name)
 
     def _keep_pace(self, name: replies.Name) -> None:
-        """Send a token each 1/pace seconds; a late one does not move the next."""
+        """Send a token each 1/pace seconds; a late token does not delay the next one."""
         loop, reply = asyncio.get_running_loop(), replies.stream(name)
         Connection._paced += 1
         begin = loop.time() + (Connection._paced * 0.618034 % 1) / name.pace

@@ -1,4 +1,6 @@
-"""Print the cost of a turn beside bare mitmdump: `python -m tools.bench turns [--quick] [--only WORD ...]`.
+"""Print the cost of a turn beside bare mitmdump.
+
+    python -m tools.bench turns [--quick] [--only WORD ...]
 
 Measured are the requests of agents, first turns and next ones, of one agent and of 16 at a time;
 small whole replies and first bytes in four dialects; the memory of each process after 400 streams,
@@ -66,8 +68,8 @@ class Side:
         )
 
     def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
-        """Send one request `times` times, on one connection if the task keeps it; return the seconds
-        of a reply.
+        """Send one request `times` times, on one connection if the task keeps it; return the
+        seconds of a reply.
         """
         body, replies = request(task), list[Reply]()
         before = self.process.processor_time
