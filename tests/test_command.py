@@ -12,5 +12,5 @@ pytestmark = pytest.mark.slow
 
 def test_the_command_is_there_without_an_installation() -> None:
     command = [sys.executable, "-m", "converter.command", "--help"]
-    told = subprocess.run(command, cwd=TESTS.parent, check=True, capture_output=True, text=True)
-    assert "think-addon" in told.stdout
+    run = subprocess.run(command, cwd=TESTS.parent, check=True, capture_output=True, text=True)
+    assert "think-addon" in run.stdout

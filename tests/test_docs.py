@@ -47,16 +47,16 @@ def test_every_family_has_its_row(family: ThoughtRow) -> None:
     assert family_line(family) in listed.splitlines()
 
 
-def _templates_words() -> dict[str, str]:
+def _templates_texts() -> dict[str, str]:
     """The words of each list of models, by its head."""
     section = (DOCS / "reading.md").read_text().partition("## Models and their chat templates")[2]
     lists = re.findall(r"^- \*\*(.+?)\*\*(.*(?:\n  .+)*)", section, re.MULTILINE)
-    return {head: " ".join(words.split()) for head, words in lists}
+    return {head: " ".join(text.split()) for head, text in lists}
 
 
-TEMPLATES_WORDS = _templates_words()
+TEMPLATES_WORDS = _templates_texts()
 TEMPLATES_TOLD = {
-    head: set(re.findall("`([^`]+)`", words)) for head, words in TEMPLATES_WORDS.items()
+    head: set(re.findall("`([^`]+)`", text)) for head, text in TEMPLATES_WORDS.items()
 }
 USUAL_SWITCHES = {"enable_thinking: true", "thinking: true"}
 """Told once, for all models for which no other is named."""
@@ -86,7 +86,7 @@ def lists_of(row: Template) -> set[str]:
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)
 def test_every_chat_template_is_in_its_lists(row: Template) -> None:
-    heads = {head for head, told in TEMPLATES_TOLD.items() if row.models in told}
+    heads = {head for head, listed in TEMPLATES_TOLD.items() if row.models in listed}
     assert heads == lists_of(row)
     if row.switches and not _switches(row.switches) <= USUAL_SWITCHES:
         assert _with_switches(row, row.switches) in TEMPLATES_WORDS["only with a switch"]
@@ -102,8 +102,8 @@ def _with_switches(row: Template, switches: Mapping[str, object]) -> str:
 def test_the_lists_of_chat_templates_have_nothing_else() -> None:
     switches = [each for row in TEMPLATES for each in _switches(row.switches)]
     kept = [each for row in TEMPLATES if row.history for each in _switches(row.history.switches)]
-    known = {"chat_template_kwargs", *(row.models for row in TEMPLATES), *switches, *kept}
-    assert set().union(*TEMPLATES_TOLD.values()) == known
+    listed = {"chat_template_kwargs", *(row.models for row in TEMPLATES), *switches, *kept}
+    assert set().union(*TEMPLATES_TOLD.values()) == listed
 
 
 def form_line(form: CallRow) -> str:
@@ -165,7 +165,7 @@ def test_the_package_says_who_may_use_it_and_where() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(set(MAKE.findall(CONTRIBUTING))))
-def test_every_make_target_that_contributors_are_told_of_is_there(target: str) -> None:
+def test_every_documented_make_target_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
@@ -179,15 +179,15 @@ def test_the_architecture_has_every_floor_in_order() -> None:
     rooms = ARCHITECTURE.partition("## Rooms and floors")[2].partition("\n## ")[0]
     heads = re.findall(r"^(\d+)\. ((?:`[^`]+`(?:, )?)+):", rooms, re.MULTILINE)
     named = [re.findall(r"`(?:converter/)?([^`]*?)(?:\.py|/)`", head) for _, head in heads]
-    told = [{name.replace("/", ".") for name in names} for names in named]
+    listed = [{name.replace("/", ".") for name in names} for names in named]
     assert [int(number) for number, _ in heads] == list(range(1, len(FLOORS) + 1))
-    assert told == [{name for name in floor if _is_there(name)} for floor in FLOORS]
+    assert listed == [{name for name in floor if _is_there(name)} for floor in FLOORS]
 
 
 def _is_there(name: str) -> bool:
     path, rooms = name.replace(".", "/"), [ROOT / "converter", ROOT]
-    places = [room / place for room in rooms for place in (path, f"{path}.py")]
-    return any(place.exists() for place in places)
+    places = [room / each for room in rooms for each in (path, f"{path}.py")]
+    return any(each.exists() for each in places)
 
 
 def test_each_question_about_a_change_has_one_answer() -> None:
@@ -209,14 +209,14 @@ def test_every_command_listens_on_this_machine_only(page: Path) -> None:
     )
     open_to_others = ["transparent@8080", "--mode local:", " -n ", "--listen-host 0.0.0.0"]
     closed = ["--listen-host 127.0.0.1", *open_to_others]
-    assert [line for line in commands if not any(words in line for words in closed)] == []
+    assert [line for line in commands if not any(text in line for text in closed)] == []
 
 
 def test_the_security_page_says_what_is_promised_what_is_not_and_how_to_report() -> None:
     parts = re.split(r"^## (.+)$", (DOCS / "security.md").read_text(), flags=re.MULTILINE)
-    told = dict(zip(parts[1::2], parts[2::2], strict=True))
-    assert list(told) == ["What it promises", "What it does not promise", "Reporting"]
-    assert all(len(words.split()) > 20 for words in told.values())
+    listed = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert list(listed) == ["What it promises", "What it does not promise", "Reporting"]
+    assert all(len(text.split()) > 20 for text in listed.values())
 
 
 def bound_line(bound: of_replies.Bound) -> str:
@@ -228,9 +228,9 @@ def bound_line(bound: of_replies.Bound) -> str:
 
 def test_the_lists_of_bounds_are_the_codes_and_have_each_that_ends_a_reply() -> None:
     section = (DOCS / "faults.md").read_text().partition("## What is held, at most")[2]
-    told = re.findall(r"^- .+", section.partition("\n## ")[0], re.MULTILINE)
+    listed = re.findall(r"^- .+", section.partition("\n## ")[0], re.MULTILINE)
     lines = {bound_line(bound): bound for bound in (*of_replies.TABLE, *of_the_addon.TABLE)}
-    assert [line for line in told if line not in lines] == []
+    assert [line for line in listed if line not in lines] == []
     ends = [line for line, bound in lines.items() if re.search("error|502", bound.beyond)]
     assert ends
-    assert [line for line in ends if line not in told] == []
+    assert [line for line in ends if line not in listed] == []

@@ -130,7 +130,7 @@ def each(sources: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable
         room = source.relative_to(ROOT).parent.parts[:2]
         rooms.setdefault("/".join(room) or source.stem, []).append(source)
 
-    def asked(rule: Callable[[Path], None]) -> Callable[[str], None]:
+    def for_each(rule: Callable[[Path], None]) -> Callable[[str], None]:
         @pytest.mark.parametrize("room", rooms)
         def of_all(room: str) -> None:
             faults = []
@@ -144,7 +144,7 @@ def each(sources: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable
         of_all.__doc__ = rule.__doc__
         return of_all
 
-    return asked
+    return for_each
 
 
 def _is_live(source: Path) -> bool:
@@ -171,7 +171,7 @@ def _goes_up(module: str, imported: str) -> bool:
     return RANK[_unit(imported)] > RANK[_unit(module)]
 
 
-def test_imports_go_one_way() -> None:
+def test_imports_go_down_the_floors() -> None:
     up = [
         f"{_module(source)} -> {name}"
         for source in SOURCES
@@ -182,8 +182,8 @@ def test_imports_go_one_way() -> None:
 
 
 def test_no_modules_import_one_another() -> None:
-    found = imports.circles([_module(source) for source in SOURCES])
-    assert [" <-> ".join(modules) for modules in found] == []
+    values = imports.circles([_module(source) for source in SOURCES])
+    assert [" <-> ".join(modules) for modules in values] == []
 
 
 MOST_TO_KNOW = {
@@ -217,14 +217,14 @@ was taken out for it, or why nothing could be.
 
 def _lines_of_code(source: Path) -> int:
     text = source.read_text()
-    told = {
+    strings_at = {
         number
         for node in _nodes(source)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     return sum(
-        number not in told and bool(line.strip()) and not line.lstrip().startswith("#")
+        number not in strings_at and bool(line.strip()) and not line.lstrip().startswith("#")
         for number, line in enumerate(text.splitlines(), 1)
     )
 
@@ -256,12 +256,12 @@ def test_who_moves_bytes_knows_no_stage() -> None:
 
 @each(SOURCES)
 def test_no_dialect_knows_another(source: Path) -> None:
-    known = [
+    dialect_names = [
         name
         for name in [_module(source), *_ours(source)]
         if name.startswith("converter.core.dialects.")
     ]
-    dialects = {name.split(".")[2] for name in known} & DIALECTS
+    dialects = {name.split(".")[2] for name in dialect_names} & DIALECTS
     assert len(dialects) <= 1 or not _module(source).startswith(_OF_A_DIALECT)
 
 
@@ -326,7 +326,7 @@ PROXY_SOURCES = [
 
 
 @each(PROXY_SOURCES)
-def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> None:
+def test_private_members_of_the_proxy_are_used_in_one_module(source: Path) -> None:
     """Our layers are children of mitmproxy's: what those override is named in the guard."""
     own = {"self", "cls", "super()"}
     private = [
@@ -380,11 +380,11 @@ _CLAUSES = re.compile(
 def test_a_docstring_begins_with_its_promise(source: Path) -> None:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     begun = [
-        words.partition("\n")[0]
+        sentence.partition("\n")[0]
         for node in _nodes(source)
-        if isinstance(node, documented) and (words := ast.get_docstring(node))
+        if isinstance(node, documented) and (sentence := ast.get_docstring(node))
     ]
-    assert [words for words in begun if _CLAUSES.match(words)] == []
+    assert [sentence for sentence in begun if _CLAUSES.match(sentence)] == []
 
 
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
@@ -432,15 +432,15 @@ def _places() -> list[bytes]:
     return [f"{folder}/".encode() for folder in folders if len(folder.parts) > 1]
 
 
-def test_no_file_names_the_place_where_it_was_written() -> None:
+def test_no_file_names_the_folder_where_it_was_written() -> None:
     places = _places()
-    told = [
-        (path.relative_to(ROOT), place)
+    strings_at = [
+        (path.relative_to(ROOT), folder)
         for path in _kept()
-        for place in places
-        if place in path.read_bytes()
+        for folder in places
+        if folder in path.read_bytes()
     ]
-    assert told == []
+    assert strings_at == []
 
 
 def test_the_sources_are_among_the_files_that_are_kept() -> None:
@@ -461,14 +461,14 @@ def _reads_a_clock(node: ast.AST, names: set[str]) -> bool:
 def _of_the_clock(function: ast.AST, names: set[str]) -> set[str]:
     """The names in a function whose values come from a clock, or from what reads one."""
     assigned = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
-    found = set(names)
+    values = set(names)
     for _ in range(3):  # from one to the next
         for node in ast.walk(function):
-            if isinstance(node, assigned) and node.value and _reads_a_clock(node.value, found):
+            if isinstance(node, assigned) and node.value and _reads_a_clock(node.value, values):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 parts = [part for target in targets for part in ast.walk(target)]
-                found |= {part.id for part in parts if isinstance(part, ast.Name)}
-    return found
+                values |= {part.id for part in parts if isinstance(part, ast.Name)}
+    return values
 
 
 def _asserts_by_the_clock(source: Path) -> Iterator[str]:
@@ -498,7 +498,7 @@ def test_no_assert_reads_a_clock() -> None:
     sources = [
         source for room in ("tests", "laws", "tools") for source in (ROOT / room).rglob("*.py")
     ]
-    assert [found for source in sorted(sources) for found in _asserts_by_the_clock(source)] == []
+    assert [values for source in sorted(sources) for values in _asserts_by_the_clock(source)] == []
 
 
 STARTERS = {"claude_code", "codex", "console", "front", "harness", "mitmweb", "npm", "on_terminal"}
@@ -569,13 +569,13 @@ def test_a_share_of_the_tests_has_a_row_of_each(
     monkeypatch.setattr(strategies, "_SHARE", 5)
     plugins = request.config.pluginmanager.get_plugins()
     (ours,) = [plugin for plugin in plugins if hasattr(plugin, "QUICK_ROWS")]
-    asked, left = [*request.session.items], list[pytest.Item]()
-    hook = SimpleNamespace(pytest_deselected=lambda **told: left.extend(told["items"]))
-    ours.pytest_collection_modifyitems(SimpleNamespace(hook=hook), asked)
+    for_each, left = [*request.session.items], list[pytest.Item]()
+    hook = SimpleNamespace(pytest_deselected=lambda **strings_at: left.extend(strings_at["items"]))
+    ours.pytest_collection_modifyitems(SimpleNamespace(hook=hook), for_each)
     every = Counter(item.nodeid.partition("[")[0] for item in request.session.items)
-    taken = Counter(item.nodeid.partition("[")[0] for item in asked)
+    taken = Counter(item.nodeid.partition("[")[0] for item in for_each)
     assert taken.keys() == every.keys()
-    assert len(asked) + len(left) == len(request.session.items)
+    assert len(for_each) + len(left) == len(request.session.items)
     assert all(rows >= every[test] // 5 for test, rows in taken.items())
 
 

@@ -94,9 +94,9 @@ def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path
 @pytest.mark.parametrize("path", ["/", "/?beta=true"])
 def test_what_claude_code_asks_at_first_is_answered(path: str) -> None:
     with running() as (addon, _):
-        said = ask(addon, request(path, b"", "HEAD")).response
-        assert said
-        assert said.status_code == 200
+        answer = ask(addon, request(path, b"", "HEAD")).response
+        assert answer
+        assert answer.status_code == 200
 
 
 HOSTS = {
@@ -185,8 +185,8 @@ def _signature(addon: ThinkAddon, flow: http.HTTPFlow) -> str:
     pieces = answer(addon, ask(addon, flow), response(EVENT_STREAM), b"".join(THINKING))
     frames = b"".join(pieces or []).split(b"\n\n")
     frame = next(frame for frame in frames if b"signature_delta" in frame)
-    said: str = json.loads(frame.partition(b"data: ")[2])["delta"]["signature"]
-    return said
+    signature: str = json.loads(frame.partition(b"data: ")[2])["delta"]["signature"]
+    return signature
 
 
 def test_an_option_changed_while_it_runs_holds_for_the_next_reply() -> None:
@@ -200,13 +200,13 @@ def test_an_option_changed_while_it_runs_holds_for_the_next_reply() -> None:
         assert _signature(addon, streaming()) == "new"
 
 
-def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_python_prints_the_needed_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 11, 7))
     with pytest.raises(ImportError, match="needs Python"):
         runpy.run_path(str(ADDON.parent / "converter" / "__init__.py"))
 
 
-def test_an_old_mitmproxy_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_mitmproxy_prints_the_needed_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version, "VERSION", "11.1.3")
     with pytest.raises(SystemExit, match=r"needs mitmproxy 12.2 or newer, this is 11\.1\.3"):
         runpy.run_path(str(ADDON))

@@ -35,15 +35,15 @@ STATUSES = {
 }
 
 
-@pytest.mark.parametrize(("said", "expected"), STATUSES.items())
+@pytest.mark.parametrize(("sent", "expected"), STATUSES.items())
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_anthropic_client_gets_errors_in_its_dialect(
-    said: tuple[int, bytes], expected: tuple[int, str, str], stream: bool
+    sent: tuple[int, bytes], expected: tuple[int, str, str], stream: bool
 ) -> None:
     got = exchanged(
         streaming() if stream else request(MESSAGES),
-        response("text/html", said[0], retry_after="9"),
-        said[1],
+        response("text/html", sent[0], retry_after="9"),
+        sent[1],
     )
     error = json.loads(got.content or b"")["error"]
     assert (got.status_code, error["type"]) == expected[:2]
@@ -74,26 +74,26 @@ def test_the_log_says_what_happened_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("words", "levels"),
+    ("message", "levels"),
     [("Client disconnected.", []), ("Connection closed by server.", ["WARNING"])],
 )
 def test_a_side_that_leaves_is_in_the_log(
-    caplog: pytest.LogCaptureFixture, words: str, levels: list[str]
+    caplog: pytest.LogCaptureFixture, message: str, levels: list[str]
 ) -> None:
     """A client in the reply's own line alone, a server in a warning as well."""
     caplog.set_level("INFO")
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
-        flow.error = mitmproxy_flow.Error(words)
+        flow.error = mitmproxy_flow.Error(message)
         addon.error(flow)
         addon.error(flow)
-    said = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert [name for name, line in said if line.startswith("think: ") and words in line] == levels
-    replies = [(name, words in line) for name, line in said if line.startswith("reply: ")]
+    sent = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert [name for name, line in sent if line.startswith("think: ") and message in line] == levels
+    replies = [(name, message in line) for name, line in sent if line.startswith("reply: ")]
     assert replies == [("INFO", True)]
 
 
-def test_a_misread_stream_is_marked_and_told_in_its_comment() -> None:
+def test_a_misread_stream_is_marked_and_described_in_its_comment() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, {**ASKED, "stream": True}))
         answer(addon, flow, response(EVENT_STREAM), b"".join(stream("a</think>", "b")))

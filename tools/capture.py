@@ -1,11 +1,11 @@
-"""Make the library of recordings anew: real servers, asked through the addon itself.
+"""Record the library of recordings anew: real servers, with requests through the addon itself.
 
     python -m tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
         [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]
 
-Run by hand, from the repository root. Without a name it makes all recordings of llama.cpp, whose
-servers it starts by itself, and those of the other servers whose addresses it is given; each serves
-the model of tests/tiny_model under the name `tiny-think`:
+Run by hand, from the repository root. Without a name the script makes all recordings of llama.cpp,
+whose servers it starts by itself, and those of the servers whose addresses are arguments; each
+serves the model of tests/tiny_model under the name `tiny-think`:
 
 - `--vllm`: vLLM without parsers, with the model's own template (qwen.jinja), `--max-model-len
 2048`;
@@ -15,8 +15,8 @@ the model of tests/tiny_model under the name `tiny-think`:
 - `--transformers`: `transformers serve`, started beside a folder `tiny-think`.
 
 Each exchange passes a mitmdump of its own, with the addon, and is written with `-w`; the last flow
-is then redacted and put into the library with its goldens. `--keep` has the flows as they were
-before that. Another processor may give other words for one seed.
+is then redacted and put into the library with its goldens. `--keep` names a folder for the flows
+before redaction. Another processor may give another reply to the same seed.
 """
 
 import argparse
@@ -36,39 +36,39 @@ from converter.extras.recordings.library import Library
 from converter.extras.recordings.redact.redactor import redacted
 from tests.support.harness import MISREADS, VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
-from tools.shots import OLLAMA, OTHERS, SHOTS, Shot
+from tools.recording_plans import OLLAMA, OTHERS, PLANS, RecordingPlan
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 LLAMAS = {**VARIANTS, **MISREADS}
 ENOUGH = 2000
-"""Bytes that a client has read of a stream before something breaks it off."""
+"""Bytes that a client reads of a stream before the client or the server breaks it off."""
 FAULT = "fault of the addon"
-"""By what the addon's log tells of one: a recording is of what it should do."""
+"""The beginning of a log line of a fault, with which an exchange is not kept as a recording."""
 
 
 def main(arguments: argparse.Namespace) -> None:
-    if unknown := set(arguments.names) - {shot.name for shot in SHOTS}:
-        raise SystemExit(f"no shot is called {', '.join(sorted(unknown))}")
+    if unknown := set(arguments.names) - {plan.name for plan in PLANS}:
+        raise SystemExit(f"no plan is called {', '.join(sorted(unknown))}")
     wanted = sorted(
-        (shot for shot in SHOTS if not arguments.names or shot.name in arguments.names), key=_group
+        (plan for plan in PLANS if not arguments.names or plan.name in arguments.names), key=_group
     )
     with tempfile.TemporaryDirectory() as temporary:
-        camera = Camera(Path(temporary), arguments.keep or Path(temporary), arguments.into)
-        for (server, _), shots in groupby(wanted, key=_group):
+        capture = Capture(Path(temporary), arguments.keep or Path(temporary), arguments.into)
+        for (server, _), plans in groupby(wanted, key=_group):
             if server in LLAMAS:
-                camera.take_from_llama(server, shots)
+                capture.record_from_llama(server, plans)
             elif address := vars(arguments)[server]:
-                camera.take(shots, address)
+                capture.record(plans, address)
 
 
-def _group(shot: Shot) -> tuple[str, str]:
-    """A server that stops to answer after it has dropped a client."""
-    return shot.server, shot.name if shot.ending == "server drops" else ""
+def _group(plan: RecordingPlan) -> tuple[str, str]:
+    """Return the key of exchanges that share a server: one that drops its client serves no other."""
+    return plan.server, plan.name if plan.ending == "server drops" else ""
 
 
 @dataclass(frozen=True)
-class Camera:
-    """Takes the shots. `folder`: for what nobody needs afterwards, `flows`: for the flows as they
+class Capture:
+    """Takes the plans. `folder`: for what nobody needs afterwards, `flows`: for the flows as they
     came, `into`: the library.
     """
 
@@ -76,23 +76,23 @@ class Camera:
     flows: Path
     into: Path
 
-    def take_from_llama(self, variant: str, shots: Iterable[Shot]) -> None:
+    def record_from_llama(self, variant: str, plans: Iterable[RecordingPlan]) -> None:
         with LlamaServer(LLAMAS[variant], self.folder / "llama.log") as server:
-            self.take(shots, server.address, server.kill)
+            self.record(plans, server.address, server.kill)
 
-    def take(
-        self, shots: Iterable[Shot], address: str, drop: Callable[[], None] | None = None
+    def record(
+        self, plans: Iterable[RecordingPlan], address: str, drop: Callable[[], None] | None = None
     ) -> None:
-        for shot in shots:
-            flow = self.flows / f"{shot.name}.mitm"
-            flow.unlink(missing_ok=True)  # mitmdump would add to it
-            with in_small_pieces(address, shot.pieces) as reached:
-                received = self._through_the_addon(shot, reached, flow, drop)
+        for plan in plans:
+            flow = self.flows / f"{plan.name}.mitm"
+            flow.unlink(missing_ok=True)  # because mitmdump appends
+            with in_small_pieces(address, plan.pieces) as reached:
+                received = self._through_the_addon(plan, reached, flow, drop)
             self._keep(flow)
-            print(f"{shot.name}: the client got {received} bytes", flush=True)
+            print(f"{plan.name}: the client got {received} bytes", flush=True)
 
     def _keep(self, flow: Path) -> None:
-        """Put the last exchange of a flow file into the library, if it comes out again as it did."""
+        """Put a flow file's last exchange into the library, if its replay gives the same bytes."""
         *_, last = flow_file.read_all(flow)
         clean = redacted(last)
         if clean.replayed().body != clean.got.body:
@@ -102,40 +102,43 @@ class Camera:
         Library(self.into).keep(last, replace=True)
 
     def _through_the_addon(
-        self, shot: Shot, address: str, flow: Path, drop: Callable[[], None] | None
+        self, plan: RecordingPlan, address: str, flow: Path, drop: Callable[[], None] | None
     ) -> int:
-        """The received bytes. The flow is written when the proxy has ended."""
-        options = [part for option in shot.options for part in ("--set", option)]
+        """Send the requests through a proxy; return the length of the last reply.
+
+        The flow file is complete when the proxy has ended.
+        """
+        options = [part for option in plan.options for part in ("--set", option)]
         with start_proxy(
             [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
         ) as proxy:
-            earlier = [replace(shot, body=body) for body in shot.before]
-            for each in (*earlier, *[shot] * shot.times):
+            earlier = [replace(plan, body=body) for body in plan.before]
+            for each in (*earlier, *[plan] * plan.times):
                 received = ask(proxy.ports[0], each, drop)
-            if shot.ending:
-                proxy.wait_for(r"think: POST \S+: |Client disconnected")  # that it broke off
+            if plan.ending:
+                proxy.wait_for(r"think: POST \S+: |Client disconnected")  # the log line of the end
         if FAULT in proxy.output:
-            raise SystemExit(f"{shot.name} is not kept:\n{proxy.output}")
+            raise SystemExit(f"{plan.name} is not kept:\n{proxy.output}")
         return len(received)
 
 
-def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
+def ask(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
     """Return the bytes that a client receives, or their beginning if it leaves before the end."""
-    if shot.path == OLLAMA and shot.body:
+    if plan.path == OLLAMA and plan.body:
         with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
-            streamed = shot.body.get("stream", True)
-            got: Any = client.chat(**{**shot.body, "stream": streamed})
+            streamed = plan.body.get("stream", True)
+            got: Any = client.chat(**{**plan.body, "stream": streamed})
             parts = got if streamed else [got]
             return b"".join(part.model_dump_json().encode() for part in parts)
     connection = HTTPConnection("127.0.0.1", port)
-    body = None if shot.body is None else json.dumps(shot.body, ensure_ascii=False).encode()
-    connection.request(shot.method, shot.path, body, dict(shot.headers))
+    body = None if plan.body is None else json.dumps(plan.body, ensure_ascii=False).encode()
+    connection.request(plan.method, plan.path, body, dict(plan.headers))
     response = connection.getresponse()
     try:
-        received = response.read(ENOUGH) if shot.ending else b""
-        if shot.ending == "server drops" and drop:
+        received = response.read(ENOUGH) if plan.ending else b""
+        if plan.ending == "server drops" and drop:
             drop()
-        return received if shot.ending == "client leaves" else received + response.read()
+        return received if plan.ending == "client leaves" else received + response.read()
     except IncompleteRead as cut:
         return received + cut.partial
     finally:
@@ -150,7 +153,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--into", type=Path, default=FOLDER, help="the library")
     parser.add_argument("--keep", type=Path, help="a folder for the flows as they came")
-    for server in sorted({shot.server for shot in OTHERS}):
+    for server in sorted({plan.server for plan in OTHERS}):
         parser.add_argument(f"--{server}", dest=server, metavar="URL")
     return parser.parse_args()
 

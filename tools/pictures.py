@@ -1,6 +1,6 @@
-"""Make the pictures of the page in the manual: `python -m tools.pictures [--into docs]`.
+"""Make the manual's pictures of the page: `python -m tools.pictures [--into docs]`.
 
-llama.cpp with the small model answers behind mitmweb; the page is Chromium's.
+llama.cpp with the small model answers behind mitmweb; Chromium shows the page.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect
 from tests.support.harness import TESTS, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage
-from tools.shots import OPENAI_TOOL, TOOL
+from tools.recording_plans import OPENAI_TOOL, TOOL
 
 SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
 BOOK = "Sum up this book." + " And so on." * 2000
@@ -28,7 +28,7 @@ REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
 )
 CLIENTS = {OPENAI: "OpenAI/Python 2.8.0", ANTHROPIC: "claude-cli/2.1.3 (external, cli)"}
 ENDLESS = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
-"""A reply that thinks for some seconds."""
+"""Fields of a request whose reply thinks for some seconds."""
 
 
 def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
@@ -39,7 +39,7 @@ def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
 
 
 def make(into: Path) -> None:
-    """Take the pictures."""
+    """Write the pictures into the folder."""
     with (
         tempfile.TemporaryDirectory() as folder,
         LlamaServer(VARIANTS["tags"], Path(folder) / "llama.log") as server,

@@ -102,11 +102,11 @@ def test_kubernetes_knows_every_field() -> None:
 
 def test_the_replicas_of_kubernetes_share_a_memory() -> None:
     """One secret has Valkey's password and the address with it; the service has Valkey's name."""
-    made = of_kubernetes()
+    applied = of_kubernetes()
     keys = {
         each["name"]: each["valueFrom"]["secretKeyRef"]
         for kind, name in (("Deployment", "model"), ("StatefulSet", "think-memory"))
-        for container in made[kind, name]["spec"]["template"]["spec"]["containers"]
+        for container in applied[kind, name]["spec"]["template"]["spec"]["containers"]
         for each in container.get("env", ())
     }
     assert {name: key["name"] for name, key in keys.items()} == {
@@ -116,7 +116,7 @@ def test_the_replicas_of_kubernetes_share_a_memory() -> None:
     text = KUBERNETES.read_text()
     assert all(f"--from-literal={key['key']}=" in text for key in keys.values())
     assert "redis://:PASSWORD@think-memory:6379/0" in text
-    store, service = made["StatefulSet", "think-memory"], made["Service", "think-memory"]
+    store, service = applied["StatefulSet", "think-memory"], applied["Service", "think-memory"]
     assert service["spec"]["selector"] == store["spec"]["template"]["metadata"]["labels"]
     assert store["spec"]["serviceName"] == service["metadata"]["name"]
 
@@ -130,10 +130,10 @@ def test_the_unit_is_a_unit(tmp_path: Path) -> None:
     assert checked(verify, "verify", str(unit)) == ""
 
 
-@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS.keys())
-def test_what_they_ask_of_the_command_it_can_do(words: list[str]) -> None:
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_what_they_ask_of_the_command_it_can_do(command: list[str]) -> None:
     port = str(free_ports(1)[0])
-    chosen, more = start.read([word if word != "8080" else port for word in words])
+    chosen, more = start.read([word if word != "8080" else port for word in command])
     arguments = [*start.mitmproxy_arguments(chosen), *more]
     assert chosen.interface == "dump"
     assert arguments[arguments.index("--listen-port") + 1] == port

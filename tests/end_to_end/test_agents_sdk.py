@@ -12,7 +12,7 @@ from tests.support.agents_sdk import SUNNY, in_a_session, run
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
-from tools.shots import SUM, TWO_CITIES, WEATHER
+from tools.recording_plans import SUM, TWO_CITIES, WEATHER
 
 pytestmark = pytest.mark.slow
 

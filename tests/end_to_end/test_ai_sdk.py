@@ -16,7 +16,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, finish, pinged, stream, text
 from tests.support.harness import TESTS, Proxy
 from tests.support.npm import MissingError, install_modules, installed
-from tools.shots import OPENAI_TOOL, SUM, TWO_CITIES, WEATHER
+from tools.recording_plans import OPENAI_TOOL, SUM, TWO_CITIES, WEATHER
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def modules(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def ask(modules: Path, streamed: bool) -> Ask:
-    def asked(base: str, question: str, **options: object) -> dict[str, Any]:
+    def send(base: str, question: str, **options: object) -> dict[str, Any]:
         wanted = {
             "modules": str(modules),
             "base": base,
@@ -64,7 +64,7 @@ def ask(modules: Path, streamed: bool) -> Ask:
         assert seen, done.stderr
         return seen
 
-    return asked
+    return send
 
 
 @pytest.fixture(params=["tags", "extracted"])
@@ -122,12 +122,12 @@ def test_signs_of_life_disturb_nothing(ask: Ask, front_proxy: Proxy, model: ByPa
 
 @pytest.mark.parametrize("streamed", [True], ids=["stream"])
 @pytest.mark.parametrize(
-    ("reason", "told"), [("length", "length"), ("content_filter", "content-filter")]
+    ("reason", "expected"), [("length", "length"), ("content_filter", "content-filter")]
 )
-def test_a_reply_that_was_cut_says_so_and_keeps_its_words(
-    ask: Ask, front_proxy: Proxy, model: ByPathServer, reason: str, told: str
+def test_a_reply_that_was_cut_says_so_and_keeps_its_text(
+    ask: Ask, front_proxy: Proxy, model: ByPathServer, reason: str, expected: str
 ) -> None:
     model.rows[CHAT] = Says(steps=[ROLE, *text("Half of"), finish(reason), USAGE, DONE])
     seen = ask(f"http://127.0.0.1:{front_proxy.ports[0]}", SUM)
     (step,) = seen["steps"]
-    assert (step["text"], step["finish"]) == ("Half of", told)
+    assert (step["text"], step["finish"]) == ("Half of", expected)

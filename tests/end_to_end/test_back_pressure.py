@@ -14,7 +14,7 @@ from tests.faults.judge import CLIENTS, Client, Received, hear
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import Proxy, start_proxy
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -40,8 +40,8 @@ class Long:
         self.sent = 0
         self.left = threading.Event()
 
-    def __call__(self, asked: Asked) -> Says:
-        pieces = PIECES if b"long" in asked.body else 0
+    def __call__(self, request: ReceivedRequest) -> Says:
+        pieces = PIECES if b"long" in request.body else 0
         return Says(b"", steps=self._steps(pieces))  # type: ignore[arg-type]  # one by one
 
     def _steps(self, pieces: int) -> Iterator[bytes]:

@@ -33,9 +33,9 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("fields", "place"), BROKEN.values(), ids=BROKEN.keys())
-def test_it_is_refused_with_the_place_and_goes_nowhere(
-    front: Client, model: ByPathServer, fields: dict[str, Any], place: str, streamed: bool
+@pytest.mark.parametrize(("fields", "path"), BROKEN.values(), ids=BROKEN.keys())
+def test_it_is_refused_with_the_path_and_goes_nowhere(
+    front: Client, model: ByPathServer, fields: dict[str, Any], path: str, streamed: bool
 ) -> None:
     body = {"model": "small", "max_tokens": 9, "stream": streamed} | fields
     answer = front.ask(MESSAGES, json.dumps(body).encode())
@@ -43,8 +43,8 @@ def test_it_is_refused_with_the_place_and_goes_nowhere(
         400,
         "invalid_request_error",
     )
-    assert anthropic_error(answer.body).startswith(f"{place}: ")
-    assert model.asked == []
+    assert anthropic_error(answer.body).startswith(f"{path}: ")
+    assert model.requests == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_body_that_is_no_object_is_refused(
         "invalid_request_error",
     )
     assert anthropic_error(answer.body)
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_the_sdk_raises_a_bad_request(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
@@ -71,10 +71,10 @@ def test_the_sdk_raises_a_bad_request(model: ByPathServer, sdk: anthropic.Anthro
         anthropic.BadRequestError, match=r"messages\.1\.content\.0\.tool_use_id: Field required"
     ):
         sdk.messages.create(model="small", max_tokens=9, messages=wrong)
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_the_connection_is_good_after_a_refusal(front: Client, model: ByPathServer) -> None:
     for _ in range(3):
         assert front.ask(MESSAGES, b"{").status == 400
-    assert model.asked == []
+    assert model.requests == []

@@ -33,8 +33,8 @@ QUESTION: Any = [{"role": "user", "content": "Clean up."}]
 def own(*arguments: str, reason: str) -> Says:
     """A reply with calls of the server's own."""
     calls = [
-        {"index": at, "id": f"call_{at}", "type": "function", "function": _function(said)}
-        for at, said in enumerate(arguments)
+        {"index": at, "id": f"call_{at}", "type": "function", "function": _function(text)}
+        for at, text in enumerate(arguments)
     ]
     pieces = [delta(tool_calls=[call]) for call in calls]
     return Says(steps=[ROLE, *pieces, finish(reason), USAGE, DONE])

@@ -70,7 +70,7 @@ def claude(
     program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path
 ) -> Iterator[AskClaude]:
     """Ask it something; the server is the scripted one, whose replies come one after another."""
-    assert not model.asked
+    assert not model.requests
     mark = front_proxy.mark()
     yield lambda prompt, *arguments: ask(
         program, front_proxy.ports[0], tmp_path, prompt, *arguments
@@ -146,7 +146,7 @@ def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
 
 @pytest.mark.parametrize("reason", ["stop", "tool_calls"])
 @pytest.mark.parametrize("half", ['{"command": "touch made', '{"command": touch made}'])
-def test_a_call_that_is_none_is_not_run_and_the_model_is_asked_again(
+def test_a_broken_call_is_not_run_and_the_model_gets_another_request(
     claude: AskClaude, model: ByPathServer, half: str, reason: str
 ) -> None:
     call = delta(tool_calls=[{**RUN, "function": {"name": "Bash", "arguments": half}}])
@@ -241,7 +241,7 @@ def test_after_a_reply_that_shows_nothing_it_goes_on(
 # Errors.
 
 
-def test_a_prompt_too_long_is_known_for_what_it_is(claude: AskClaude, model: ByPathServer) -> None:
+def test_a_prompt_too_long_is_recognised(claude: AskClaude, model: ByPathServer) -> None:
     message = (
         "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
     )
@@ -269,7 +269,7 @@ def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_repl
     assert [body["max_tokens"] for body in model.bodies()] == [32000, 26768]
 
 
-def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(
+def test_a_reply_cut_short_before_any_content_is_requested_again(
     claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named([ROLE]), named(ANSWERS)]

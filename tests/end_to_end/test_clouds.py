@@ -64,16 +64,16 @@ def proxy(networks: Networks, tmp_path_factory: pytest.TempPathFactory) -> Itera
         assert not FAULTS.search(program.output), program.output
 
 
-def read(networks: Networks, place: tuple[str, int], target: str, host: str) -> tuple[str, str]:
+def read(networks: Networks, address: tuple[str, int], target: str, host: str) -> tuple[str, str]:
     """The thinking and text of a reply."""
-    connection = http.client.HTTPConnection(*place, timeout=30)
+    connection = http.client.HTTPConnection(*address, timeout=30)
     networks.at_client(connection.connect)
     headers = {"content-type": "application/json", "host": host}
     with closing(connection):
         connection.request("POST", target, BODY, headers)
         with connection.getresponse() as reply:
-            told = OPENAI.read_stream(reply.read())
-    return told.thinking, told.text
+            shown = OPENAI.read_stream(reply.read())
+    return shown.thinking, shown.text
 
 
 @pytest.mark.usefixtures("proxy", "servers")
@@ -90,9 +90,9 @@ def test_the_address_decides_and_no_name(
 
 
 @pytest.mark.usefixtures("proxy")
-def test_a_cloud_is_asked_nothing_of_the_addons_own(
+def test_a_cloud_gets_no_request_of_the_addons_own(
     networks: Networks, servers: dict[str, ByPathServer]
 ) -> None:
-    servers[CLOUD].asked.clear()
+    servers[CLOUD].requests.clear()
     read(networks, (GATEWAY, FORWARD), f"http://{CLOUD}:{REDIRECTED}{CHAT}", "localhost")
     assert servers[CLOUD].paths() == [CHAT]

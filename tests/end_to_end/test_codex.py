@@ -57,7 +57,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def codex(program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path) -> Iterator[Ask]:
     """Ask it something; the server is the scripted one, whose replies come one after another."""
-    assert not model.asked
+    assert not model.requests
     mark = front_proxy.mark()
     yield lambda prompt, **options: ask(program, front_proxy.ports[0], tmp_path, prompt, **options)
     front_proxy.check(mark)
@@ -188,7 +188,7 @@ def test_after_an_overflow_it_compacts_and_goes_on(
     ],
     ids=["status 500", "an error in the stream"],
 )  # fmt: skip
-def test_what_does_not_heal_is_asked_once_and_said_in_the_servers_words(
+def test_a_lasting_error_is_requested_once_and_keeps_the_servers_message(
     codex: Ask, model: ByPathServer, reply: Says, most: int
 ) -> None:
     model.rows[CHAT] = reply

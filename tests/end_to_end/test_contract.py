@@ -32,7 +32,7 @@ ODD = [
     b"data: [DONE]\n\n",
 ]
 COUNTED = {"stream_options": {"include_usage": True}}
-"""Asked for by the client itself, which then gets the frame of them."""
+"""Counts that the client itself requested, so that the client gets their frame."""
 
 
 def test_a_stream_without_thinking_passes_to_the_byte(
@@ -40,8 +40,8 @@ def test_a_stream_without_thinking_passes_to_the_byte(
 ) -> None:
     """But for the blank line behind a comment, which ends an event of a stream that has ids."""
     server.answer(Reply(ODD))
-    told = b"".join(ODD).replace(b": ping\n\n", b": ping\n")
-    assert client.ask(OPENAI.path, question(stream=True)).body == told
+    expected = b"".join(ODD).replace(b": ping\n\n", b": ping\n")
+    assert client.ask(OPENAI.path, question(stream=True)).body == expected
 
 
 def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(
@@ -95,7 +95,7 @@ def test_a_stream_to_a_whole_messages_request_is_one_message(
     assert ANTHROPIC.read_whole(answer.body).blocks == (("thinking", "deep"), ("text", "\n\nHello"))
 
 
-def test_an_openai_client_gets_the_form_that_it_asked_for(
+def test_an_openai_client_gets_the_requested_form(
     client: Client, server: ScriptedServer, streamed: bool
 ) -> None:
     server.answer(GOOD if streamed else Reply([whole("<think>deep</think>Hello")], JSON))

@@ -36,7 +36,7 @@ def test_keys_of_anthropics_and_cookies_never_reach_the_server(
 ) -> None:
     server.answer(GOOD)
     assert client.ask(dialect.path, question(stream=True), PRIVATE | secret).status == 200
-    headers = server.asked[0].headers
+    headers = server.requests[0].headers
     assert "sk-ant" not in str(headers)
     assert not {"cookie", "authorization", "x-api-key", *PRIVATE} & headers.keys()
     assert "a key of Anthropic's" in proxy.output
@@ -55,7 +55,7 @@ def test_a_foreign_page_is_refused(
     answer = client.ask(dialect.path, question(stream=True), headers)
     assert answer.status == 403
     assert "think_hosts" in json.loads(answer.body)["error"]["message"]
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_who_does_not_know_mitmproxys_password_stays_outside(
@@ -71,7 +71,7 @@ def test_who_does_not_know_mitmproxys_password_stays_outside(
             for path in ("/v1/chat/completions", "/v1/messages", "/other"):
                 with Client(port) as client:
                     assert client.ask(base + path, question(stream=True)).status in (401, 407)
-                    assert server.asked == []
+                    assert server.requests == []
                     answer = client.ask(base + path, question(stream=True), {header: login})
                     assert answer.status == 200
                 server.answer(GOOD)

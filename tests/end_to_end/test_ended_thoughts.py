@@ -12,7 +12,7 @@ import pytest
 
 from converter.core.model.events import BYTES_PER_TOKEN
 from tests.conftest import Llama
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, Said, payloads, question
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, View, payloads, question
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text
 from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
@@ -81,7 +81,7 @@ def _slots(address: str) -> list[bool]:
     return [slot["is_processing"] for slot in slots]
 
 
-def _ends_behind(letters: int, reply: Said) -> None:
+def _ends_behind(letters: int, reply: View) -> None:
     """What the small model thinks and answers is its own; only that it does is judged."""
     thought, _, enough = reply.thinking.rpartition("\n\n")
     assert (len(thought), enough) == (letters, ENOUGH)
@@ -112,7 +112,7 @@ BUDGETS: dict[str, dict[str, object]] = {
 
 @STREAMED
 @pytest.mark.parametrize("name", VARIANTS)
-def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
+def test_the_clients_budget_is_spent_here_and_not_sent_to_the_server(
     ending: dict[str, int], dialect: Dialect, name: str, stream: bool
 ) -> None:
     """llama.cpp would end the thought behind its own sixth token, without the sentence."""
@@ -159,7 +159,7 @@ def test_the_client_reads_on_while_the_second_reply_comes(
     reply = dialect.read_stream(live.rest())
     assert reply.thinking.endswith(ENOUGH)
     assert (reply.text, reply.stop) == ("The answer", dialect.finished)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_the_same_request_goes_out_with_the_turn_begun(
@@ -167,14 +167,14 @@ def test_the_same_request_goes_out_with_the_turn_begun(
 ) -> None:
     server.answer(Reply([*_frames(LONG), *text("more")], then=GOES_ON))
     ended.ask(OPENAI.path, question(stream=True, seed=7))
-    first, second = [json.loads(sent.body) for sent in server.asked]
+    first, second = [json.loads(sent.body) for sent in server.requests]
     *before, last = second.pop("messages")
     assert before == first.pop("messages")
     tokens = len(f"<think>{LONG}") // BYTES_PER_TOKEN  # two frames of many tokens
     assert first.pop("max_tokens") - second.pop("max_tokens") == tokens
     assert second == first
     assert last["reasoning_content"] == f"{LONG[:40]}\n\n{ENOUGH}"
-    assert [sent.target for sent in server.asked] == ["/v1/chat/completions"] * 2
+    assert [sent.target for sent in server.requests] == ["/v1/chat/completions"] * 2
 
 
 FAILURES = {
@@ -229,7 +229,7 @@ def test_where_a_server_cannot_go_on_the_reply_is_cut(
     server.answer(Reply([*_frames(LONG), *text("more")], then=second))
     reply = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
     assert (reply.text, reply.stop) == ("", LENGTH[dialect.name])
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
     assert scripted.troubles(mark) != []
 
 
@@ -266,7 +266,7 @@ def test_a_thought_alone_is_gone_on_with_once(
     assert reply.thinking.startswith("I add.")
     assert reply.text.strip() == ("" if "think" in second else second)
     assert reply.stop == dialect.finished
-    sent = [sent for sent in server.asked if sent.target == OPENAI.path]
+    sent = [sent for sent in server.requests if sent.target == OPENAI.path]
     first, again = (json.loads(each.body) for each in sent)
     assert again["messages"][:-1] == first["messages"]
     closed = {"reasoning_content": "I add.", "content": [{"type": "text", "text": ""}]}
@@ -286,7 +286,7 @@ def test_a_stop_string_acts_on_the_answer_and_leaves_the_server(
     answer = stopping.ask(dialect.path, question(stream=stream, model="Qwen3.6-27B", **request))
     reply = dialect.read(answer.body, stream)
     assert (reply.thinking, reply.text.strip()) == ("I restate Q: two?", "Four.")
-    chats = [each for each in server.asked if each.target.endswith("/chat/completions")]
+    chats = [each for each in server.requests if each.target.endswith("/chat/completions")]
     sent = json.loads(chats[-1].body)
     assert sent["stream"] is True
     assert sent.keys().isdisjoint(request)

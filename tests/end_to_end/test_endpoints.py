@@ -65,7 +65,7 @@ def test_llama_counts_the_tokens_that_the_same_request_then_has(
 
 
 @pytest.mark.parametrize("thinking", ["enabled", "disabled"])
-def test_what_is_counted_is_the_prompt_with_thinking_as_asked_for(
+def test_the_counted_prompt_has_thinking_as_requested(
     llamas: dict[str, Llama], thinking: str
 ) -> None:
     budget = {"budget_tokens": 1024} if thinking == "enabled" else {}
@@ -113,7 +113,7 @@ def test_vllm_counts_with_its_own_tokenizer(forward: Client, unknown: ByPathServ
     request = unknown.bodies("/tokenize")[0]
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
     assert request["tools"][0]["function"]["name"] == "get_weather"
-    assert unknown.asked[-1].headers["authorization"] == "Bearer key"
+    assert unknown.requests[-1].headers["authorization"] == "Bearer key"
 
 
 LISTED: dict[str, Any] = {
@@ -165,7 +165,7 @@ def test_a_hello_is_answered_without_the_server(
     front: Client, model: ByPathServer, path: str
 ) -> None:
     assert front.ask(path, b"", method="HEAD").status == 200
-    assert model.asked == []
+    assert model.requests == []
 
 
 @pytest.mark.parametrize(
@@ -179,4 +179,4 @@ def test_a_hello_is_answered_without_the_server(
 def test_telemetry_goes_nowhere(front: Client, model: ByPathServer, path: str) -> None:
     answer = front.ask(path, b'{"events": [{"own": 1}]}')
     assert (answer.status, json.loads(answer.body)) == (200, {})
-    assert model.asked == []
+    assert model.requests == []

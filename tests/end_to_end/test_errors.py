@@ -32,7 +32,7 @@ REQUEST: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("says", SHAPES.values(), ids=SHAPES.keys())
-def test_the_words_of_every_server_arrive(
+def test_the_message_of_every_server_arrives(
     front: Client, model: ByPathServer, says: Says, streamed: bool
 ) -> None:
     model.rows[CHAT] = says
@@ -74,12 +74,12 @@ def test_the_sdk_raises_what_it_has_for_the_status(
 
 
 # Context overflow, in the words on which Claude Code compacts the conversation.
-@pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS.keys())
-def test_a_prompt_too_long_is_told_in_the_apis_words(
-    model: ByPathServer, sdk: anthropic.Anthropic, words: str, numbers: str
+@pytest.mark.parametrize(("message", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS.keys())
+def test_a_prompt_too_long_has_the_apis_message(
+    model: ByPathServer, sdk: anthropic.Anthropic, message: str, numbers: str
 ) -> None:
     model.rows[CHAT] = Says(
-        {"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400
+        {"error": {"message": message, "type": "BadRequestError", "code": 400}}, 400
     )
     with pytest.raises(
         anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum"
@@ -99,7 +99,7 @@ def test_when_to_come_again_is_passed_on(model: ByPathServer, sdk: anthropic.Ant
     assert raised.value.response.headers["retry-after"] == "7"
 
 
-def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(
+def test_a_prompt_too_long_within_a_stream_has_the_same_message(
     front: Client, model: ByPathServer
 ) -> None:
     message = OVERFLOWS["llama.cpp"][0]
@@ -148,7 +148,7 @@ def test_llamas_own_overflow_is_a_prompt_too_long(
 # Within a stream.
 
 
-def test_an_error_in_mid_stream_is_raised_with_what_came_before_in_place(
+def test_an_error_in_mid_stream_is_raised_behind_the_content_before_it(
     model: ByPathServer, sdk: anthropic.Anthropic
 ) -> None:
     broken = data(

@@ -112,8 +112,8 @@ def on_the_first_request(route: Route) -> None:
 
 def where_a_hook_waits(route: Route) -> None:
     assert route.ask(HI, more=f"{WAITS}: yes\r\n") == Verdict(FULL, SAID)
-    [asked] = [asked for asked in route.server.asked if WAITED in asked.headers]
-    assert asked.target.endswith(CHAT)  # a question of the addon's own may have come later
+    [request] = [request for request in route.server.requests if WAITED in request.headers]
+    assert request.target.endswith(CHAT)  # a question of the addon's own may have come later
 
 
 def with_long_bodies(route: Route) -> None:
@@ -133,7 +133,7 @@ def with_a_memory_in_a_file(route: Route) -> None:
 def when_a_stream_is_cut(route: Route) -> None:
     route.server.rows[CHAT] = Says(steps=[*stream(*HELLO)[:-3], Drop()])
     verdict = route.ask(HI)
-    assert (verdict.word, verdict.said) == (CUT, SAID)
+    assert (verdict.word, verdict.parts) == (CUT, SAID)
 
 
 @pytest.fixture(scope="module")

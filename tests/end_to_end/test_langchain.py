@@ -16,7 +16,7 @@ from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
-from tools.shots import OPENAI_TOOL, SUM, WEATHER
+from tools.recording_plans import OPENAI_TOOL, SUM, WEATHER
 
 pytestmark = pytest.mark.slow
 

@@ -103,21 +103,21 @@ def test_what_is_decided_has_arrived_while_the_server_waits(
 def test_every_single_piece_has_arrived_before_the_next_is_sent(
     client: Client, server: ScriptedServer, dialect: Dialect
 ) -> None:
-    words = [f"word{number}" for number in range(20)]
-    pauses = [Event() for _ in words]
+    pieces_sent = [f"word{number}" for number in range(20)]
+    pauses = [Event() for _ in pieces_sent]
     pieces: list[bytes | Event] = []
-    for word, pause in zip(words, pauses, strict=True):
+    for word, pause in zip(pieces_sent, pauses, strict=True):
         pieces += [*text(word), pause]
     middle = len(pieces) // 2
     server.answer(
         Reply([ROLE, *text("<think>"), *pieces[:middle], *text("</think>"), *pieces[middle:], *END])
     )
     live = ask(client, dialect)
-    for word, pause in zip(words, pauses, strict=True):
+    for word, pause in zip(pieces_sent, pauses, strict=True):
         live.until(word.encode())
         pause.set()
     reply = dialect.read_stream(live.rest())
-    assert (reply.thinking, reply.text) == ("".join(words[:10]), "".join(words[10:]))
+    assert (reply.thinking, reply.text) == ("".join(pieces_sent[:10]), "".join(pieces_sent[10:]))
 
 
 def test_a_whole_frame_does_not_wait_for_the_half_frame_behind_it(
@@ -197,11 +197,11 @@ def test_another_path_passes_untouched_and_unbuffered(
     go_on.set()
     assert live.rest() == b"".join(pieces)
     assert headers_of(response)["x-own"] == "kept"
-    assert (server.asked[0].target, server.asked[0].body) == (
+    assert (server.requests[0].target, server.requests[0].body) == (
         path + "?beta=true",
         question(stream=True),
     )
-    assert server.asked[0].headers["accept-encoding"] == "gzip"
+    assert server.requests[0].headers["accept-encoding"] == "gzip"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def sdk(llama: Llama) -> Iterator[anthropic.Anthropic]:
         yield client
 
 
-def asked(prompt: Prompt, **more: object) -> dict[str, Any]:
+def fields(prompt: Prompt, **more: object) -> dict[str, Any]:
     system = {"system": prompt.system} if prompt.system else {}
     return {
         "model": MODEL,
@@ -49,11 +49,11 @@ def asked(prompt: Prompt, **more: object) -> dict[str, Any]:
 
 
 def raw(prompt: Prompt, **more: object) -> bytes:
-    wanted = asked(prompt, **more)
+    wanted = fields(prompt, **more)
     return json.dumps(wanted | wanted.pop("extra_body")).encode()
 
 
-def said(message: Message) -> dict[str, Any]:
+def dumped(message: Message) -> dict[str, Any]:
     """All but the id, which is another for each reply, and the nulls that the stream helper adds."""
     return message.to_dict(exclude_none=True) | {"id": ""}
 
@@ -73,10 +73,10 @@ def test_every_event_and_every_message_is_of_the_sdks_types_and_says_the_same(
 def test_the_stream_helper_accumulates_to_the_whole_message(
     sdk: anthropic.Anthropic, prompt: Prompt
 ) -> None:
-    whole = sdk.messages.create(**asked(prompt))
-    with sdk.messages.stream(**asked(prompt)) as stream:
+    whole = sdk.messages.create(**fields(prompt))
+    with sdk.messages.stream(**fields(prompt)) as stream:
         streamed = stream.get_final_message()
-    assert said(streamed) == said(whole)
+    assert dumped(streamed) == dumped(whole)
     assert whole.content[0].type == "thinking"
 
 
@@ -90,18 +90,18 @@ def test_several_async_streams_at_once_are_kept_apart(llamas: dict[str, Llama]) 
         ) as client:
 
             async def one(prompt: Prompt) -> Message:
-                async with client.messages.stream(**asked(prompt)) as stream:
+                async with client.messages.stream(**fields(prompt)) as stream:
                     return await stream.get_final_message()
 
             return await asyncio.gather(*map(one, prompts))
 
     with anthropic_client(llamas["tags"].port) as client:
-        alone = [said(client.messages.create(**asked(prompt))) for prompt in prompts]
-    assert [said(message) for message in asyncio.run(ask())] == alone
+        alone = [dumped(client.messages.create(**fields(prompt))) for prompt in prompts]
+    assert [dumped(message) for message in asyncio.run(ask())] == alone
 
 
-def test_a_thought_cut_off_is_thinking_and_the_limit_is_told(sdk: anthropic.Anthropic) -> None:
-    message = sdk.messages.create(**asked(CUT))
+def test_a_thought_cut_off_is_thinking_and_the_limit_is_reported(sdk: anthropic.Anthropic) -> None:
+    message = sdk.messages.create(**fields(CUT))
     assert ([block.type for block in message.content], message.stop_reason) == (
         ["thinking"],
         "max_tokens",
@@ -110,7 +110,7 @@ def test_a_thought_cut_off_is_thinking_and_the_limit_is_told(sdk: anthropic.Anth
 
 
 def test_thinking_that_is_sent_back_is_read_again(sdk: anthropic.Anthropic) -> None:
-    wanted = asked(SUM)
+    wanted = fields(SUM)
     before = sdk.messages.create(**wanted)
     wanted["messages"] = [
         *wanted["messages"],

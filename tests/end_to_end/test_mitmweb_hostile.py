@@ -15,7 +15,7 @@ from tests.support.clients import ANTHROPIC, Client
 from tests.support.frames import END, ROLE, delta, text, whole
 from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
 from tests.support.mitmweb import Mitmweb, Page
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -55,16 +55,16 @@ def looked(web: Mitmweb, page: Page) -> Iterator[Page]:
     web.check()
 
 
-def exchange_showing(words: str, status: int = 200) -> tuple[Says, bytes]:
+def exchange_showing(shown: str, status: int = 200) -> tuple[Says, bytes]:
     """A reply and a request with the words wherever a view shows any."""
-    function = {"name": words, "arguments": json.dumps({words: words})}
-    call = {"index": 0, "id": words, "type": "function", "function": function}
-    frames = [ROLE, *text(f"<think>{words}</think>", words), delta(tool_calls=[call], x=words)]
-    name = json.dumps(words).encode()
-    turns = [{"role": role, "content": words} for role in ("system", "user")]
-    request = {"model": words, "stream": True, "max_tokens": 9, "messages": turns}
+    function = {"name": shown, "arguments": json.dumps({shown: shown})}
+    call = {"index": 0, "id": shown, "type": "function", "function": function}
+    frames = [ROLE, *text(f"<think>{shown}</think>", shown), delta(tool_calls=[call], x=shown)]
+    name = json.dumps(shown).encode()
+    turns = [{"role": role, "content": shown} for role in ("system", "user")]
+    request = {"model": shown, "stream": True, "max_tokens": 9, "messages": turns}
     if status != 200:
-        error = {"error": {"message": words, "type": words}}
+        error = {"error": {"message": shown, "type": shown}}
         return Says(json.dumps(error).encode(), status), json.dumps(request).encode()
     steps = [halved(frame.replace(b'"small"', name)) for frame in [*frames, *END]]
     return Says(steps=steps), halved(json.dumps(request).encode())
@@ -103,16 +103,16 @@ def test_markup_and_links_are_text(
     looked.screenshot(f"mitmweb-hostile-{status}")
 
 
-@pytest.mark.parametrize("words", [ACTING, HALVES])
+@pytest.mark.parametrize("attack", [ACTING, HALVES])
 def test_what_acts_on_a_reader_is_spelled_out(
-    web: Mitmweb, server: ByPathServer, looked: Page, words: str
+    web: Mitmweb, server: ByPathServer, looked: Page, attack: str
 ) -> None:
-    server.rows[CHAT], body = exchange_showing(words)
+    server.rows[CHAT], body = exchange_showing(attack)
     web.clear()
     with Client(web.port) as client:
         client.ask(CHAT, body)
     shown = looks(looked, web)
-    assert (SHOWN if words is ACTING else "\\ud800 a pair \\udfff") in shown
+    assert (SHOWN if attack is ACTING else "\\ud800 a pair \\udfff") in shown
     everything = str(looked.script("return document.documentElement.textContent"))
     for sign in ACTING.replace(" ", ""):
         assert sign.isprintable() or sign not in everything
@@ -137,8 +137,8 @@ class Meanwhile:
         self._stop.set()
         self._reader.join()
 
-    def says(self, asked: Asked) -> Says:
-        assert b"paced" in asked.body
+    def says(self, request: ReceivedRequest) -> Says:
+        assert b"paced" in request.body
         return Says(b"", steps=self._steps())  # type: ignore[arg-type]  # one by one
 
     def _steps(self) -> Iterator[bytes]:

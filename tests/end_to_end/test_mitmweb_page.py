@@ -69,7 +69,7 @@ def test_a_stream_is_followed_live(
     assert got.count(b"Second step.") == 1
 
 
-def test_revert_shows_what_the_server_was_asked_and_sent(
+def test_revert_shows_the_servers_own_request_and_response(
     web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect, streamed: bool
 ) -> None:
     ask(web, web_server, dialect=dialect, streamed=streamed)
@@ -92,7 +92,7 @@ def _revert_shows_the_server(page: Page) -> None:
     assert page.cell("path").endswith(CHAT)
 
 
-def test_the_second_view_shows_what_the_server_was_asked_and_said(
+def test_the_second_view_shows_the_servers_request_and_reply(
     web: Mitmweb, web_server: ByPathServer, page: Page
 ) -> None:
     ask(web, web_server, dialect=ANTHROPIC)

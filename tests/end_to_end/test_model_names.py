@@ -11,7 +11,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client, Dialect, payloads
 from tests.support.frames import stream, whole
 from tests.support.harness import start_proxy
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -28,16 +28,16 @@ class Renaming:
     server: ByPathServer
 
     def ask(self, path: str, body: dict[str, Any]) -> bytes:
-        self.server.asked.clear()
+        self.server.requests.clear()
         with Client(self.port) as client:
             return client.ask(path, json.dumps(body).encode()).body
 
-    def models_asked(self) -> set[str]:
+    def requested_models(self) -> set[str]:
         return {body["model"] for body in self.server.bodies(CHAT)}
 
 
-def _chat(asked: Asked) -> Says:
-    streamed = json.loads(asked.body).get("stream")
+def _chat(request: ReceivedRequest) -> Says:
+    streamed = json.loads(request.body).get("stream")
     return Says(steps=stream(*REPLY)) if streamed else Says(whole(REPLY))
 
 
@@ -53,13 +53,13 @@ def renaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Renaming]:
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "gpt-4o", "mine"])
-def test_the_server_is_asked_by_its_own_name_and_the_reply_has_the_clients(
+def test_the_request_has_the_servers_name_and_the_reply_has_the_clients(
     renaming: Renaming, dialect: Dialect, streamed: bool, model: str
 ) -> None:
     request = {"model": model, "max_tokens": 9, "stream": streamed}
     messages = [{"role": "user", "content": "12 * 7"}]
     body = renaming.ask(dialect.path, {**request, "messages": messages})
-    assert renaming.models_asked() == {"large"}
+    assert renaming.requested_models() == {"large"}
     answer = dialect.read(body, streamed)
     assert (answer.thinking, answer.text) == ("I add.", "84")
     replies = payloads(body) if streamed else [json.loads(body)]

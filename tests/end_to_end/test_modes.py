@@ -36,7 +36,7 @@ def test_private_addresses_are_acted_on(
         upstream.ask(f"http://{host}{dialect.path}", question(stream=True)).body
     )
     assert reply.thinking == "deep"
-    assert server.asked[0].target == f"http://{host}/v1/chat/completions"
+    assert server.requests[0].target == f"http://{host}/v1/chat/completions"
 
 
 @pytest.mark.parametrize("host", PUBLIC)
@@ -48,8 +48,8 @@ def test_others_are_left_alone_whatever_the_request_says_of_its_host(
     headers = {"accept-encoding": "gzip"} | ({"host": claimed} if claimed else {})
     answer = upstream.ask(f"http://{host}{dialect.path}", question(stream=True), headers)
     assert answer.body == b"".join(step for step in GOOD.steps if isinstance(step, bytes))
-    assert server.asked[0].target.endswith(dialect.path)
-    assert (server.asked[0].body, server.asked[0].headers["accept-encoding"]) == (
+    assert server.requests[0].target.endswith(dialect.path)
+    assert (server.requests[0].body, server.requests[0].headers["accept-encoding"]) == (
         question(stream=True),
         "gzip",
     )

@@ -17,8 +17,8 @@ from tests.support.native_streams import (
     begin,
     frames,
     piece,
-    said,
     start,
+    text_block,
 )
 from tests.support.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
 from tests.support.sdk_types import judged_message, judged_stream
@@ -93,7 +93,7 @@ def test_a_stream_is_mended(
     assert message["stop_reason"] == ("tool_use" if calls else "end_turn")
 
 
-def test_an_error_in_mid_stream_ends_the_stream_with_its_words(
+def test_an_error_in_mid_stream_ends_the_stream_with_its_message(
     native: Client, unknown: ByPathServer
 ) -> None:
     broken = {
@@ -101,7 +101,7 @@ def test_an_error_in_mid_stream_ends_the_stream_with_its_words(
         "error": {"type": "BadRequestError", "message": "thinking needs a reasoning parser"},
     }
     unknown.rows[MESSAGES] = Says(
-        steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel"), broken])
+        steps=frames([start(), begin(0, text_block("")), piece(0, "text", "Hel"), broken])
     )
     reader = judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body)
     assert "reasoning parser" in reader.error["error"]["message"]

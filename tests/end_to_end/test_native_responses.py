@@ -77,7 +77,7 @@ def test_llamas_thought_comes_back_to_it(
     assert items(second)[-1] == ("message", "7 * 8 = 56")
 
 
-def test_what_the_server_keeps_is_asked_of_it(native: Client, unknown: ByPathServer) -> None:
+def test_requests_for_what_the_server_keeps_reach_it(native: Client, unknown: ByPathServer) -> None:
     unknown.rows[f"{PATH}/{ID}"] = Says({**RESPONSE, "output": []})
     unknown.rows[f"{PATH}/input_tokens"] = Says({"input_tokens": 42})
     kept = native.ask(f"{unknown.address}{PATH}/{ID}", b"", method="GET")

@@ -15,8 +15,8 @@ from tests.conftest import Llama
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.clients import Client
 from tests.support.harness import LlamaServer, Proxy, Variant, start_proxy
-from tests.support.scripted_server import Asked
-from tools.shots import OPENAI_TOOL
+from tests.support.scripted_server import ReceivedRequest
+from tools.recording_plans import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
 
@@ -39,8 +39,8 @@ def address(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterato
 
 @pytest.fixture
 def client(address: str) -> Iterator[ollama.Client]:
-    with ollama.Client(address, headers=CLOSED) as made:
-        yield made
+    with ollama.Client(address, headers=CLOSED) as ours:
+        yield ours
 
 
 def test_a_stream_thinks_and_answers_as_it_comes(client: ollama.Client) -> None:
@@ -58,14 +58,14 @@ def test_a_stream_thinks_and_answers_as_it_comes(client: ollama.Client) -> None:
 
 
 def test_a_tool_is_called_and_its_result_answered(client: ollama.Client) -> None:
-    asked: list[Any] = list(WEATHER)
-    reply = client.chat(MODEL, asked, tools=[OPENAI_TOOL], options=GREEDY)
+    messages: list[Any] = list(WEATHER)
+    reply = client.chat(MODEL, messages, tools=[OPENAI_TOOL], options=GREEDY)
     assert reply.message.tool_calls
     [call] = reply.message.tool_calls
     assert (call.function.name, call.function.arguments) == ("get_weather", {"city": "Oslo"})
     result = {"role": "tool", "content": "sunny, 21 degrees", "tool_name": "get_weather"}
     answer = client.chat(
-        MODEL, [*asked, reply.message, result], tools=[OPENAI_TOOL], options=GREEDY
+        MODEL, [*messages, reply.message, result], tools=[OPENAI_TOOL], options=GREEDY
     )
     assert answer.message.content
     assert not answer.message.tool_calls
@@ -93,8 +93,8 @@ def test_langchain_has_reasoning_and_calls(address: str) -> None:
     assert [(call["name"], call["args"]) for call in called.tool_calls] == [
         ("get_weather", {"city": "Oslo"})
     ]
-    made: Any = model._client
-    made.close()  # nobody else does
+    inner: Any = model._client
+    inner.close()  # nobody else does
 
 
 COPILOT = {
@@ -161,25 +161,27 @@ def home(real: ByPathServer, proxy_folder: Path) -> Iterator[Proxy]:
         yield proxy
 
 
-def test_an_ollama_is_asked_as_its_client_asks_and_mended(real: ByPathServer, home: Proxy) -> None:
+def test_the_request_reaches_ollama_and_the_reply_is_mended(
+    real: ByPathServer, home: Proxy
+) -> None:
     real.rows[CHAT] = Says(steps=TAGGED, headers=LINES)
     client = ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED)
     options = {"num_ctx": 16384}
     parts = list(client.chat(MODEL, SUM, stream=True, think=True, keep_alive="1h", options=options))
-    [asked] = real.bodies(CHAT)
-    assert (asked["options"], asked["keep_alive"]) == (options, "1h")
-    assert "think" not in asked, "it is on where a model can, and refused where it cannot"
+    [body] = real.bodies(CHAT)
+    assert (body["options"], body["keep_alive"]) == (options, "1h")
+    assert "think" not in body, "it is on where a model can, and refused where it cannot"
     assert "".join(part.message.thinking or "" for part in parts) == "hm"
     assert "".join(part.message.content or "" for part in parts).strip() == "So"
     assert (parts[-1].eval_count, parts[-1].load_duration) == (5, 7)
 
 
-def unable(asked: Asked) -> Says:
+def unable(request: ReceivedRequest) -> Says:
     """Answer as for a model of which Ollama does not know that it thinks, though it does."""
-    if json.loads(asked.body).get("think"):
+    if json.loads(request.body).get("think"):
         return Says({"error": f'"{MODEL}" does not support thinking'}, 400)
     generated = {**json.loads(COUNTED), "response": "<think>hm</think>So"}
-    return Says(steps=TAGGED, headers=LINES) if asked.target == CHAT else Says(generated)
+    return Says(steps=TAGGED, headers=LINES) if request.target == CHAT else Says(generated)
 
 
 def test_an_ollama_that_does_not_know_of_thinking_has_its_tags_read(
@@ -196,7 +198,7 @@ def test_an_ollama_that_does_not_know_of_thinking_has_its_tags_read(
     assert refused.value.status_code == 400
 
 
-def test_calls_in_an_ollamas_text_are_made(real: ByPathServer, home: Proxy) -> None:
+def test_calls_in_an_ollamas_text_are_calls(real: ByPathServer, home: Proxy) -> None:
     text = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
     whole = {**json.loads(COUNTED), "message": {"role": "assistant", "content": text}}
     real.rows[CHAT] = Says(whole)
@@ -209,11 +211,11 @@ def test_calls_in_an_ollamas_text_are_made(real: ByPathServer, home: Proxy) -> N
 
 
 def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home: Proxy) -> None:
-    said = [line(thinking="hm"), line(thinking="."), line(content="So"), line(content="."), COUNTED]
-    real.rows[CHAT] = Says(steps=said, headers=LINES)
+    sent = [line(thinking="hm"), line(thinking="."), line(content="So"), line(content="."), COUNTED]
+    real.rows[CHAT] = Says(steps=sent, headers=LINES)
     with Client(home.ports[0]) as plain:
         answer = plain.ask(CHAT, json.dumps({"model": MODEL, "messages": SUM}).encode())
-        assert answer.body == b"".join(said)
+        assert answer.body == b"".join(sent)
         real.rows["/api/pull"] = Says({"status": "success"})
         assert b"success" in plain.ask("/api/pull", b"{}").body
 
@@ -229,7 +231,7 @@ def vectors(proxy_folder: Path) -> Iterator[tuple[str, Proxy]]:
         yield server.address, proxy
 
 
-def test_words_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
+def test_texts_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
     address, proxy = vectors
     body = json.dumps({"model": MODEL, "input": ["12 * 7", "a"]}).encode()
     with Client(int(address.rpartition(":")[2])) as plain:

@@ -12,7 +12,7 @@ from tests.end_to_end.test_launched_clients import launched
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text
 from tests.support.npm import install, installed
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -40,11 +40,11 @@ class Agent(ByPathServer):
     session a title.
     """
 
-    def reply(self, asked: Asked) -> Says:
-        if asked.target != CHAT:
-            return super().reply(asked)
-        self.asked.append(asked)
-        body = json.loads(asked.body)
+    def reply(self, request: ReceivedRequest) -> Says:
+        if request.target != CHAT:
+            return super().reply(request)
+        self.requests.append(request)
+        body = json.loads(request.body)
         if not body.get("tools"):
             return Says(steps=stream("A title"))
         answered = any(message["role"] == "tool" for message in body["messages"])

@@ -56,7 +56,7 @@ class Bench:
         self.server.answer(Reply(frames) if streamed else Reply([whole(content, **fields)], JSON))
         return self.client.ask(dialect.path, question(stream=streamed))
 
-    def said(self, dialect: Dialect, content: str, streamed: bool) -> tuple[str, str]:
+    def read(self, dialect: Dialect, content: str, streamed: bool) -> tuple[str, str]:
         """Thinking and text as the client reads them."""
         reply = dialect.read(self.ask(dialect, content, streamed).body, streamed)
         return reply.thinking, reply.text
@@ -106,7 +106,7 @@ def test_think_flows_says_what_to_act_on(
             with Client(port) as client:
                 body = client.ask(base + dialect.path, question(stream=True), {"x-own": "1"}).body
             assert (body == GOOD_BODY) is not acted_on
-            assert (bench.server.asked[-1].target == dialect.path) is (
+            assert (bench.server.requests[-1].target == dialect.path) is (
                 dialect is OPENAI or not acted_on
             )
 
@@ -130,7 +130,7 @@ def test_a_change_holds_for_the_next_reply_and_not_for_the_one_that_runs(
         assert bench.set(think_tags=[]).status == 200
         go_on.set()
         assert OPENAI.read_stream(live.rest()).text == "Hello"
-    assert bench.said(OPENAI, "<think>deep</think>Hello", streamed=True) == (
+    assert bench.read(OPENAI, "<think>deep</think>Hello", streamed=True) == (
         "",
         "<think>deep</think>Hello",
     )
@@ -155,7 +155,7 @@ def test_a_bad_value_is_refused_and_the_old_one_stays(
     refusal = bench.set(**{name: value})
     assert refusal.status == 400
     assert [word for word in [name, *allowed] if word not in refusal.body.decode()] == []
-    assert bench.said(OPENAI, "<think>deep</think>Hello", streamed=True) == ("deep", "Hello")
+    assert bench.read(OPENAI, "<think>deep</think>Hello", streamed=True) == ("deep", "Hello")
 
 
 @pytest.fixture(scope="module")

@@ -41,22 +41,22 @@ def options(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def with_options(own: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
     chosen = options(proxy_folder)
-    with start_proxy([f"reverse:{own.address}"], chosen, proxy_folder, "other") as made:
-        yield made
+    with start_proxy([f"reverse:{own.address}"], chosen, proxy_folder, "other") as proxy:
+        yield proxy
 
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as made:
-        yield made
+    with ScriptedServer() as scripted:
+        yield scripted
 
 
 @contextmanager
 def with_script(server: ScriptedServer, folder: Path, script: str) -> Iterator[Proxy]:
     (folder / "script.py").write_text(script)
     arguments = ["-s", str(folder / "script.py")]
-    with start_proxy([f"reverse:{server.address}"], arguments, folder, "script") as made:
-        yield made
+    with start_proxy([f"reverse:{server.address}"], arguments, folder, "script") as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -86,16 +86,16 @@ def test_an_option_acts_on_a_request_with_a_body(
     with Client(with_options.ports[0]) as client:
         answer = client.ask(path, SECRET)
     assert (answer.status, answer.body) == (status, says)
-    assert [(one.target, one.body) for one in server.asked] == ([asks] if asks else [])
+    assert [(one.target, one.body) for one in server.requests] == ([asks] if asks else [])
 
 
 def test_a_script_acts_on_requests_and_replies(server: ScriptedServer, proxy_folder: Path) -> None:
     with with_script(server, proxy_folder, SCRIPT) as proxy:
         with Client(proxy.ports[0]) as client:
             assert client.ask("/refused", SECRET).status == 403
-            assert server.asked == []
+            assert server.requests == []
             assert client.ask("/other", SECRET).body == SECRET + b" and more"
-        assert server.asked[0].body == b'{"a": "XX"}'
+        assert server.requests[0].body == b'{"a": "XX"}'
 
 
 @pytest.mark.parametrize("option", ["hardump=FILE", "flow_detail=4"])

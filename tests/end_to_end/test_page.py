@@ -238,7 +238,7 @@ def test_the_frames_of_both_sides_stand_side_by_side(
     think.until_shown("deep", REPLY)
 
 
-def test_what_fills_a_request_is_told_by_size(
+def test_the_parts_of_a_request_are_shown_by_size(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
     many = {**frames.TOKENS, "prompt_tokens": 700}
@@ -433,7 +433,7 @@ def test_a_bad_reply_becomes_a_test(
     assert "400 (Bad Request)" in refused["message"]
 
 
-def test_an_exchange_is_asked_again_and_stands_beside_the_first(
+def test_an_exchange_is_requested_again_and_stands_beside_the_first(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
     ask(web, web_server)
@@ -618,7 +618,7 @@ def test_exchanges_outlive_mitmweb_until_they_are_deleted(
         web.check()
 
 
-def test_a_login_is_asked_for(web: Mitmweb, web_server: ByPathServer) -> None:
+def test_a_login_is_required(web: Mitmweb, web_server: ByPathServer) -> None:
     ask(web, web_server)
     with ThinkPage() as stranger:
         stranger.script(f"location.href = {address(web, token=False)!r}")

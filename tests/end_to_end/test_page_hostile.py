@@ -51,23 +51,23 @@ def think(used_page: ThinkPage, web: Mitmweb) -> Iterator[ThinkPage]:
     assert {host.partition(":")[0] for host in used_page.hosts()} <= {"127.0.0.1"}
 
 
-def exchange_showing(words: str) -> tuple[Says, bytes]:
+def exchange_showing(shown: str) -> tuple[Says, bytes]:
     """A reply and a request that have the words in every place that the page shows."""
-    function = {"name": words, "arguments": json.dumps({"a": words})}
-    call = {"index": 0, "id": words, "type": "function", "function": function}
-    frames = [ROLE, *text(f"<think>{words}</think>", words), delta(tool_calls=[call], x=words)]
+    function = {"name": shown, "arguments": json.dumps({"a": shown})}
+    call = {"index": 0, "id": shown, "type": "function", "function": function}
+    frames = [ROLE, *text(f"<think>{shown}</think>", shown), delta(tool_calls=[call], x=shown)]
     turns = [
-        {"role": "system", "content": words},
-        {"role": "user", "content": words},
-        {"role": "tool", "tool_call_id": words, "content": words},
-        {"role": "user", "content": [{"type": "text", "text": words}, {"type": words}]},
+        {"role": "system", "content": shown},
+        {"role": "user", "content": shown},
+        {"role": "tool", "tool_call_id": shown, "content": shown},
+        {"role": "user", "content": [{"type": "text", "text": shown}, {"type": shown}]},
     ]
-    body = {"model": words, "stream": True, "messages": turns, "metadata": {"x": words}}
+    body = {"model": shown, "stream": True, "messages": turns, "metadata": {"x": shown}}
     return Says(steps=[*frames, *END]), json.dumps(body).encode()
 
 
-def shown(think: ThinkPage, web: Mitmweb, server: ByPathServer, words: str) -> str:
-    server.rows[CHAT], body = exchange_showing(words)
+def shown(think: ThinkPage, web: Mitmweb, server: ByPathServer, attack: str) -> str:
+    server.rows[CHAT], body = exchange_showing(attack)
     with Client(web.port) as client:
         client.ask(CHAT, body)
     think.show(web)

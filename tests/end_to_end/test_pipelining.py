@@ -31,5 +31,5 @@ def test_requests_that_come_together_are_answered_in_order(
             client.sendall(head % (path.encode(), number, len(body), more) + body)
         received = b"".join(iter(lambda: client.recv(65536), b""))
     assert received.count(b"HTTP/1.1 200") == received.count(b"Hello") == 3
-    assert [one.headers["x-number"] for one in server.asked] == ["0", "1", "2"]
+    assert [one.headers["x-number"] for one in server.requests] == ["0", "1", "2"]
     proxy.check()

@@ -57,12 +57,12 @@ def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, speaker: Cli
         lambda port: hear(port, speaker.path, speaker.question(True)), HALF, tmp_path
     )
     verdict = speaker.stream(received)
-    assert (verdict.word, verdict.said) == (CUT, ("deep", "Hel"))
+    assert (verdict.word, verdict.parts) == (CUT, ("deep", "Hel"))
     assert verdict.error == "the proxy is shutting down"
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_who_still_waits_is_told_when_the_proxy_ends(
+def test_waiting_clients_get_an_error_when_the_proxy_ends(
     tmp_path: Path, speaker: Client, stream: bool
 ) -> None:
     received = ended_during(

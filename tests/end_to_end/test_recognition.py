@@ -101,7 +101,7 @@ def questions(server: ByPathServer) -> list[str]:
     return [path for path in server.paths() if path != CHAT]
 
 
-def test_it_is_asked_once_for_many_requests_at_the_same_time(
+def test_it_is_probed_once_for_many_requests_at_the_same_time(
     front_proxy: Proxy, unknown: ByPathServer
 ) -> None:
     unknown.rows[CHAT] = GOOD

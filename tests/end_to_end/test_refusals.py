@@ -89,15 +89,15 @@ def ollamas(port: int, value: dict[str, Any], name: str) -> str:
 
 
 @pytest.mark.parametrize("ask", [chat, streamed, messages, responses, ollamas])
-@pytest.mark.parametrize("words", SCHEMAS)
-def test_a_schema_that_the_grammar_refuses(ask: Any, words: str, llamas: dict[str, Llama]) -> None:
+@pytest.mark.parametrize("named", SCHEMAS)
+def test_a_schema_that_the_grammar_refuses(ask: Any, named: str, llamas: dict[str, Llama]) -> None:
     llama = llamas["tags"]
     mark = llama.proxy.mark()
     for _ in range(2):
-        assert ask(llama.port, SCHEMAS[words], f"weather_{ask.__name__}_{len(words)}")
+        assert ask(llama.port, SCHEMAS[named], f"weather_{ask.__name__}_{len(named)}")
     logged = llama.proxy.output[mark:]
     assert logged.count(AGAIN) == 1
-    assert words in logged
+    assert named in logged
 
 
 @pytest.mark.parametrize("kind", ["chat", "messages", "responses", "ollama"])
@@ -172,8 +172,8 @@ PICTURED: dict[str, Any] = {
         "input": [{"role": "user", "content": [{"type": "input_image", "image_url": LINK}]}],
     },
 }
-for asked in PICTURED.values():
-    asked |= {"model": "m", "stream": True}
+for body in PICTURED.values():
+    body |= {"model": "m", "stream": True}
 
 
 def good(stream: bool) -> Reply:
@@ -202,7 +202,7 @@ def test_a_stream_that_is_nothing_but_a_refusal(
             assert "It is 5." in reply.text.replace('"}}]}', "")
             assert "I add." in reply.text
             assert "error" not in reply.text.replace('"error":null', "")
-            assert len(server.asked) == number
+            assert len(server.requests) == number
         assert studio.output.count(AGAIN) == 2
         studio.check(0)
 
@@ -220,7 +220,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("path", REASONS)
-def test_a_stream_without_a_byte_is_asked_for_its_reason(
+def test_a_stream_without_a_byte_is_requested_again_for_its_reason(
     path: str, proxy: Proxy, server: ScriptedServer
 ) -> None:
     server.answer(Reply([], then=refusal(TOO_LONG, 400, good(stream=False))))
@@ -228,8 +228,8 @@ def test_a_stream_without_a_byte_is_asked_for_its_reason(
         f"http://127.0.0.1:{proxy.ports[0]}/v1/{path}", json=PICTURED[path], timeout=60
     )
     assert REASONS[path] in reply.text
-    sent = json.loads(server.asked[-1].body)
-    assert (sent["max_tokens"], sent["stream"], len(server.asked)) == (1, False, 2)
+    sent = json.loads(server.requests[-1].body)
+    assert (sent["max_tokens"], sent["stream"], len(server.requests)) == (1, False, 2)
     assert "stream_options" not in sent
 
 
@@ -265,7 +265,7 @@ def test_a_user_may_want_the_error(server: ScriptedServer, proxy_folder: Path) -
     server.answer(refusal("m is not a multimodal model", 400, good(stream=False)))
     with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "refuse") as strict:
         assert _post(strict.ports[0], request).status_code == 400
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def _post(port: int, body: dict[str, Any]) -> httpx.Response:

@@ -28,7 +28,7 @@ STRICT = """
 """What the template of Qwen3.5 refuses."""
 ASK = {"role": "user", "content": "What is 12 plus 30?"}
 BEGUN = {"role": "assistant", "content": "The answer"}
-SYSTEMS = [{"role": "system", "content": words} for words in ("Be kind.", "Be brief.")]
+SYSTEMS = [{"role": "system", "content": message} for message in ("Be kind.", "Be brief.")]
 PATHS = {
     "chat": "v1/chat/completions",
     "messages": "v1/messages",
@@ -76,7 +76,7 @@ KEYS = "Unexpected keys in the request: {'metadata'}"
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
-    ("kind", "words", "status"),
+    ("kind", "message", "status"),
     [
         ("chat", PREFILL, 400),
         ("messages", PREFILL, 400),
@@ -86,21 +86,21 @@ KEYS = "Unexpected keys in the request: {'metadata'}"
         ("chat", KEYS, 422),
     ],
 )
-def test_a_server_is_asked_again(
-    kind: str, words: str, status: int, stream: bool, proxy: Proxy, server: ScriptedServer
+def test_a_server_gets_another_request(
+    kind: str, message: str, status: int, stream: bool, proxy: Proxy, server: ScriptedServer
 ) -> None:
     """A client of another dialect has no fields that a server may not know: they are not sent."""
     good = Reply(frames("Hello")) if stream else Reply([whole("Hello")], JSON)
-    error = json.dumps({"error": {"message": words, "code": status}}).encode()
+    error = json.dumps({"error": {"message": message, "code": status}}).encode()
     server.answer(Reply([error], JSON, status, then=good))
-    more = {} if words == PREFILL else {"metadata": {"user_id": "u"}}
-    mark, model = proxy.mark(), f"{kind}{len(words)}{stream}"
+    more = {} if message == PREFILL else {"metadata": {"user_id": "u"}}
+    mark, model = proxy.mark(), f"{kind}{len(message)}{stream}"
     for _ in range(2):
         reply = ask(proxy.ports[0], kind, [ASK, BEGUN], stream, model=model, **more)
         assert "Hello" in reply
-    sent = [json.loads(each.body) for each in server.asked]
+    sent = [json.loads(each.body) for each in server.requests]
     assert len(sent) == 3
     for body in sent[1:]:
         assert "metadata" not in body
-        assert ("chat_template_kwargs" in body) == (words == PREFILL)
+        assert ("chat_template_kwargs" in body) == (message == PREFILL)
     assert proxy.output[mark:].count(AGAIN) == 1

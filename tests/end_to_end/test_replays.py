@@ -18,7 +18,7 @@ from converter.extras.recordings.recording import Answered, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
-from tests.support.made_recordings import EVENT_STREAM, MESSAGES, asked, question, recording
+from tests.support.made_recordings import EVENT_STREAM, MESSAGES, question, recorded, recording
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ THOUGHT = ("thinking", "a b"), ("text", "c")
 
 def translated() -> Recording:
     """An Anthropic client's exchange with a server of chat completions, as the addon had it."""
-    kept = recording(request=asked(question(), MESSAGES))
+    kept = recording(request=recorded(question(), MESSAGES))
     awaited = kept.awaited()
     rewriter = awaited.rewriter(kept.server_form)
     got = b"".join(
@@ -39,7 +39,7 @@ def translated() -> Recording:
             *rewriter.close(),
         ]
     )
-    sent = asked(awaited.request.body, awaited.request.exchange.path)
+    sent = recorded(awaited.request.body, awaited.request.exchange.path)
     return replace(kept, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
 
 

@@ -12,7 +12,7 @@ GOOD = Reply(stream("<think>deep</think>Hello"))
 
 
 @pytest.mark.parametrize(
-    ("asked", "reaches"),
+    ("target", "reaches"),
     [
         ("/v1/messages", "/v1/chat/completions"),
         ("/v1/messages?beta=true", "/v1/chat/completions"),
@@ -24,12 +24,12 @@ GOOD = Reply(stream("<think>deep</think>Hello"))
     ],
 )
 def test_any_prefix_and_query_is_acted_on(
-    client: Client, server: ScriptedServer, asked: str, reaches: str
+    client: Client, server: ScriptedServer, target: str, reaches: str
 ) -> None:
     server.answer(GOOD)
-    dialect = ANTHROPIC if "messages" in asked else OPENAI
-    assert dialect.read_stream(client.ask(asked, question(stream=True)).body).thinking == "deep"
-    assert (server.asked[0].method, server.asked[0].target) == ("POST", reaches)
+    dialect = ANTHROPIC if "messages" in target else OPENAI
+    assert dialect.read_stream(client.ask(target, question(stream=True)).body).thinking == "deep"
+    assert (server.requests[0].method, server.requests[0].target) == ("POST", reaches)
 
 
 OTHERS = [
@@ -47,7 +47,7 @@ def test_another_method_or_path_is_not(
     server.answer(Reply([b'{"choices": [{"message": {"content": "<think>"}}]}'], JSON))
     answer = client.ask(path, b"", method=method)
     assert answer.body == server.reply.steps[0]
-    assert (server.asked[0].method, server.asked[0].target) == (method, path)
+    assert (server.requests[0].method, server.requests[0].target) == (method, path)
 
 
 def test_a_chat_request_reaches_the_server_to_the_byte(
@@ -57,8 +57,8 @@ def test_a_chat_request_reaches_the_server_to_the_byte(
     body = b' {"model": "caf\\u00e9", "stream" : true, "own": 1.0, "messages": [],'
     body += b' "stream_options": {}} '
     client.ask(OPENAI.path, body, {"authorization": "Bearer key", "x-own": "kept"})
-    headers = server.asked[0].headers
-    assert server.asked[0].body == body
+    headers = server.requests[0].headers
+    assert server.requests[0].body == body
     assert (headers["authorization"], headers["x-own"], headers["accept-encoding"]) == (
         "Bearer key",
         "kept",
@@ -75,7 +75,7 @@ def test_the_headers_of_a_messages_request_fit_what_is_sent(
         question(stream=True),
         {"x-api-key": "key", "accept-encoding": "gzip, br"},
     )
-    sent = server.asked[0]
+    sent = server.requests[0]
     assert sent.headers["content-length"] == str(len(sent.body))
     assert (sent.headers["content-type"], sent.headers["accept-encoding"]) == (
         "application/json",

@@ -70,7 +70,7 @@ def sdk(front_proxy: Proxy) -> Iterator[openai.OpenAI]:
     front_proxy.check(mark)
 
 
-def said(response: Response) -> list[tuple[str, str]]:
+def parts_of(response: Response) -> list[tuple[str, str]]:
     """Each item's type and words, without the ids, which are others in each reply."""
     texts: list[tuple[str, str]] = []
     for item in response.output:
@@ -88,11 +88,11 @@ def said(response: Response) -> list[tuple[str, str]]:
 
 def test_thinking_and_answer_are_items_streamed_as_whole(llama: openai.OpenAI) -> None:
     response = llama.responses.create(**REQUEST)
-    assert [kind for kind, _ in said(response)] == ["reasoning", "message"]
+    assert [kind for kind, _ in parts_of(response)] == ["reasoning", "message"]
     assert "think>" not in response.to_json()
     with llama.responses.stream(**REQUEST) as events:
         streamed = events.get_final_response()
-    assert said(streamed) == said(response)
+    assert parts_of(streamed) == parts_of(response)
     assert response.usage
     assert response.usage.total_tokens == response.usage.input_tokens + response.usage.output_tokens
     assert 0 < response.usage.output_tokens_details.reasoning_tokens < response.usage.output_tokens
@@ -111,7 +111,7 @@ def test_a_tool_is_called_and_its_result_answered(sdk: openai.OpenAI, model: ByP
     model.rows[CHAT] = [Says(steps=CALLS), Says(steps=stream("It is warm."))]
     with sdk.responses.stream(model="m", input="Rome?", tools=[WEATHER]) as events:  # type: ignore[list-item]
         first = events.get_final_response()
-    assert said(first)[1] == ("function_call", '{"city": "Rome"}')
+    assert parts_of(first)[1] == ("function_call", '{"city": "Rome"}')
     result = {"type": "function_call_output", "call_id": "call_1", "output": "warm"}
     with sdk.responses.stream(
         model="m",
@@ -154,9 +154,7 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     assert len(model.bodies()) == 1
 
 
-def test_a_conversation_is_made_shorter_and_goes_on(
-    sdk: openai.OpenAI, model: ByPathServer
-) -> None:
+def test_a_conversation_is_compacted_and_goes_on(sdk: openai.OpenAI, model: ByPathServer) -> None:
     model.rows[CHAT] = [
         Says(whole("hello")),
         Says(whole("<think>What matters?</think>The user likes tea.")),
@@ -191,4 +189,4 @@ def test_a_websocket_is_refused_so_that_codex_goes_on_at_once(
 ) -> None:
     headers = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-key": "a", "sec-websocket-version": "13"}  # fmt: skip
     assert front.ask(PATH, b"", headers, method="GET").status == 426
-    assert model.asked == []
+    assert model.requests == []

@@ -41,8 +41,8 @@ class Looker:
 
     def view(self, message: str, name: str = "Auto") -> dict[str, str]:
         """A content view of the newest flow."""
-        place = f"flows/{self.flows()[-1]['id']}/{message}/content/{urllib.parse.quote(name.lower(), safe='()')}.json"
-        view: dict[str, str] = json.loads(self._get(place))
+        path = f"flows/{self.flows()[-1]['id']}/{message}/content/{urllib.parse.quote(name.lower(), safe='()')}.json"
+        view: dict[str, str] = json.loads(self._get(path))
         return view
 
     def shows(self, text: str) -> dict[str, str]:
@@ -58,10 +58,10 @@ class Looker:
         self._get(f"flows/{self.flows()[-1]['id']}/revert", "POST")
 
     def _get(self, path: str, method: str = "GET") -> bytes:
-        asked = urllib.request.Request(f"{self._base}{path}?{self._query}", method=method)
-        asked.add_header("cookie", "_mitmproxy_xsrf=ab")
-        asked.add_header("x-xsrftoken", "ab")
-        with urllib.request.urlopen(asked) as answer:
+        request = urllib.request.Request(f"{self._base}{path}?{self._query}", method=method)
+        request.add_header("cookie", "_mitmproxy_xsrf=ab")
+        request.add_header("x-xsrftoken", "ab")
+        with urllib.request.urlopen(request) as answer:
             body: bytes = answer.read()
         return body
 
@@ -121,8 +121,8 @@ def test_a_real_models_reply_is_a_conversation(
 @pytest.mark.parametrize("path", [OPENAI.path, ANTHROPIC.path])
 def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
     first, second = threading.Event(), threading.Event()
-    said = [delta(content=text) for text in ("<think>I multiply", " and add.</think>It is", " 84.")]
-    steps: list[Step] = [ROLE, said[0], first, said[1], second, said[2], *END]
+    sent = [delta(content=text) for text in ("<think>I multiply", " and add.</think>It is", " 84.")]
+    steps: list[Step] = [ROLE, sent[0], first, sent[1], second, sent[2], *END]
     with (
         ByPathServer({CHAT: Says(steps=steps)}) as server,
         Mitmweb(server.address, proxy_folder) as web,

@@ -19,7 +19,7 @@ from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER
-from tools.shots import SHOTS
+from tools.recording_plans import PLANS
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ CREATED = re.compile(rb'"created_at":\d+')
 MOMENT = re.compile(rb'"created_at":"[^"]+",(?="(?:message|response)")')
 CALL = re.compile(rb"\bcall_[0-9a-f]{12}_")
 
-TIMES = {shot.name: shot.times for shot in SHOTS}
+TIMES = {plan.name: plan.times for plan in PLANS}
 """How often each was asked for: what the addon learns from a reply, and a second one confirms, shows
 in the third.
 """
@@ -64,7 +64,7 @@ class Bench:
 
     proxy: Proxy
 
-    def ask(self, recorded: Recording, asked: RecordedRequest) -> tuple[int, bytes]:
+    def ask(self, recorded: Recording, request: RecordedRequest) -> tuple[int, bytes]:
         """What a client gets, with the options of the recording; what the server is, the addon asks
         it.
         """
@@ -77,7 +77,7 @@ class Bench:
         with Client(self.proxy.ports[0]) as client:
             assert client.ask("/set-options", json.dumps(options).encode()).status == 200
             answer = client.ask(
-                f"/{recorded.name}{asked.path}", asked.body, asked.headers, asked.method
+                f"/{recorded.name}{request.path}", request.body, request.headers, request.method
             )
         return answer.status, settled(answer.body)
 

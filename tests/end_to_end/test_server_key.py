@@ -31,7 +31,7 @@ def test_each_request_has_it_and_no_log_flow_or_recording(
             assert client.ask(dialect.path, question(stream=True), secret).status == 200
         client.ask("/v1/models", b"", method="GET")
         output = proxy.output
-    assert {request.headers["authorization"] for request in server.asked} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     assert KEY not in output
     assert KEY.encode() not in saved.read_bytes()
     files = [file for file in kept.rglob("*") if file.is_file()]

@@ -28,7 +28,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import stream, whole
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 from tests.support.talks import (
     KEY,
     MORE,
@@ -60,9 +60,9 @@ def thought(turn: int) -> str:
     return f"I count {turn}."
 
 
-def counts(asked: Asked) -> Says:
+def counts(request: ReceivedRequest) -> Says:
     """A server that thinks of how many turns of the user it was told, and says it."""
-    body = json.loads(asked.body)
+    body = json.loads(request.body)
     count = len([turn for turn in body["messages"] if turn["role"] == "user"])
     reply = f"<think>{thought(count)}</think>{count}"
     return Says(steps=stream(reply)) if body.get("stream") else Says(whole(reply))
@@ -154,7 +154,7 @@ def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, 
             answer, left[talk] = talk(crew.address, left[talk])
             assert answer == str(turn), talk.__name__
             if talk in RESTORED:
-                thoughts = re.findall(r"I count \d+\.", server.asked[-1].body.decode())
+                thoughts = re.findall(r"I count \d+\.", server.requests[-1].body.decode())
                 assert thoughts == [thought(earlier) for earlier in range(1, turn)]
         if turn == TURNS:
             assert len(crew.answered()) > 1
@@ -243,8 +243,8 @@ PROMPT = {"count": 2, "token_strs": ["<think>", "\u010a"]}
 LEARNT = {"server", "prompt", "refuses"}
 
 
-def refuses_patterns(asked: Asked) -> Says:
-    return Says(REFUSED, 400) if b"pattern" in asked.body else Says(whole("thought</think>Done."))
+def refuses_patterns(request: ReceivedRequest) -> Says:
+    return Says(REFUSED, 400) if b"pattern" in request.body else Says(whole("thought</think>Done."))
 
 
 def says_with_tool(crew: Crew) -> None:
@@ -272,13 +272,13 @@ def until(is_so: Callable[[], bool], step: Callable[[], None]) -> None:
     raise AssertionError("10,000 steps")
 
 
-def for_a_client(asked: Asked) -> bool:
+def for_a_client(request: ReceivedRequest) -> bool:
     """Tell a question from those for the command's start lines, which have no client's key."""
-    return KEY in asked.headers.get("authorization", "")
+    return KEY in request.headers.get("authorization", "")
 
 
 @pytest.mark.long
-def test_a_server_is_asked_once_for_all_workers(tmp_path: Path) -> None:
+def test_a_server_is_probed_once_for_all_workers(tmp_path: Path) -> None:
     """Once, as the first worker has told its lessons before another is asked. Workers that begin
     at the same instant ask each for themselves, because none waits for another; so does one that
     waits in vain for a store on a busy machine, of which there may be some here.
@@ -293,7 +293,7 @@ def test_a_server_is_asked_once_for_all_workers(tmp_path: Path) -> None:
         until(lambda: len(crew.answered()) == WORKERS, partial(says_with_tool, crew))
         crew.kill_one()
         until(lambda: len(crew.answered()) > WORKERS, partial(says_with_tool, crew))
-        requests = [*filter(for_a_client, server.asked)]
+        requests = [*filter(for_a_client, server.requests)]
         questions = [one.target for one in requests if one.target != CHAT]
         refused = ["refused" for one in requests if one.target == CHAT and b"pattern" in one.body]
         times = Counter([*questions, *refused])

@@ -42,7 +42,7 @@ class Silence:
     ping: bytes
     pings: int
     over: Event = field(default_factory=Event)
-    _heard: bytes = b""
+    _received: bytes = b""
 
     def hear(self, port: int, speaker: Client) -> Verdict:
         """Ask for a stream over HTTP/1."""
@@ -51,8 +51,8 @@ class Silence:
         return verdict
 
     def _listen(self, chunk: bytes) -> None:
-        self._heard += chunk
-        if self._heard.count(self.ping) >= self.pings:
+        self._received += chunk
+        if self._received.count(self.ping) >= self.pings:
             self.over.set()
 
 
@@ -115,7 +115,7 @@ def test_silence_within_a_reply_is_filled_with_pings(
 ) -> None:
     does(slow, *quiet_in_the_middle(silence.over))
     verdict = silence.hear(port, speaker)
-    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+    assert (verdict.word, verdict.parts) == (FULL, ("deep", "Hello"))
 
 
 def test_a_stream_begins_before_the_servers_head_has_come(
@@ -123,23 +123,23 @@ def test_a_stream_begins_before_the_servers_head_has_come(
 ) -> None:
     does(slow, silence.over, *GOOD_STREAM)
     verdict = silence.hear(port, speaker)
-    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+    assert (verdict.word, verdict.parts) == (FULL, ("deep", "Hello"))
 
 
-def test_a_whole_reply_to_a_stream_that_was_begun_early_is_told_in_the_stream(
+def test_a_whole_reply_to_a_stream_that_was_begun_early_is_sent_in_the_stream(
     port: int, slow: HostileServer, speaker: Client, short: Silence
 ) -> None:
     kind = {"anthropic": "text/plain", "ollama": "text/event-stream"}.get(speaker.name)
     does(slow, short.over, sent(whole("".join(HELLO)), kind or "application/json"))
     verdict = short.hear(port, speaker)
-    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+    assert (verdict.word, verdict.parts) == (FULL, ("deep", "Hello"))
 
 
 ERROR = [sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: too long"
 
 
 @pytest.mark.parametrize(
-    ("name", "steps", "words"),
+    ("name", "steps", "error"),
     [
         *(pytest.param(name, *ERROR, id=f"an error, {name}") for name in CLIENTS),
         pytest.param("openai", [sent(b"<h1>gone</h1>", "text/html", 503)], ": gone", id="a page"),
@@ -164,14 +164,14 @@ ERROR = [sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: 
         ),
     ],
 )
-def test_what_fails_after_an_early_start_is_told_in_the_stream(
-    port: int, slow: HostileServer, name: str, steps: list[Step], words: str
+def test_a_failure_after_an_early_start_is_an_error_in_the_stream(
+    port: int, slow: HostileServer, name: str, steps: list[Step], error: str
 ) -> None:
     speaker, short = CLIENTS[name], Silence(PINGS[name], 1)
     does(slow, short.over, *steps)
     verdict = short.hear(port, speaker)
     assert verdict.word == CUT
-    assert words in verdict.error
+    assert error in verdict.error
 
 
 def test_a_whole_reply_is_never_begun_early(

@@ -26,9 +26,9 @@ from tests.support.clients import (
 )
 from tests.support.frames import stream
 from tests.support.harness import start_proxy
-from tests.support.native_streams import begin, end, frames, piece, said, start, stop
+from tests.support.native_streams import begin, end, frames, piece, start, stop, text_block
 from tests.support.prompts import MODEL
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -40,8 +40,8 @@ INSIDE = Says(steps=stream("hm, ", "so.</think>", "Yes"))
 INSIDE_A_MESSAGE = frames(
     [
         start(),
-        begin(0, said("")),
-        *(piece(0, "text", words) for words in ("hm, ", "so.</think>", "Yes")),
+        begin(0, text_block("")),
+        *(piece(0, "text", text) for text in ("hm, ", "so.</think>", "Yes")),
         stop(0),
         *end(),
     ]
@@ -62,11 +62,11 @@ def _telling(server: ByPathServer, path: str, reported: Says, reply: Says = INSI
     """
     requested = threading.Event()
 
-    def tell(_: Asked) -> Says:
+    def tell(_: ReceivedRequest) -> Says:
         requested.set()
         return reported
 
-    def answer(_: Asked) -> Says:
+    def answer(_: ReceivedRequest) -> Says:
         assert requested.wait(SECONDS_TO_WAIT)
         return reply
 

@@ -95,7 +95,7 @@ def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(
 AGAIN = [{"role": "assistant", "content": "xy"}, {"role": "user", "content": "and?"}]
 
 
-def test_a_thought_of_a_stream_that_dies_is_told(
+def test_a_thought_of_a_stream_that_dies_is_reported(
     start: Start, server: ByPathServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "thoughts.jsonl"
@@ -105,7 +105,7 @@ def test_a_thought_of_a_stream_that_dies_is_told(
     assert [event["thought"] for event in _emitted(file)] == ["half a thou"]
 
 
-def test_a_model_is_asked_to_think_with_the_clients_budget(
+def test_the_request_asks_the_model_to_think_with_the_clients_budget(
     start: Start, server: ByPathServer
 ) -> None:
     client = start("think_prompt=tags")

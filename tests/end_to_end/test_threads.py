@@ -22,8 +22,8 @@ pytest_plugins = ["tests.support.front"]
 IN_OSLO = "What is the weather in Oslo?"
 
 
-def user_turn(words: str) -> BetaMessageParam:
-    return {"role": "user", "content": words}
+def user_turn(text: str) -> BetaMessageParam:
+    return {"role": "user", "content": text}
 
 
 def text_of(message: BetaMessage | ParsedBetaMessage[None]) -> str:

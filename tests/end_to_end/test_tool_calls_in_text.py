@@ -41,7 +41,7 @@ ARGUMENTS = {"city": "Oslo", "days": 3}
 
 
 @pytest.fixture(scope="session")
-def told(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
+def without_tools(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
     """In front of llama.cpp, which gets no tools, but words about them."""
     modes = [f"reverse:{llamas['tags'].address}"]
     with start_proxy(modes, ["--set", "think_tools=told"], proxy_folder, "told") as proxy:
@@ -50,16 +50,16 @@ def told(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
 
 @pytest.mark.parametrize("client", LOOPS)
 def test_an_agent_works_on_a_server_that_knows_no_tools(
-    told: Proxy, client: str, streamed: bool
+    without_tools: Proxy, client: str, streamed: bool
 ) -> None:
-    mark = told.mark()
-    loop = LOOPS[client](told.ports[0], streamed, IN_BOTH)
+    mark = without_tools.mark()
+    loop = LOOPS[client](without_tools.ports[0], streamed, IN_BOTH)
     assert loop.cities == ["Oslo", "Rome"]
     assert loop.kinds[0][-2:] == [CALLS[client]] * 2
     assert len(set(loop.ids)) == 2
     assert tuple(loop.ends) == ENDS[client]
     assert loop.answer
-    assert "2 calls read from text: hermes" in told.output[mark:]
+    assert "2 calls read from text: hermes" in without_tools.output[mark:]
 
 
 # On llama.cpp that tells the model of the tools, and leaves its calls in the text.
@@ -108,11 +108,11 @@ def _response(client: Any, streamed: bool, **fields: Any) -> Any:
 # From a server that plays a model of each family.
 
 
-def says(words: str, streamed: bool, reason: str = "stop") -> Says:
+def says(content: str, streamed: bool, reason: str = "stop") -> Says:
     """A reply in small pieces, or whole."""
     if not streamed:
-        return Says(json.loads(whole(words).replace(b'"stop"', f'"{reason}"'.encode())))
-    pieces = [words[at : at + 3] for at in range(0, len(words), 3)]
+        return Says(json.loads(whole(content).replace(b'"stop"', f'"{reason}"'.encode())))
+    pieces = [content[at : at + 3] for at in range(0, len(content), 3)]
     return Says(steps=[ROLE, *text(*pieces), finish(reason), USAGE, DONE])
 
 
@@ -173,7 +173,7 @@ def test_comment_log_and_transcripts_say_where_calls_were_read_from(
     called, flows = WRITTEN["hermes"].write(calls), tmp_path / "flows"
     options = ["-w", str(flows), "--set", "think_print=true"]
     with start_proxy([f"reverse:{model.address}"], options, proxy_folder, "told-people") as proxy:
-        model.rows[CHAT] = [says(words, True) for _ in LOOPS for words in (called, "So.")]
+        model.rows[CHAT] = [says(text, True) for _ in LOOPS for text in (called, "So.")]
         for client in LOOPS:
             LOOPS[client](proxy.ports[0], True, IN_BOTH)
         proxy.wait_for("2 calls read from text: hermes", count=len(LOOPS))

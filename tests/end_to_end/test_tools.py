@@ -127,7 +127,7 @@ def test_a_streamed_call_is_of_the_sdks_types(llama: Llama) -> None:
         {"city": "Rome"},
     ]
     without_ids = [
-        [block | {"id": ""} for block in said["content"]] for said in (streamed, message)
+        [block | {"id": ""} for block in read["content"]] for read in (streamed, message)
     ]
     assert without_ids[0] == without_ids[1]
     assert message["stop_reason"] == streamed["stop_reason"] == "tool_use"

@@ -16,7 +16,7 @@ from tests.support.clients import Dialect
 from tests.support.frames import DONE, data, text_completion, whole
 from tests.support.frames import stream as frames
 from tests.support.harness import LlamaServer, Proxy, Variant, start_proxy
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -81,15 +81,15 @@ def unread(message: str, *, stream: bool) -> Says:
     return Says(steps=[b"data: %b\n\n" % json.dumps(error).encode()])
 
 
-def text(words: str, *, stream: bool) -> Says:
+def text(content: str, *, stream: bool) -> Says:
     if not stream:
-        return Says(text_completion(words, "stop"))
-    pieces = [*map(text_completion, words), text_completion("", "stop")]
+        return Says(text_completion(content, "stop"))
+    pieces = [*map(text_completion, content), text_completion("", "stop")]
     return Says(steps=[*map(data, pieces), DONE])
 
 
-def chat(words: str, *, stream: bool) -> Says:
-    return Says(steps=frames(words)) if stream else Says(whole(words))
+def chat(content: str, *, stream: bool) -> Says:
+    return Says(steps=frames(content)) if stream else Says(whole(content))
 
 
 PROMPT = "<|im_start|>assistant\n<think>\n"
@@ -125,14 +125,14 @@ def test_a_prompt_that_opens_a_thought_is_gone_on_with(
         proxy.check(0)
 
 
-@pytest.mark.parametrize("words", [POS, XML])
-def test_a_server_that_writes_no_prompt_is_told_of_the_tools(
-    words: str, dialect: Dialect, streamed: bool, proxy_folder: Path
+@pytest.mark.parametrize("content", [POS, XML])
+def test_a_server_that_writes_no_prompt_gets_the_tools_as_text(
+    content: str, dialect: Dialect, streamed: bool, proxy_folder: Path
 ) -> None:
     reply_with_call = chat(f"<think>I call.</think>{CALL}", stream=streamed)
 
-    def reply(asked: Asked) -> Says:
-        return unread(words, stream=streamed) if b'"tools"' in asked.body else reply_with_call
+    def reply(request: ReceivedRequest) -> Says:
+        return unread(content, stream=streamed) if b'"tools"' in request.body else reply_with_call
 
     nowhere = Says({"error": "Unexpected endpoint"})
     rows: dict[str, Says | Script] = {CHAT: reply, TEMPLATE_PATH: nowhere}
@@ -146,11 +146,11 @@ def test_a_server_that_writes_no_prompt_is_told_of_the_tools(
         proxy.check(0)
 
 
-@pytest.mark.parametrize("words", [PEG, POS])
+@pytest.mark.parametrize("content", [PEG, POS])
 def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
-    words: str, dialect: Dialect, proxy_folder: Path
+    content: str, dialect: Dialect, proxy_folder: Path
 ) -> None:
-    error = json.dumps({"error": {"code": 500, "message": words}}).encode()
+    error = json.dumps({"error": {"code": 500, "message": content}}).encode()
     sent = [*frames("<think>I call.</think>", "Wait. ")[:-3], b"data: %b\n\n" % error]
     rows = {
         CHAT: Says(steps=sent),
@@ -158,6 +158,6 @@ def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
         COMPLETION_PATH: text(f"I call.</think>{CALL}", stream=True),
     }
     with ByPathServer(rows) as server, scripted(server, proxy_folder, "broken") as proxy:
-        assert words in ask(proxy.ports[0], dialect, stream=True, model="m").text
+        assert content in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert '"get_weather"' in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert server.paths()[-2:] == [TEMPLATE_PATH, COMPLETION_PATH]

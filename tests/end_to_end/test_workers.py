@@ -16,7 +16,7 @@ import pytest
 
 from converter.extras.recordings.library import Library
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, View, question
 from tests.support.counted import total
 from tests.support.frames import stream
 from tests.support.harness import ADDON, FAULTS, SECONDS_TO_STOP, Program, free_ports
@@ -62,7 +62,7 @@ class Workers(Program):
         command = [sys.executable, "-c", RUN, *arguments, "--mode", mode]
         super().__init__(command, folder / "log", cwd=ADDON.parent)
 
-    def ask(self, dialect: Dialect = OPENAI) -> tuple[int, Said]:
+    def ask(self, dialect: Dialect = OPENAI) -> tuple[int, View]:
         """Ask on a new connection; return the process that has answered, and the answer."""
         with Client(self.port) as client:
             answer = client.ask(dialect.path, question(stream=True))

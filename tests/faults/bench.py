@@ -79,12 +79,12 @@ class Bench:
 
 def _complaint(fault: Fault, verdict: Verdict) -> str:
     if verdict.word not in fault.verdict.split():
-        return f"{verdict.word}, expected {fault.verdict} ({verdict.error or verdict.said})"
-    expected = {FULL: fault.said, CUT: fault.before, FAILED: ("", "")}[verdict.word]
-    if verdict.said != expected:
-        return f"{verdict.word} with {verdict.said}, expected {expected}"
-    if verdict.word != FULL and fault.words not in verdict.error:
-        return f"{verdict.word} with {verdict.error!r}, expected {fault.words!r} in it"
+        return f"{verdict.word}, expected {fault.verdict} ({verdict.error or verdict.parts})"
+    expected = {FULL: fault.parts, CUT: fault.before, FAILED: ("", "")}[verdict.word]
+    if verdict.parts != expected:
+        return f"{verdict.word} with {verdict.parts}, expected {expected}"
+    if verdict.word != FULL and fault.message not in verdict.error:
+        return f"{verdict.word} with {verdict.error!r}, expected {fault.message!r} in it"
     if verdict.word != FULL and not verdict.error.strip():
         return f"{verdict.word} without a word"
     return ""

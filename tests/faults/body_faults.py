@@ -26,21 +26,21 @@ SHAPES = {
 BODY = b"".join(stream(*HELLO))
 
 
-def _both(name: str, verdict: str, *steps: Step, words: str = "") -> Fault:
-    return Fault(name, verdict, steps, steps, words=words)
+def _both(name: str, verdict: str, *steps: Step, message: str = "") -> Fault:
+    return Fault(name, verdict, steps, steps, message=message)
 
 
 ERRORS = [
     *(
-        _both(f"{status} with {shape} error", "failed", sent(body, status=status), words="boom")
+        _both(f"{status} with {shape} error", "failed", sent(body, status=status), message="boom")
         for status in STATUSES
         for shape, body in SHAPES.items()
         if shape == "OpenAI's" or status in (400, 500)
     ),
     *(
-        _both(f"{status} with {what}", "failed", sent(body, kind, status), words=words)
+        _both(f"{status} with {what}", "failed", sent(body, kind, status), message=message)
         for status in (404, 500, 503)
-        for what, body, kind, words in [
+        for what, body, kind, message in [
             ("a page", PAGE, "text/html", "boom"),
             ("text", b"boom", "text/plain", "boom"),
             ("nothing", b"", "text/plain", ""),
@@ -53,7 +53,7 @@ ERRORS = [
         "an error as an event stream",
         "failed",
         sent(b'data: {"error": {"message": "boom"}}\n\n', "text/event-stream", 500),
-        words="boom",
+        message="boom",
     ),
     _both("a redirect", "failed", head("text/html", "location: /x\r\ncontent-length: 0", 302)),
     _both("204", "failed", b"HTTP/1.1 204 No Content\r\n\r\n"),
@@ -61,8 +61,8 @@ ERRORS = [
 ]
 
 PAGES = [
-    _both("200 with a page", "failed cut", sent(PAGE, "text/html"), words="boom"),
-    _both("200 with text", "failed cut", sent(b"boom", "text/plain"), words="boom"),
+    _both("200 with a page", "failed cut", sent(PAGE, "text/html"), message="boom"),
+    _both("200 with text", "failed cut", sent(b"boom", "text/plain"), message="boom"),
     _both("200 with nothing", "failed cut", sent(b"", "text/plain")),
     _both("200 with nothing, no label", "failed cut", head("", "content-length: 0")),
     Fault("an event stream with nothing", "failed cut", [sent(b"", "text/event-stream")]),

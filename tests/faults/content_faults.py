@@ -42,9 +42,9 @@ def _choice(index: str = "0", delta: str = '{"content": "lo"}', finish: str = "n
     return f'{{"index": {index}, "delta": {delta}, "finish_reason": {finish}}}'
 
 
-def _last(name: str, verdict: str, *frames: bytes, said: tuple[str, str] = SAID) -> Fault:
+def _last(name: str, verdict: str, *frames: bytes, parts: tuple[str, str] = SAID) -> Fault:
     """The frame that brings the last of the text is another."""
-    return Fault(name, verdict, streamed([*START, *frames, *END]), said=said, before=BEFORE)
+    return Fault(name, verdict, streamed([*START, *frames, *END]), parts=parts, before=BEFORE)
 
 
 TOO_LONG = Fault(
@@ -52,7 +52,7 @@ TOO_LONG = Fault(
     "cut",
     [head(), *map(chunk, START), *long_frame(delta(content="@@")), *map(chunk, END), b"0\r\n\r\n"],
     before=BEFORE,
-    words="more than 4 megabytes",
+    message="more than 4 megabytes",
 )
 
 
@@ -82,10 +82,10 @@ FRAMES = [
     _last("content is true", "full cut", _frame(_choice(delta='{"content": true}'))),
     _last("a trailing comma", "full cut", _frame(_choice(delta='{"content": "lo",}'))),
     _last(
-        "a raw NUL", "full", _frame(_choice(delta='{"content": "l\0o"}')), said=("deep", "Hell\0o")
+        "a raw NUL", "full", _frame(_choice(delta='{"content": "l\0o"}')), parts=("deep", "Hell\0o")
     ),
     _last(
-        "a raw tab", "full", _frame(_choice(delta='{"content": "l\to"}')), said=("deep", "Hell\to")
+        "a raw tab", "full", _frame(_choice(delta='{"content": "l\to"}')), parts=("deep", "Hell\to")
     ),
     _last("JSON that is cut", "cut", _frame(LO)[:-30] + b"\n\n"),
     _last("JSON that goes on", "full cut", _frame(LO)[:-2] + b"}\n\n"),
@@ -99,13 +99,13 @@ FRAMES = [
         "a lone surrogate",
         "full",
         _frame(_choice(delta=r'{"content": "l\ud800o"}')),
-        said=("deep", "Hell\ufffdo"),
+        parts=("deep", "Hell\ufffdo"),
     ),
     _last(
         "bytes that are no UTF-8",
         "full",
         _frame(LO).replace(b"lo", b"l\xffo"),
-        said=("deep", "Hell\ufffdo"),
+        parts=("deep", "Hell\ufffdo"),
     ),
     _last("fields twice", "full cut", _frame(_choice(delta='{"content": "no", "content": "lo"}'))),
     _last("delta is null, then good", "full", _frame(_choice(delta="null")), *text("lo")),
@@ -140,9 +140,9 @@ FRAMES = [
 ]
 
 
-def _error(name: str, frame: bytes, words: str = "boom") -> Fault:
+def _error(name: str, frame: bytes, message: str = "boom") -> Fault:
     """The server says within its stream that it failed."""
-    return Fault(name, "cut", streamed([*START, frame, DONE]), before=BEFORE, words=words)
+    return Fault(name, "cut", streamed([*START, frame, DONE]), before=BEFORE, message=message)
 
 
 ERRORS = [
@@ -153,14 +153,14 @@ ERRORS = [
     _error("event: error", b"event: error\n" + data({"message": "boom"})),
     _error("event: error with text", b"event: error\ndata: boom\n\n"),
     _error("llama.cpp's error line", b'error: {"message": "boom", "code": 500}\n\n'),
-    _error("an error without words", data({"error": {"message": None}}), words=""),
-    _error("an empty error", data({"error": {}}), words=""),
+    _error("an error without words", data({"error": {"message": None}}), message=""),
+    _error("an empty error", data({"error": {}}), message=""),
     _error("an error beside choices", data({**CHUNK, "choices": [], "error": {"message": "boom"}})),
     Fault(
         "an error at once",
         "cut failed",
         streamed([data({"error": {"message": "boom"}}), DONE]),
-        words="boom",
+        message="boom",
     ),
     Fault(
         "an error after the finish",
@@ -209,8 +209,8 @@ LINES = [
 ]
 
 WHOLE = [
-    Fault(name, verdict, whole=[sent(body)], said=said)
-    for name, verdict, body, said in [
+    Fault(name, verdict, whole=[sent(body)], parts=parts)
+    for name, verdict, body, parts in [
         ("whole: content is null", "full", whole(None), ("", "")),
         ("whole: content is a number", "full failed", whole(5), ("", "5")),
         (

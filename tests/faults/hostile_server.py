@@ -48,9 +48,9 @@ class Fault:
     verdict: str
     stream: Steps = ()
     whole: Steps = ()
-    said: tuple[str, str] = SAID
+    parts: tuple[str, str] = SAID
     before: tuple[str, str] = ("", "")
-    words: str = ""
+    message: str = ""
     accept: Steps = ()
     server: str = ""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from laws.response_view import StrictResponseReader, text_of_item
-from tests.support.clients import ANTHROPIC, OPENAI, Said, question
+from tests.support.clients import ANTHROPIC, OPENAI, View, question
 
 SECONDS = 9  # less than a server hangs
 FULL, CUT, FAILED = "full", "cut", "failed"
@@ -37,7 +37,7 @@ class Verdict:
     """`word`: one of the three. `error`: what the client was told, empty for a full reply."""
 
     word: str
-    said: tuple[str, str] = ("", "")
+    parts: tuple[str, str] = ("", "")
     error: str = ""
 
 
@@ -199,7 +199,7 @@ def anthropic_stream(received: Received) -> Verdict:
     return Verdict(CUT if reader.error else FULL, texts, reader.error)
 
 
-def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Received], Verdict]:
+def whole_reply(read: Callable[[bytes], View]) -> Callable[[Received], Verdict]:
     def verdict(received: Received) -> Verdict:
         try:
             reply = read(received.body)
@@ -272,16 +272,16 @@ def _items_of(response: dict[str, Any]) -> tuple[str, str]:
     return texts["reasoning"], texts["message"]
 
 
-def _read_response(body: bytes) -> Said:
+def _read_response(body: bytes) -> View:
     response = json.loads(body)
     assert response["object"] == "response", response
     assert response["status"] == "completed", response
-    return Said(*_items_of(response))
+    return View(*_items_of(response))
 
 
 def ollama_stream(received: Received) -> Verdict:
     """Read lines to the one that says that it is done, or to an error."""
-    reply, error, over = Said("", ""), "", False
+    reply, error, over = View("", ""), "", False
     text = received.body.decode()
     if text and not text.endswith("\n"):
         raise WrongError(f"the last line has no end: {text[-60:]!r}")
@@ -292,14 +292,14 @@ def ollama_stream(received: Received) -> Verdict:
             error = _line_error(line)
         else:
             more = _ollama_message(line)
-            reply = Said(reply.thinking + more.thinking, reply.text + more.text)
+            reply = View(reply.thinking + more.thinking, reply.text + more.text)
         over = bool(error) or line["done"]
     if not over:
         raise WrongError("neither done nor an error")
     return Verdict(CUT if error else FULL, (reply.thinking, reply.text), error)
 
 
-def _ollama_message(reply: dict[str, Any]) -> Said:
+def _ollama_message(reply: dict[str, Any]) -> View:
     """What a line or a whole reply says; the package's types have no null there."""
     message = reply.get("message")
     if not isinstance(reply.get("done"), bool) or not isinstance(message, dict):
@@ -307,10 +307,10 @@ def _ollama_message(reply: dict[str, Any]) -> Said:
     thinking, content = message.get("thinking", ""), message.get("content")
     if not (isinstance(thinking, str) and isinstance(content, str)):
         raise WrongError(f"a message that says {message}")
-    return Said(thinking, content)
+    return View(thinking, content)
 
 
-def _read_ollama(body: bytes) -> Said:
+def _read_ollama(body: bytes) -> View:
     reply = json.loads(body)
     assert reply["done"] is True, reply
     return _ollama_message(reply)
@@ -330,7 +330,7 @@ class Client:
     path: str
     question: Callable[[bool], bytes]
     stream: Callable[[Received], Verdict]
-    whole: Callable[[bytes], Said]
+    whole: Callable[[bytes], View]
     streams_as: str = "text/event-stream"
 
 

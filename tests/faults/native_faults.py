@@ -41,19 +41,19 @@ class Speech:
 
     dialect: str
     begin: Frames
-    words: Callable[[str], bytes]
+    text: Callable[[str], bytes]
     end: Frames
     body: bytes
-    place: str
+    index_name: str
 
     @property
     def start(self) -> Frames:
         """All but the last of the text and the end."""
-        return [*self.begin, *map(self.words, HELLO[:-1])]
+        return [*self.begin, *map(self.text, HELLO[:-1])]
 
     @property
     def last(self) -> bytes:
-        return self.words(HELLO[-1])
+        return self.text(HELLO[-1])
 
     @property
     def stream(self) -> Frames:
@@ -68,7 +68,7 @@ MESSAGES = Speech(
         event("message_start", message=MESSAGE),
         event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
     ],
-    lambda said: event("content_block_delta", index=0, delta={"type": "text_delta", "text": said}),
+    lambda text: event("content_block_delta", index=0, delta={"type": "text_delta", "text": text}),
     [
         event("content_block_stop", index=0),
         event("message_delta", delta={"stop_reason": "end_turn"}, usage=USAGE),
@@ -97,7 +97,7 @@ RESPONSES = Speech(
         event("response.output_item.added", output_index=0, item={**ITEM, "content": []}),
         event("response.content_part.added", **AT, part=PART),
     ],
-    lambda said: event("response.output_text.delta", **AT, delta=said),
+    lambda text: event("response.output_text.delta", **AT, delta=text),
     [
         event("response.output_text.done", **AT, text=TEXT),
         event("response.output_item.done", output_index=0, item=FULL_ITEM),
@@ -131,10 +131,10 @@ SLIPS: dict[str, tuple[bytes, bytes, str, str]] = {
 
 def _slips(speech: Speech) -> list[Fault]:
     faults = [
-        _last(speech, name, verdict, speech.last.replace(old, new, 1), ("deep", "Hel" + said))
-        for name, (old, new, verdict, said) in SLIPS.items()
+        _last(speech, name, verdict, speech.last.replace(old, new, 1), ("deep", "Hel" + text))
+        for name, (old, new, verdict, text) in SLIPS.items()
     ]
-    index = f'"{speech.place}": 0'.encode()
+    index = f'"{speech.index_name}": 0'.encode()
     for name, value in {"text": b'"0"', "a fraction": b"0.0", "huge": b"9" * 400}.items():
         changed = speech.last.replace(index, index[:-1] + value)
         faults.append(_last(speech, f"index is {name}", "full cut", changed))
@@ -142,10 +142,10 @@ def _slips(speech: Speech) -> list[Fault]:
 
 
 def _last(
-    speech: Speech, name: str, verdict: str, frame: bytes, said: tuple[str, str] = ("deep", "Hello")
+    speech: Speech, name: str, verdict: str, frame: bytes, both: tuple[str, str] = ("deep", "Hello")
 ) -> Fault:
     frames = streamed([*speech.start, frame, *speech.end])
-    return Fault(name, verdict, frames, said=said, before=BEFORE)
+    return Fault(name, verdict, frames, parts=both, before=BEFORE)
 
 
 EXTRAS = {
@@ -168,8 +168,8 @@ def _frames(speech: Speech) -> list[Fault]:
             for name, (frame, verdict) in EXTRAS.items()
         ),
         *(
-            Fault(name, "cut", streamed([*start, frame]), before=BEFORE, words=words)
-            for name, (frame, words) in ERRORS.items()
+            Fault(name, "cut", streamed([*start, frame]), before=BEFORE, message=message)
+            for name, (frame, message) in ERRORS.items()
         ),
         Fault(
             "a frame of 5 MB",
@@ -177,12 +177,12 @@ def _frames(speech: Speech) -> list[Fault]:
             [
                 head(),
                 *map(chunk, start),
-                *long_frame(speech.words("@@")),
+                *long_frame(speech.text("@@")),
                 *map(chunk, end),
                 b"0\r\n\r\n",
             ],
             before=BEFORE,
-            words="more than 4 megabytes",
+            message="more than 4 megabytes",
         ),
         Fault("no end", "cut", streamed([*start, last]), before=("deep", "Hello")),
         Fault("only a head", "failed cut", streamed(speech.begin[:1])),
@@ -193,11 +193,11 @@ def _breaks(speech: Speech) -> list[Fault]:
     half = chunk(speech.last[:-20])
     hows: dict[str, Steps] = {"closes": [Do.CLOSE], "resets": [Do.PAUSE, Do.RESET]}
     return [
-        Fault(f"{how} {place}", "cut", [head(), *map(chunk, said), *rest, *steps], before=before)
+        Fault(f"{how} {where}", "cut", [head(), *map(chunk, both), *rest, *steps], before=before)
         for how, steps in hows.items()
-        for place, said, rest, before in [
+        for where, both, rest, before in [
             ("after the head", [], [], ("", "")),
-            ("in a thought", [*speech.begin, speech.words("<think>de")], [], ("de", "")),
+            ("in a thought", [*speech.begin, speech.text("<think>de")], [], ("de", "")),
             ("in the text", speech.start, [], BEFORE),
             ("in an event", speech.start, [half], BEFORE),
         ]
@@ -229,10 +229,10 @@ def _bodies(speech: Speech) -> list[Fault]:
 
 
 def _whole(
-    name: str, verdict: str, body: bytes, said: tuple[str, str] = ("deep", "Hello")
+    name: str, verdict: str, body: bytes, both: tuple[str, str] = ("deep", "Hello")
 ) -> Fault:
     steps: list[Step] = [sent(body)]
-    return Fault(f"whole: {name}", verdict, whole=steps, said=said)
+    return Fault(f"whole: {name}", verdict, whole=steps, parts=both)
 
 
 def faults(speech: Speech) -> list[Fault]:

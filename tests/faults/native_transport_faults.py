@@ -57,10 +57,10 @@ def _lines(speech: "Speech") -> list[Fault]:
 
 
 def _broken(speech: "Speech") -> list[Fault]:
-    accent = speech.words("@@").replace(b"@@", "é".encode())
+    accent = speech.text("@@").replace(b"@@", "é".encode())
     half = accent[: accent.index(b"\xc3") + 1]
-    tag, closing = speech.words("<th"), speech.words("</th")
-    thought = [*speech.begin, speech.words("<think>deep")]
+    tag, closing = speech.text("<th"), speech.text("</th")
+    thought = [*speech.begin, speech.text("<think>deep")]
     last = chunk(speech.last)
     places: dict[str, tuple[Steps, tuple[str, str]]] = {
         "in a tag": (_sent([*speech.begin, tag]), ("", "<th")),

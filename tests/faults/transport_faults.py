@@ -24,20 +24,20 @@ ACCENT = delta(content="é")
 BODY = whole("".join(HELLO))
 
 
-def _before(name: str, *steps: Step, words: str = "") -> Fault:
+def _before(name: str, *steps: Step, message: str = "") -> Fault:
     """A fault before there is any head."""
-    return Fault(name, "failed", steps, steps, words=words)
+    return Fault(name, "failed", steps, steps, message=message)
 
 
 NO_ANSWER = [
-    Fault("refused", "failed", (b"",), (b"",), server=REFUSED, words="connection refused"),
-    Fault("unknown host", "failed", (b"",), (b"",), server=UNKNOWN, words="no such host"),
+    Fault("refused", "failed", (b"",), (b"",), server=REFUSED, message="connection refused"),
+    Fault("unknown host", "failed", (b"",), (b"",), server=UNKNOWN, message="no such host"),
     Fault("closes at once", "failed", (b"",), (b"",), accept=[Do.CLOSE]),
     Fault("resets at once", "failed", (b"",), (b"",), accept=[Do.RESET]),
     Fault("speaks first", "failed", (b"",), (b"",), accept=[b"SSH-2.0-x\r\n", Do.HANG]),
     _before("closes after the request", Do.CLOSE),
     _before("resets after the request", Do.RESET),
-    _before("text that is no HTTP, and hangs", b"hello there", Do.HANG, words="hello there"),
+    _before("text that is no HTTP, and hangs", b"hello there", Do.HANG, message="hello there"),
     _before("text that is no HTTP, and closes", b"hello there\r\n\r\n", Do.CLOSE),
     _before("bytes of TLS", b"\x15\x03\x01\x00\x02\x02\x46", Do.HANG),
     _before("one line break, and closes", b"\r\n", Do.CLOSE),
@@ -98,24 +98,24 @@ def breaks(places: Mapping[str, tuple[Steps, tuple[str, str]]]) -> list[Fault]:
     said.
     """
     return [
-        Fault(f"{how} {place}", "cut", [*steps, *HOWS[how]], before=said)
+        Fault(f"{how} {position}", "cut", [*steps, *HOWS[how]], before=parts)
         for how in HOWS
-        for place, (steps, said) in places.items()
-        if how in {"closes", "resets"} or "chunk" not in place
+        for position, (steps, parts) in places.items()
+        if how in {"closes", "resets"} or "chunk" not in position
     ]
 
 
 def breaks_after(places: Mapping[str, Steps]) -> list[Fault]:
     """A stream that breaks when all is said, in each way, at each place."""
     return [
-        Fault(f"{how} after {place}", "full cut", [*came, *steps], before=("deep", "Hello"))
-        for place, came in places.items()
+        Fault(f"{how} after {position}", "full cut", [*came, *steps], before=("deep", "Hello"))
+        for position, came in places.items()
         for how, steps in HOWS.items()
     ]
 
 
 BROKEN = [
-    *breaks({place: ([head(), *steps], said) for place, (steps, said) in PLACES.items()}),
+    *breaks({position: ([head(), *steps], parts) for position, (steps, parts) in PLACES.items()}),
     *breaks_after(
         {
             "the finish": [head(), *map(chunk, [*FRAMES, finish()])],

@@ -21,12 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--examples", type=int, default=EXAMPLES)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     began = time.monotonic()
     rounds = 0
-    while rounds == 0 or time.monotonic() - began < asked.minutes * 60:
+    while rounds == 0 or time.monotonic() - began < options.minutes * 60:
         rounds += 1
-        code = _round(asked.examples)
+        code = _round(options.examples)
         minutes = (time.monotonic() - began) / 60
         print(
             f"round {rounds}, {minutes:.1f} minutes: {'found something' if code else 'nothing found'}",

@@ -59,5 +59,5 @@ def _read(client: Dialect, rewriter: Rewriter, sent: bytes, *, is_own: bool = Fa
 STREAMS: dict[str, Callable[[bytes], object]] = {
     ANTHROPIC.name: read_strictly,
     RESPONSES.name: read_response,
-    OLLAMA.name: lambda said: as_message(said, Form.STREAM),
+    OLLAMA.name: lambda events: as_message(events, Form.STREAM),
 }

@@ -76,8 +76,8 @@ def test_spoiled_requests(dialect: Dialect) -> None:
     @law(60)
     @given(st.data(), st.sampled_from(MEASURED[dialect.name]))
     def spoiled(data: st.DataObject, recording: Recording) -> None:
-        asked = data.draw(spoiled_json(json.loads(recording.request.body)))
-        judge(recording.exchange(), json.dumps(asked).encode())
+        body = data.draw(spoiled_json(json.loads(recording.request.body)))
+        judge(recording.exchange(), json.dumps(body).encode())
 
     spoiled()
 
@@ -86,8 +86,8 @@ def test_spoiled_requests(dialect: Dialect) -> None:
 @given(st.data(), st.sampled_from(MEASURED["openai"]))
 def test_spoiled_requests_of_the_responses_api(data: st.DataObject, recording: Recording) -> None:
     exchange = recording.awaited(RESPONSES).request.exchange
-    asked = data.draw(spoiled_json(responses_request(recording)))
-    judge(exchange, json.dumps(asked).encode())
+    body = data.draw(spoiled_json(responses_request(recording)))
+    judge(exchange, json.dumps(body).encode())
 
 
 @law(40)

@@ -68,7 +68,7 @@ class Call:
     """A call that the model meant. `given`: its arguments, a text for the tool that takes one."""
 
     name: str
-    given: Any
+    arguments: Any
 
 
 @dataclass(frozen=True)
@@ -117,16 +117,16 @@ def _meant(draw: st.DrawFn) -> Call:
 @st.composite
 def _arguments(draw: st.DrawFn, call: Call, shape: str, whole: bool) -> list[Json]:
     """The arguments as fields of a function, in pieces; one piece if the call comes `whole`."""
-    text = json.dumps(call.given, ensure_ascii=draw(st.booleans()))
+    text = json.dumps(call.arguments, ensure_ascii=draw(st.booleans()))
     if shape == "object":
-        return [{"arguments": call.given}]
+        return [{"arguments": call.arguments}]
     if shape == "key":
-        return [{draw(_KEYS): draw(st.sampled_from([call.given, text]))}]
-    if shape == "nothing" and not call.given:
+        return [{draw(_KEYS): draw(st.sampled_from([call.arguments, text]))}]
+    if shape == "nothing" and not call.arguments:
         return [draw(st.sampled_from([{"arguments": ""}, {"arguments": None}, {}]))]
     is_whole = shape == "open" and not text.endswith(("]}", '"}', "}}"))  # a number may be cut
     text = text if is_whole else _WRITTEN.get(shape, str)(text)
-    before = ["{}"] if shape == "empty first" and call.given else []
+    before = ["{}"] if shape == "empty first" and call.arguments else []
     pieces = ["".join([*before, text])] if whole else [*before, *draw(cut(text))]
     return [{"arguments": piece} for piece in pieces]
 
@@ -135,7 +135,7 @@ def _arguments(draw: st.DrawFn, call: Call, shape: str, whole: bool) -> list[Jso
 def _functions(draw: st.DrawFn, call: Call, whole: bool, has_id: bool) -> list[Json]:
     """The functions of a call's pieces: its name, as servers dress and cut it, its arguments."""
     if call.name == TEXTS:
-        texts = [call.given] if whole else draw(cut(call.given)) or [""]
+        texts = [call.arguments] if whole else draw(cut(call.arguments)) or [""]
         return [
             {"input": piece} | ({"name": TEXTS} if not at else {}) for at, piece in enumerate(texts)
         ]
@@ -232,7 +232,7 @@ def _call(name: str, arguments: str, client: Dialect) -> Call:
     return Call(name, json.loads(arguments or "{}"))
 
 
-def _told(choices: Sequence[Choice], client: Dialect) -> list[Choice]:
+def _choices_of(choices: Sequence[Choice], client: Dialect) -> list[Choice]:
     """The choices that a client can ask for."""
     return [*choices[: None if client is OPENAI_CHAT else 1]]
 
@@ -246,12 +246,12 @@ def test_a_client_runs_what_was_meant(
     data: st.DataObject, choices: list[Choice], number: int
 ) -> None:
     client = DIALECTS[number]
-    told = _told(choices, client)
-    order = [index for index, choice in enumerate(told) for _ in choice.entries]
-    body = _stream(told, data.draw(st.permutations(order)), "tool_calls")
-    expected = {index: choice.calls for index, choice in enumerate(told)}
+    sent = _choices_of(choices, client)
+    order = [index for index, choice in enumerate(sent) for _ in choice.entries]
+    body = _stream(sent, data.draw(st.permutations(order)), "tool_calls")
+    expected = {index: choice.calls for index, choice in enumerate(sent)}
     for form in Form:
-        assert _run(body, client, form, len(told)) == expected
+        assert _run(body, client, form, len(sent)) == expected
 
 
 @law(60)
@@ -276,8 +276,8 @@ def test_names_alone_never_make_a_call_that_was_not_meant(choice: Choice, reason
     body = _stream([choice], [0] * len(choice.entries), reason)
     ran = [_run(body, client, form) for client in DIALECTS for form in Form]
     assert all(each == ran[0] for each in ran)
-    told = ran[0][0] if ran[0] else []
-    assert all(told.count(call) <= choice.calls.count(call) for call in told)
+    calls = ran[0][0] if ran[0] else []
+    assert all(calls.count(call) <= choice.calls.count(call) for call in calls)
 
 
 @law(60)
@@ -287,12 +287,12 @@ def test_a_call_that_a_limit_cuts_is_none(data: st.DataObject, choice: Choice, n
     most = data.draw(st.integers(0, len(choice.entries)))
     cut_off = replace(choice, entries=choice.entries[:most])
     body = _stream([cut_off], [0] * most, "length")
-    given_reply = recording(body, tools=OFFERED)
-    rewriter = given_reply.rewriter(client, Form.STREAM)
-    heard = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), Form.STREAM, client)
-    words = heard.choice()
-    assert heard.error or words.finish not in ("tool_calls", "tool_use", "completed")
-    for call in words.calls.values():
+    reply = recording(body, tools=OFFERED)
+    rewriter = reply.rewriter(client, Form.STREAM)
+    received = parse_reply(b"".join([*rewriter.feed(body), *rewriter.close()]), Form.STREAM, client)
+    received_choice = received.choice()
+    assert received.error or received_choice.finish not in ("tool_calls", "tool_use", "completed")
+    for call in received_choice.calls.values():
         if call["name"] != TEXTS and call["arguments"].endswith("}"):
             assert any(_is_beginning(call, meant) for meant in choice.calls)
 

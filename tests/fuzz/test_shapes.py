@@ -28,10 +28,10 @@ WHOLE = [
 @law(40)
 @given(st.data(), st.sampled_from(STREAMED))
 def test_frames_of_other_shapes(data: st.DataObject, recording: Recording) -> None:
-    found = list(_DATA.finditer(recording.body))
+    fields = list(_DATA.finditer(recording.body))
     body, behind = b"", 0
     for frame in sorted(
-        data.draw(st.sets(st.sampled_from(found), min_size=1, max_size=3)), key=_place
+        data.draw(st.sets(st.sampled_from(fields), min_size=1, max_size=3)), key=_offset
     ):
         spoiled = data.draw(spoiled_json(json.loads(frame[1])))
         body += recording.body[behind : frame.start(1)] + json.dumps(spoiled).encode()
@@ -42,9 +42,9 @@ def test_frames_of_other_shapes(data: st.DataObject, recording: Recording) -> No
 @law(40)
 @given(st.data(), st.sampled_from(WHOLE))
 def test_bodies_of_other_shapes(data: st.DataObject, recording: Recording) -> None:
-    said: Any = json.loads(recording.body)
-    judge(recording, [json.dumps(data.draw(spoiled_json(said))).encode()])
+    body: Any = json.loads(recording.body)
+    judge(recording, [json.dumps(data.draw(spoiled_json(body))).encode()])
 
 
-def _place(match: "re.Match[bytes]") -> int:
+def _offset(match: "re.Match[bytes]") -> int:
     return match.start()

@@ -103,7 +103,7 @@ def test_it_is_the_same_however_it_is_cut(data: st.DataObject, name: str, meant:
     assert _run(data.draw(cut(text))) == _run(list(text)) == _run([text])
 
 
-def _told(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
+def _shown(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
     """What a client runs (None for an error), and the thinking and the text that it reads."""
     recorded = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
     rewriter = recorded.rewriter(client, form)
@@ -133,9 +133,9 @@ def test_every_client_runs_it_streamed_and_whole(
         chat_stream([{"content": piece} for piece in data.draw(cut(text))]),
     ]
     client = data.draw(st.sampled_from(range(len(DIALECTS))))
-    told = [_told(body, DIALECTS[client], form) for body in bodies for form in Form]
-    assert all(each == told[0] for each in told)
-    assert _is(told[0][0], meant)
+    shown = [_shown(body, DIALECTS[client], form) for body in bodies for form in Form]
+    assert all(each == shown[0] for each in shown)
+    assert _is(shown[0][0], meant)
 
 
 ENDING = tuple(
@@ -159,9 +159,9 @@ def test_a_draft_never_runs_beside_an_answer_or_a_call(
     answer = f"I do it.\n\n{write(meant)}" if calls else "I do not do it."
     text = answer if in_field else f"<think>{thought}</think>{answer}"
     parts = [("reasoning_content", thought if in_field else ""), ("content", text)]
-    message = {key: words for key, words in parts if words}
-    deltas = [{key: piece} for key, words in message.items() for piece in data.draw(cut(words))]
+    message = {key: written for key, written in parts if written}
+    deltas = [{key: piece} for key, written in message.items() for piece in data.draw(cut(written))]
     client = DIALECTS[data.draw(st.sampled_from(range(len(DIALECTS))))]
     for body in (chat_whole({"role": "assistant", **message}), chat_stream(deltas)):
         for form in Form:
-            assert _is(_told(body, client, form)[0], meant if calls else [])
+            assert _is(_shown(body, client, form)[0], meant if calls else [])

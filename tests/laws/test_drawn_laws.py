@@ -82,8 +82,8 @@ def test_law_2_text_cut_anywhere_gives_the_same_message(
 ) -> None:
     other = data.draw(recut(reply))
     assert (
-        openai(other.stream(), settings=settings)[0].said
-        == openai(reply.stream(), settings=settings)[0].said
+        openai(other.stream(), settings=settings)[0].shown
+        == openai(reply.stream(), settings=settings)[0].shown
     )
     forms = Form.STREAM, Form.STREAM
     if len(reply.choices) == 1:  # of several the one counts that comes first
@@ -112,7 +112,7 @@ def test_law_3_streamed_equals_whole_for_openai_clients(reply: Reply, settings: 
     whole = completion_of(
         b"".join(rewrite([reply.whole()], OPENAI_CHAT, Form.WHOLE, None, settings)), Form.WHOLE
     )
-    assert streamed.said == whole.said
+    assert streamed.shown == whole.shown
 
 
 @law(120)
@@ -151,7 +151,7 @@ def test_law_4_every_word_arrives(reply: Reply, start: str) -> None:
     thinking, text = expected_content(choice.native, choice.text, settings, start)
     got = openai(reply.stream(), settings=settings)[0]
     name = choice.native_name if choice.native else "reasoning_content"
-    assert (got.words.get(name, ""), got.words.get("content", "")) == (thinking, text)
+    assert (got.texts.get(name, ""), got.texts.get("content", "")) == (thinking, text)
     calls = [(call["id"], call["name"], call["arguments"]) for call in got.calls.values()]
     assert calls == [(call.id, call.name, "".join(call.arguments)) for call in choice.calls]
     no_call = choice.finish == "tool_calls" and not choice.calls

@@ -101,8 +101,8 @@ def test_law_7_the_openai_sdk_gets_one_message_in_every_variant(wire: Wire, repl
     ]
     created = sdk_reading.openai_whole(wire, whole)
     assert (
-        completion_of(json.dumps(created).encode(), Form.WHOLE).said
-        == completion_of(streamed, Form.STREAM).said
+        completion_of(json.dumps(created).encode(), Form.WHOLE).shown
+        == completion_of(streamed, Form.STREAM).shown
     )
 
 
@@ -115,7 +115,7 @@ def test_law_7_the_openai_sdk_puts_the_frames_together(wire: Wire, reply: Reply)
     )  # the SDK's own helper refuses such an end
     streamed = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, AS_TEXT))
     message = sdk_reading.openai_accumulated(wire, streamed)["choices"][0]["message"]
-    content = completion_of(streamed, Form.STREAM).choices[0].words
+    content = completion_of(streamed, Form.STREAM).choices[0].texts
     assert (message.get("content") or "") == content.get("content", "")
     assert message.get("reasoning_content", "") == content.get("reasoning_content", "")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from laws.strict_reader import frames_of, read_strictly
-from tests.support.native_streams import EMPTY_CALL, HEX, begin, end, piece, said, start, stop
+from tests.support.native_streams import EMPTY_CALL, HEX, begin, end, piece, start, stop, text_block
 
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 GOOD: list[dict[str, Any]] = [
@@ -17,7 +17,7 @@ GOOD: list[dict[str, Any]] = [
     piece(0, "thinking", "why"),
     piece(0, "signature", HEX),
     stop(0),
-    begin(1, said("")),
+    begin(1, text_block("")),
     piece(1, "text", "a"),
     stop(1),
     begin(2, EMPTY_CALL),
@@ -61,9 +61,9 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
 @pytest.mark.parametrize(
     ("index", "event", "message"),
     [
-        (0, begin(0, said("")), "frame 0: content_block_start after nothing"),
+        (0, begin(0, text_block("")), "frame 0: content_block_start after nothing"),
         (0, start(role="user"), "not the head of an empty message"),
-        (0, start(content=[said("a")]), "not the head of an empty message"),
+        (0, start(content=[text_block("a")]), "not the head of an empty message"),
         (0, start(id=None), "no id or no model"),
         (0, start(usage={}), "no counts of tokens"),
         (1, begin(1, THINKING), "index 1 where 0 belongs"),
@@ -74,7 +74,7 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
         (3, stop(0), "a thought without signature"),
         (4, piece(0, "thinking", "a"), "a delta after the signature"),
         (6, piece(1, "text", "  "), "frame 7: a block of nothing but blanks"),
-        (7, begin(2, said("")), "content_block_start after content_block_delta"),
+        (7, begin(2, text_block("")), "content_block_start after content_block_delta"),
         (8, begin(2, EMPTY_CALL | {"id": ""}), "a call without id or name"),
         (9, piece(2, "input_json", "[1]"), "a call whose input is no object"),
         (9, piece(2, "input_json", "{"), "to run a call that was cut off"),

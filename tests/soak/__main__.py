@@ -20,16 +20,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clients", type=int, default=24)
     parser.add_argument("--streams", type=int, default=1000, help="at one time; 0: none")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first exchange")
-    asked = parser.parse_args(arguments)
-    allow_files(4 * asked.streams)
+    options = parser.parse_args(arguments)
+    allow_files(4 * options.streams)
     holds = True
     with tempfile.TemporaryDirectory() as folder:
-        if asked.minutes:
-            report = soak(asked.minutes, asked.clients, Path(folder), asked.seed)
+        if options.minutes:
+            report = soak(options.minutes, options.clients, Path(folder), options.seed)
             print(report, flush=True)
             holds = report.holds
-        if asked.streams:
-            crowded = crowd(asked.streams, Path(folder))
+        if options.streams:
+            crowded = crowd(options.streams, Path(folder))
             print(crowded, flush=True)
             holds = holds and not crowded.wrong and not crowded.left
     return 0 if holds else 1

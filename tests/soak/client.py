@@ -103,12 +103,12 @@ def _of_responses(plan: Plan, received: Received) -> Verdict:
         return Verdict(FAILED, error=json.loads(received.body)["error"]["message"])
     response = read_response(received.body) if plan.stream else json.loads(received.body)
     message = as_message(response)
-    thinking, text = _said(message, "thinking"), _said(message, "text")
+    thinking, text = _text_of(message, "thinking"), _text_of(message, "text")
     error = (message.get("error") or {}).get("message", "")
     return Verdict(CUT if error else FULL, (thinking, text), error)
 
 
-def _said(message: dict[str, Any], kind: str) -> str:
+def _text_of(message: dict[str, Any], kind: str) -> str:
     return "".join(block[kind] for block in message["content"] if block["type"] == kind)
 
 
@@ -117,10 +117,10 @@ def complaint(plan: Plan, came: Verdict) -> str:
     fault = plan.fault
     allowed = fault.verdict.split() if fault else [FULL]
     if came.word not in allowed:
-        return f"{came.word}, expected {allowed} ({came.error or came.said})"
-    full = fault.said if fault else (plan.thinking, plan.text)
+        return f"{came.word}, expected {allowed} ({came.error or came.parts})"
+    full = fault.parts if fault else (plan.thinking, plan.text)
     before = fault.before if fault else ("", "")
     expected = {FULL: full, CUT: before, FAILED: ("", "")}[came.word]
-    if came.said != expected:
-        return f"{came.word} with {came.said}, expected {expected}"
+    if came.parts != expected:
+        return f"{came.word} with {came.parts}, expected {expected}"
     return ""

@@ -51,12 +51,12 @@ class Plan:
     @property
     def request(self) -> bytes:
         """What the client sends."""
-        asked = f"{MARK}{self.number}-"
+        question = f"{MARK}{self.number}-"
         body: dict[str, object] = {"model": "small", "stream": self.stream}
         if self.dialect == "responses":
-            body["input"] = asked
+            body["input"] = question
         else:
-            body |= {"max_tokens": 200, "messages": [{"role": "user", "content": asked}]}
+            body |= {"max_tokens": 200, "messages": [{"role": "user", "content": question}]}
         return json.dumps(body).encode()
 
     @property
@@ -94,8 +94,8 @@ def plan(number: int, faulty: float = FAULTY) -> Plan:
 
 
 def _good(number: int, dialect: str, stream: bool, drawn: random.Random) -> Plan:
-    thinking = f"{number}: {_said(drawn, drawn.randint(1, 60))}."
-    text = f"{_said(drawn, drawn.randint(1, 200))} ({number})"
+    thinking = f"{number}: {_sentences(drawn, drawn.randint(1, 60))}."
+    text = f"{_sentences(drawn, drawn.randint(1, 200))} ({number})"
     native = drawn.random() < 0.4
     if not stream:
         fields = {"reasoning_content": thinking} if native else {}
@@ -113,7 +113,7 @@ def _good(number: int, dialect: str, stream: bool, drawn: random.Random) -> Plan
     return Plan(number, dialect, stream, steps, thinking, text)
 
 
-def _said(drawn: random.Random, count: int) -> str:
+def _sentences(drawn: random.Random, count: int) -> str:
     return " ".join(drawn.choices(_WORDS, k=count))
 
 

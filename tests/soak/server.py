@@ -56,11 +56,11 @@ class PlanServer:
 
     async def _do(self, request: bytes, writer: asyncio.StreamWriter) -> bool:
         """Take the steps; tell whether the connection is over."""
-        found = _NUMBER.search(request)
-        if not found:
+        match = _NUMBER.search(request)
+        if not match:
             writer.write(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n")
             return False
-        for step in self._plan(int(found[1])).steps:
+        for step in self._plan(int(match[1])).steps:
             if step in (Do.RESET, Do.CLOSE):
                 _end(writer, reset=step == Do.RESET)
                 return True

@@ -93,11 +93,11 @@ async def _client(port: int, numbers: "itertools.count[int]", until: float, repo
     await client.close()
 
 
-async def _ask(client: SoakClient, asked: Plan, report: Report) -> None:
-    if complaint := await client.complaint(asked):
-        report.wrong.append(f"{asked.name}: {complaint}")
+async def _ask(client: SoakClient, plan: Plan, report: Report) -> None:
+    if complaint := await client.complaint(plan):
+        report.wrong.append(f"{plan.name}: {complaint}")
     report.exchanges += 1
-    report.faulty += asked.fault is not None
+    report.faulty += plan.fault is not None
 
 
 async def _watch(proxy: Proxy, until: float, report: Report) -> None:
@@ -114,13 +114,13 @@ def resident(pid: int) -> int:
 
 def sockets(pid: int) -> int:
     """Return how many sockets a process has open."""
-    found = 0
+    count = 0
     for link in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            found += str(link.readlink()).startswith("socket")
+            count += str(link.readlink()).startswith("socket")
         except OSError:  # closed in between
             continue
-    return found
+    return count
 
 
 async def _warmed_up(proxy: Proxy, first: Plan) -> Counter[str]:
@@ -144,10 +144,10 @@ async def _at_rest(proxy: Proxy, expected: Counter[str] | None = None) -> Counte
 async def _held(proxy: Proxy) -> Counter[str]:
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.ports[0])
     writer.write(b"GET /soak-probe HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-    told = (await reader.read()).partition(b"\r\n\r\n")[2]
+    body = (await reader.read()).partition(b"\r\n\r\n")[2]
     await closed(writer)
     await asyncio.sleep(0.2)
-    return Counter({**json.loads(told), "sockets": sockets(proxy.pid)})
+    return Counter({**json.loads(body), "sockets": sockets(proxy.pid)})
 
 
 @dataclass(frozen=True)

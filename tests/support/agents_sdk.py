@@ -19,7 +19,7 @@ from agents import (
 )
 from openai import AsyncOpenAI
 
-from tools.shots import CITY
+from tools.recording_plans import CITY
 
 SUNNY = "sunny, 21 degrees"
 QUIET = RunConfig(tracing_disabled=True)  # it would tell OpenAI of every run

@@ -6,7 +6,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import OPENAI, Client, Dialect
 from tests.support.frames import stream, whole
 from tests.support.mitmweb import Mitmweb
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 QUESTION = "What is 12 times 7?"
 THOUGHT = "Seventy and fourteen."
@@ -28,8 +28,8 @@ class Script:
     def __init__(self, reply: str) -> None:
         self._reply = reply
 
-    def __call__(self, asked: Asked) -> Says:
-        streamed = json.loads(asked.body).get("stream")
+    def __call__(self, request: ReceivedRequest) -> Says:
+        streamed = json.loads(request.body).get("stream")
         return (
             Says(steps=stream(*self._reply.partition("</think>")))
             if streamed

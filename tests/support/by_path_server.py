@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support.background_server import BackgroundServer
-from tests.support.scripted_server import JSON, STREAM, Asked, Drop
+from tests.support.scripted_server import JSON, STREAM, Drop, ReceivedRequest
 
 type Step = bytes | threading.Event | Drop
-type Script = Callable[[Asked], "Says"]
+type Script = Callable[[ReceivedRequest], "Says"]
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
 FORWARD = 1  # the port of the forward proxy
@@ -62,31 +62,31 @@ class ByPathServer(BackgroundServer, HTTPServer):
         host: str = "127.0.0.1",
     ) -> None:
         self.rows: dict[str, Says | Script | Sequence[Says]] = dict(rows or {})
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self._lock = threading.Lock()
         super().__init__(_Handler, port, host)
 
     def paths(self) -> list[str]:
-        return [asked.target for asked in self.asked]
+        return [request.target for request in self.requests]
 
     def bodies(self, path: str = CHAT) -> list[dict[str, Any]]:
         """What was asked of one endpoint, in order."""
-        return [json.loads(asked.body) for asked in self.asked if _path(asked) == path]
+        return [json.loads(request.body) for request in self.requests if _path(request) == path]
 
-    def reply(self, asked: Asked) -> Says:
-        path = _path(asked)
+    def reply(self, request: ReceivedRequest) -> Says:
+        path = _path(request)
         row = self.rows.get(path, NOT_FOUND)
         with self._lock:
-            self.asked.append(asked)
-            before = sum(1 for other in self.asked if _path(other) == path) - 1
+            self.requests.append(request)
+            before = sum(1 for other in self.requests if _path(other) == path) - 1
         if isinstance(row, Says):
             return row
-        return row(asked) if callable(row) else row[min(before, len(row) - 1)]
+        return row(request) if callable(row) else row[min(before, len(row) - 1)]
 
 
-def _path(asked: Asked) -> str:
+def _path(request: ReceivedRequest) -> str:
     """Return the path, also of a whole address, as behind a proxy (RFC 9112, 3.2.2)."""
-    return urlsplit(asked.target).path
+    return urlsplit(request.target).path
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._body()
         headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self.server.reply(Asked(self.command, self.path, headers, body))
+        reply = self.server.reply(ReceivedRequest(self.command, self.path, headers, body))
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)

@@ -67,8 +67,8 @@ def ask(
 ) -> Session:
     """One prompt, in an empty home and an empty folder of work. `body`: more of its requests' bodies."""
     home, work = folder / "home", folder / "work"
-    for made in (home, work):
-        made.mkdir(exist_ok=True)
+    for own in (home, work):
+        own.mkdir(exist_ok=True)
     environment = {
         **ALONE,
         "HOME": str(home),

@@ -14,7 +14,7 @@ SECONDS = 30  # a reply that is held for ever must fail the test, not stop it
 
 
 @dataclass(frozen=True)
-class Said:
+class View:
     """What a client gets to see. `blocks`: Anthropic's, as (type, text); `stop`: the dialect's own
     word for why the reply ended.
     """
@@ -125,7 +125,7 @@ def payloads(body: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line != b"[DONE]"]
 
 
-def read_openai_stream(body: bytes, index: int = 0) -> Said:
+def read_openai_stream(body: bytes, index: int = 0) -> View:
     """One choice of a stream."""
     texts: dict[str, str] = {"reasoning_content": "", "content": ""}
     stop = None
@@ -134,18 +134,18 @@ def read_openai_stream(body: bytes, index: int = 0) -> Said:
             stop = choice.get("finish_reason") or stop
             for name in texts:
                 texts[name] += choice["delta"].get(name) or ""
-    return Said(texts["reasoning_content"], texts["content"], stop)
+    return View(texts["reasoning_content"], texts["content"], stop)
 
 
-def read_openai_whole(body: bytes, index: int = 0) -> Said:
+def read_openai_whole(body: bytes, index: int = 0) -> View:
     choice = json.loads(body)["choices"][index]
     message = choice["message"]
-    return Said(
+    return View(
         message.get("reasoning_content") or "", message["content"] or "", choice["finish_reason"]
     )
 
 
-def read_anthropic_stream(body: bytes) -> Said:
+def read_anthropic_stream(body: bytes) -> View:
     """A whole stream, which must be strictly sequential: blocks 0, 1, 2 ... each started, filled
     and stopped before the next.
     """
@@ -157,7 +157,7 @@ def read_anthropic_stream(body: bytes) -> Said:
             assert name == b"event: " + payload["type"].encode(), frame
             reader.feed(payload)
     assert reader.expects == (), f"the stream ends too early: {body!r}"
-    return _said(reader.blocks, reader.stop)
+    return _shown(reader.blocks, reader.stop)
 
 
 class _BlockReader:
@@ -205,13 +205,13 @@ class _BlockReader:
         self.expects = ()
 
 
-def read_anthropic_whole(body: bytes) -> Said:
+def read_anthropic_whole(body: bytes) -> View:
     message = json.loads(body)
     assert message["type"] == "message", message
-    return _said(message["content"], message["stop_reason"])
+    return _shown(message["content"], message["stop_reason"])
 
 
-def _said(blocks: list[dict[str, Any]], stop: object) -> Said:
+def _shown(blocks: list[dict[str, Any]], stop: object) -> View:
     for block in blocks:
         assert block["type"] == "text" or block["signature"], "clients drop unsigned thinking"
         assert block["type"] == "thinking" or block["text"].strip(), (
@@ -219,7 +219,7 @@ def _said(blocks: list[dict[str, Any]], stop: object) -> Said:
         )
     parts = tuple((block["type"], block[block["type"]]) for block in blocks)
     thoughts = [text for kind, text in parts if kind == "thinking"]
-    return Said(
+    return View(
         "\n\n".join(thoughts), "".join(text for kind, text in parts if kind == "text"), stop, parts
     )
 
@@ -231,10 +231,10 @@ class Dialect:
     name: str
     path: str
     finished: str
-    read_stream: Callable[[bytes], Said]
-    read_whole: Callable[[bytes], Said]
+    read_stream: Callable[[bytes], View]
+    read_whole: Callable[[bytes], View]
 
-    def read(self, body: bytes, stream: bool) -> Said:
+    def read(self, body: bytes, stream: bool) -> View:
         return self.read_stream(body) if stream else self.read_whole(body)
 
 

@@ -103,8 +103,8 @@ def ask(
     start others.
     """
     home, work = folder / "home", folder / "work"
-    for made in (home, work):
-        made.mkdir(exist_ok=True)
+    for own in (home, work):
+        own.mkdir(exist_ok=True)
     (home / "brief.md").write_text("be brief")
     lines = [f'model = "{model}"', *settings]
     lines += [] if tools else [BRIEF.format(brief=home / "brief.md")]

@@ -70,7 +70,7 @@ def read(*raw: bytes) -> list[Event]:
     return [event for frame in frames(b"".join(raw)) for event in decoder.feed(frame)]
 
 
-def said(*raw: bytes) -> list[Event]:
+def parsed(*raw: bytes) -> list[Event]:
     """The same without the heads."""
     return [event for event in read(*raw) if not isinstance(event, Start)]
 
@@ -79,8 +79,8 @@ def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
 ) -> Rewriter:
     chosen = settings.read(options)
-    asked = replace(ASKED, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
-    return rewriter_of(chosen, client, server_form, client_form, context=asked)
+    context = replace(ASKED, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
+    return rewriter_of(chosen, client, server_form, client_form, context=context)
 
 
 def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:

@@ -63,7 +63,7 @@ def unknown() -> Iterator[ByPathServer]:
 def model(front_server: ByPathServer) -> ByPathServer:
     """The model server: the test fills its rows."""
     front_server.rows.clear()
-    front_server.asked.clear()
+    front_server.requests.clear()
     return front_server
 
 

@@ -69,41 +69,41 @@ class Watched:
         """What mitmproxy says once it runs."""
         self.hook(hooks.RunningHook())
 
-    def ask(self, asked: HTTPFlow) -> HTTPFlow:
+    def ask(self, flow: HTTPFlow) -> HTTPFlow:
         """Up to where the request goes to the server."""
-        asked.request.timestamp_start = time.time()
-        self.hook(HttpRequestHeadersHook(asked))
-        self.hook(HttpRequestHook(asked))
-        return asked
+        flow.request.timestamp_start = time.time()
+        self.hook(HttpRequestHeadersHook(flow))
+        self.hook(HttpRequestHook(flow))
+        return flow
 
-    def begin(self, asked: HTTPFlow, sent: Response) -> HTTPFlow:
+    def begin(self, flow: HTTPFlow, sent: Response) -> HTTPFlow:
         """Up to the head of the reply."""
-        self.ask(asked).response = sent
-        self.hook(HttpResponseHeadersHook(asked))
-        return asked
+        self.ask(flow).response = sent
+        self.hook(HttpResponseHeadersHook(flow))
+        return flow
 
-    def end(self, asked: HTTPFlow) -> HTTPFlow:
-        self.hook(HttpResponseHook(asked))
-        return asked
+    def end(self, flow: HTTPFlow) -> HTTPFlow:
+        self.hook(HttpResponseHook(flow))
+        return flow
 
-    def break_off(self, asked: HTTPFlow, words: str) -> HTTPFlow:
-        asked.error = flow.Error(words)
-        self.hook(HttpErrorHook(asked))
-        return asked
+    def break_off(self, broken: HTTPFlow, message: str) -> HTTPFlow:
+        broken.error = flow.Error(message)
+        self.hook(HttpErrorHook(broken))
+        return broken
 
-    def answer(self, asked: HTTPFlow, sent: Response, *chunks: bytes) -> HTTPFlow:
+    def answer(self, flow: HTTPFlow, sent: Response, *chunks: bytes) -> HTTPFlow:
         """A whole exchange."""
-        self.begin(asked, sent)
-        if not pass_on(asked, *chunks, b""):
-            assert asked.response
-            asked.response.raw_content = b"".join(chunks)
-        return self.end(asked)
+        self.begin(flow, sent)
+        if not pass_on(flow, *chunks, b""):
+            assert flow.response
+            flow.response.raw_content = b"".join(chunks)
+        return self.end(flow)
 
 
-def pass_on(asked: HTTPFlow, *chunks: bytes) -> bool:
+def pass_on(flow: HTTPFlow, *chunks: bytes) -> bool:
     """Send chunks of a streamed body; False when the body is not streamed."""
-    assert asked.response
-    tap = asked.response.stream
+    assert flow.response
+    tap = flow.response.stream
     if not callable(tap):
         return False
     for chunk in chunks:
@@ -119,10 +119,10 @@ def watched(**options: Any) -> Iterator[Watched]:
         context.master._legacy_log_events.uninstall()
 
 
-def kept(asked: HTTPFlow, sent: Response, *chunks: bytes, **options: Any) -> HTTPFlow:
+def kept(flow: HTTPFlow, sent: Response, *chunks: bytes, **options: Any) -> HTTPFlow:
     """A flow after a whole exchange."""
     with watched(**options) as there:
-        return there.answer(asked, sent, *chunks)
+        return there.answer(flow, sent, *chunks)
 
 
 def saved(flow_there: HTTPFlow) -> HTTPFlow:
@@ -147,5 +147,5 @@ def shown(
 
 def exchanged(path: str, kind: str, chunks: list[bytes]) -> HTTPFlow:
     """A flow after its exchange."""
-    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM})
-    return kept(asked, response(kind), *chunks)
+    flow = request(path, {**ASKED, "stream": kind is EVENT_STREAM})
+    return kept(flow, response(kind), *chunks)

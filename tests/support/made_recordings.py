@@ -25,7 +25,7 @@ def question(text: str = "Hi", **more: object) -> dict[str, Any]:
     }
 
 
-def asked(body: object, path: str = CHAT) -> RecordedRequest:
+def recorded(body: object, path: str = CHAT) -> RecordedRequest:
     return RecordedRequest("POST", path, {"content-type": JSON}, json.dumps(body).encode())
 
 
@@ -35,9 +35,9 @@ def recording(
     """A stream of chat completions to a client of the same dialect, a chunk in each tenth of a
     second.
     """
-    request = asked(question() if body is None else body)
+    request = recorded(question() if body is None else body)
     chunks = tuple(Chunk(round(0.1 * number, 1), piece) for number, piece in enumerate(pieces, 1))
-    made = Recording(
+    built = Recording(
         name,
         request,
         request,
@@ -46,4 +46,4 @@ def recording(
         Answered(200, EVENT_STREAM, b""),
         facts=NotedFacts(),
     )
-    return Recording(**{**vars(made), **more})
+    return Recording(**{**vars(built), **more})

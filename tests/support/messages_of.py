@@ -28,15 +28,15 @@ def strictly_sequential(stream: list[Json]) -> bool:
     return kinds == [*expected, ("message_delta", None), ("message_stop", None)]
 
 
-def written(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
+def written(events: Iterable[Event], context: ReplyContext = ASKED) -> list[Json]:
     """What the stream says of `events`, and at its end."""
-    machine = AnthropicEncoder(asked)
+    machine = AnthropicEncoder(context)
     return values([*machine.feed(judged(events)), *machine.close()])
 
 
-def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
+def complete(events: Iterable[Event], context: ReplyContext = ASKED) -> list[Json]:
     """The same, of a message that must be right."""
-    stream = written([HEAD, *events], asked)
+    stream = written([HEAD, *events], context)
     assert strictly_sequential(stream), stream
     return stream
 

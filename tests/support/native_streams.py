@@ -15,7 +15,7 @@ CALL: Block = {"type": "tool_use", "id": "call_1", "name": "look", "input": {"at
 USAGE = {"input_tokens": 7, "output_tokens": 5}
 
 
-def said(text: str) -> Block:
+def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
 

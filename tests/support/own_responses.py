@@ -98,14 +98,14 @@ def vllm(*steps: Step, early: bool = False, **end: object) -> list[Json]:
     ended.
     """
     events: list[Json] = []
-    for index, (kind, words) in enumerate(steps):
+    for index, (kind, text) in enumerate(steps):
         name = f"msg_{index}"
         if kind == "thought":
-            events += _thought(index, name, words, part=True)
+            events += _thought(index, name, text, part=True)
         elif kind == "text":
-            events += _message(index, name, words)
+            events += _message(index, name, text)
         elif kind == "call":
-            events += _vllm_call(index, name, words, early)
+            events += _vllm_call(index, name, text, early)
         else:
             events += _ran(kind, index, name)
     return _whole_stream(events, {"status": "completed", "usage": VLLM_USAGE, **end})
@@ -126,16 +126,16 @@ def transformers(*steps: Step) -> list[Json]:
     """
     events: list[Json] = []
     index = 0
-    for kind, words in steps:
+    for kind, text in steps:
         if kind == "thought":
-            events += _thought(index, "rs_own", words, part=False)
+            events += _thought(index, "rs_own", text, part=False)
             index += 1
         elif kind == "text":
-            events += _message(index, "msg_own", words)
+            events += _message(index, "msg_own", text)
         else:
             index += 1
-            item = {**_call(index, f"own_{index}", words), "status": "completed"}
-            done = {"arguments": words, "name": NAME}
+            item = {**_call(index, f"own_{index}", text), "status": "completed"}
+            done = {"arguments": text, "name": NAME}
             events.append(_item("added", index, item))
             events.append(_about("function_call_arguments.done", index, item["id"], **done))
             events.append(_item("done", index, item))

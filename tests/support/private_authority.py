@@ -38,13 +38,13 @@ class PrivateAuthority:
 def private_authority(folder: Path) -> PrivateAuthority:
     """Make one, with its files in `folder`."""
     authority = trustme.CA()
-    made = PrivateAuthority(authority, folder / "ca.pem", folder / "hashed", folder / "client.pem")
+    files = PrivateAuthority(authority, folder / "ca.pem", folder / "hashed", folder / "client.pem")
     pem = authority.cert_pem.bytes()
-    made.file.write_bytes(pem)
-    made.folder.mkdir()
+    files.file.write_bytes(pem)
+    files.folder.mkdir()
     name = crypto.load_certificate(crypto.FILETYPE_PEM, pem).subject_name_hash()
-    (made.folder / f"{name:08x}.0").write_bytes(pem)
-    made.client.write_bytes(
+    (files.folder / f"{name:08x}.0").write_bytes(pem)
+    files.client.write_bytes(
         authority.issue_cert("client.invalid").private_key_and_cert_chain_pem.bytes()
     )
-    return made
+    return files

@@ -84,11 +84,11 @@ class Reply:
 
     @property
     def thinking(self) -> str:
-        return "\n\n".join(said for kind, said in self.parts if kind == "thinking")
+        return "\n\n".join(text for kind, text in self.parts if kind == "thinking")
 
     @property
     def text(self) -> str:
-        return "".join(said for kind, said in self.parts if kind == "text")
+        return "".join(part for kind, part in self.parts if kind == "text")
 
     @property
     def blocks(self) -> tuple[tuple[str, str], ...]:

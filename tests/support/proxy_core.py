@@ -37,7 +37,7 @@ class Marker:
     calls: list[bytes] = field(default_factory=list)
     silent: bool = False
     is_long: bool = False
-    made_beside: list[bytes] = field(default_factory=list)
+    beside_calls: list[bytes] = field(default_factory=list)
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         self.calls.append(chunk)
@@ -46,7 +46,7 @@ class Marker:
         return [b"<", chunk, b">"] if chunk else [b"<end>"]
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        self.made_beside.append(chunk)
+        self.beside_calls.append(chunk)
         await asyncio.sleep(0.01)
         return self(chunk)
 
@@ -121,7 +121,7 @@ class Core:
         self.named: list[str] = []
         self.flows: list[HTTPFlow] = []
         self.writes: list[bytes] = []
-        self.asked: list[bytes] = []
+        self.sent: list[bytes] = []
         self.timers: list[commands.RequestWakeup] = []
         self.watches: list[commands.RequestWakeup] = []
         self.closed: list[object] = []
@@ -151,7 +151,7 @@ class Core:
                 opened = self._opens(command)
                 return [opened] if opened else []
             case commands.SendData():
-                (self.writes if command.connection is self.client else self.asked).append(
+                (self.writes if command.connection is self.client else self.sent).append(
                     command.data
                 )
             case commands.RequestWakeup():
@@ -226,7 +226,7 @@ class Core:
 
         self.hooks["responseheaders"] = head
 
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         """What the client got since the last time, with its framing."""
         writes, self.writes = self.writes, []
         return b"".join(writes)

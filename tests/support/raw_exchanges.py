@@ -48,14 +48,14 @@ def exchange(
     status: int = 200,
     ended: str = "",
     options: Mapping[str, object] | None = None,
-    asked: Mapping[str, object] | None = None,
-    found: NotedFacts | None = None,
+    fields: Mapping[str, object] | None = None,
+    facts: NotedFacts | None = None,
     hosts: Sequence[str] = (),
 ) -> Recording:
     """A raw recording of this reply."""
     sent_headers = {"content-type": JSON, **(headers or {})}
     items = {"input": [{"role": "user", "content": "Hi"}]} if client is RESPONSES else {}
-    body = request_body(form, **{**items, **(asked or {})})
+    body = request_body(form, **{**items, **(fields or {})})
     kind = SSE if form is Form.STREAM else JSON
     raw = Recording(
         name,
@@ -65,7 +65,7 @@ def exchange(
         tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
         Answered(status, kind),
         options or {"tags": ["auto"], "start": "text"},
-        found or NotedFacts(),
+        facts or NotedFacts(),
         ended,
         frozenset(hosts),
     )

@@ -58,7 +58,7 @@ class Choice:
     nobody asked for.
     """
 
-    words: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     calls: dict[int, dict[str, str]] = field(default_factory=dict)
     finish: str | None = None
     extras: dict[str, Any] = field(default_factory=dict)
@@ -79,16 +79,16 @@ class Choice:
                 call[name] += piece or ""
         for name, value in delta.items():
             if isinstance(value, str) and name != "role":
-                self.words[name] = self.words.get(name, "") + value
+                self.texts[name] = self.texts.get(name, "") + value
         self.finish = choice.get("finish_reason") or self.finish
         self.extras |= {
             name: value for name, value in {**delta, **choice}.items() if name.startswith("x_")
         }
 
     @property
-    def said(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
+    def shown(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
         """The parts that a client shows: words, calls, the finish."""
-        return {name: value for name, value in self.words.items() if value}, self.calls, self.finish
+        return {name: value for name, value in self.texts.items() if value}, self.calls, self.finish
 
 
 @dataclass
@@ -100,9 +100,9 @@ class Completion:
     usage: Any = None
 
     @property
-    def said(self) -> object:
+    def shown(self) -> object:
         """The parts that a client shows."""
-        return {index: choice.said for index, choice in self.choices.items()}, self.usage
+        return {index: choice.shown for index, choice in self.choices.items()}, self.usage
 
 
 def completion_of(body: bytes, form: Form) -> Completion:

@@ -22,7 +22,7 @@ class Recording:
     """One exchange: what the server was asked, and its own answer."""
 
     name: str
-    asked: dict[str, Any]
+    request: dict[str, Any]
     status: int
     body: bytes
     streamed: bool
@@ -37,14 +37,14 @@ def names(form: str = "") -> list[str]:
 def _fits(name: str) -> bool:
     """Tell whether the server said all of one reply, and began with its text."""
     kept = _LIBRARY.load(name)
-    said = (
+    complete = (
         kept.server_dialect is OPENAI_CHAT
         and kept.answered.status == 200
         and b'"choices"' in kept.body
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
     chat = alone and not kept.awaited().as_text
-    return said and chat and not kept.ended and kept.facts.begins == InitialState.TEXT.value
+    return complete and chat and not kept.ended and kept.facts.begins == InitialState.TEXT.value
 
 
 @cache

@@ -25,14 +25,14 @@ def recording(
     options: Mapping[str, object] | None = None,
     facts: NotedFacts | None = None,
     ended: str = "",
-    **asked: Any,
+    **fields: Any,
 ) -> Recording:
     """A reply of these bytes, in chunks of some, to a request for what is named."""
     question = {
         "model": "small",
         "max_tokens": 100,
         "messages": [{"role": "user", "content": "hi"}],
-        **asked,
+        **fields,
     }
     request = RecordedRequest("POST", path, {"content-type": JSON}, json.dumps(question).encode())
     chunks = tuple(

@@ -88,14 +88,14 @@ def check(stream: list[Json]) -> None:
     for event in stream:
         if event["type"] == "keepalive":
             continue
-        EVENT.validate_python(known(event))
+        EVENT.validate_python(without_extensions(event))
         if event["type"] == "response.output_item.added":
             open_items = [event["output_index"]]
         elif "output_index" in event:
             assert [event["output_index"]] == open_items, event
 
 
-def known(event: Json) -> Json:
+def without_extensions(event: Json) -> Json:
     """The event without what the SDK's types are behind in."""
     error = event.get("response", {}).get("error")
     if not error or error["code"] not in OWN_CODES:

@@ -55,7 +55,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request as it came. `target` is what stands in the first line."""
 
     method: str
@@ -69,7 +69,7 @@ class ScriptedServer(BackgroundServer, HTTPServer):
 
     def __init__(self) -> None:
         self.connections = 0
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.reply = Reply()
         self.came = threading.Event()
         super().__init__(_Handler, 0, "127.0.0.1")
@@ -78,7 +78,7 @@ class ScriptedServer(BackgroundServer, HTTPServer):
         """Answer so from now on, and forget what was asked."""
         self.release()
         self.reply = reply
-        self.asked.clear()
+        self.requests.clear()
         self.came.clear()
 
     def release(self) -> None:
@@ -104,22 +104,22 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        asked = Asked(
+        request = ReceivedRequest(
             self.command,
             self.path,
             {name.lower(): value for name, value in self.headers.items()},
             body,
         )
         reply = self.server.reply
-        for each in self.server.asked:
+        for each in self.server.requests:
             # a probe of the addon's own comes beside the first request, sooner or later
             reply = (reply.then or reply) if _CHATS.search(each.target) else reply
-        self.server.asked.append(asked)
+        self.server.requests.append(request)
         self.server.came.set()
         if reply.before:
             reply.before.wait(SECONDS_TO_WAIT)
         self._send_head(reply)
-        if not (reply.framing is Framing.NO_BODY or asked.method == "HEAD"):
+        if not (reply.framing is Framing.NO_BODY or request.method == "HEAD"):
             self._send_body(reply)
         self._used = True
         self.close_connection = self.close_connection or reply.framing is Framing.CLOSE

@@ -43,15 +43,15 @@ def stream_openai(client: openai.OpenAI, prompt: Prompt) -> Reply:
         stream=True,
         stream_options={"include_usage": True},
     )
-    said, finish, usage = {"reasoning_content": "", "content": ""}, "", None
+    sums, finish, usage = {"reasoning_content": "", "content": ""}, "", None
     for chunk in chunks:
         usage = chunk.usage or usage
         for choice in chunk.choices:
             finish = choice.finish_reason or finish
-            for name in said:
-                said[name] += getattr(choice.delta, name, None) or ""
+            for name in sums:
+                sums[name] += getattr(choice.delta, name, None) or ""
     return Reply(
-        (("thinking", said["reasoning_content"]), ("text", said["content"])), finish, _tokens(usage)
+        (("thinking", sums["reasoning_content"]), ("text", sums["content"])), finish, _tokens(usage)
     )
 
 

@@ -68,5 +68,5 @@ KINDS: dict[str, Callable[[], Iterator[Opens]]] = {
     "sqlite": _sqlite,
     "redis": _redis,
 }
-if found := valkey():
-    KINDS["valkey"] = partial(_redis, found)
+if program := valkey():
+    KINDS["valkey"] = partial(_redis, program)

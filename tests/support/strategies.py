@@ -215,15 +215,15 @@ class Reply:
     def _frame(
         self, number: int, index: int, delta: dict[str, Any], finish: str | None
     ) -> dict[str, Any]:
-        place, extra = self.extras.get(number, ""), {f"x_{number}": {"vendor": number}}
-        inner = delta | extra if place == "delta" else delta
+        where, extra = self.extras.get(number, ""), {f"x_{number}": {"vendor": number}}
+        inner = delta | extra if where == "delta" else delta
         choice = {"index": index, "delta": inner, "finish_reason": finish} | (
-            extra if place == "choice" else {}
+            extra if where == "choice" else {}
         )
         return (
             HEAD
             | {"object": "chat.completion.chunk", "choices": [choice]}
-            | (extra if place == "frame" else {})
+            | (extra if where == "frame" else {})
         )
 
     def stream(self) -> bytes:

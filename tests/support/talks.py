@@ -110,8 +110,8 @@ def agent_with_conversations(address: str, before: Any) -> tuple[str, Any]:
     def session(client: openai.AsyncOpenAI) -> OpenAIConversationsSession:
         return OpenAIConversationsSession(conversation_id=before, openai_client=client)
 
-    begun, said = agent_run(address, session=session)
-    return said.final_output, begun["session"].session_id
+    begun, result = agent_run(address, session=session)
+    return result.final_output, begun["session"].session_id
 
 
 def agent_with_file(address: str, before: Any) -> tuple[str, Any]:
@@ -119,15 +119,15 @@ def agent_with_file(address: str, before: Any) -> tuple[str, Any]:
     session = SQLiteSession("counter")
     try:
         asyncio.run(session.add_items(before or []))
-        _, said = agent_run(address, session=lambda _: session)
-        return said.final_output, asyncio.run(session.get_items())
+        _, result = agent_run(address, session=lambda _: session)
+        return result.final_output, asyncio.run(session.get_items())
     finally:
         session.close()
 
 
 def agent_from_response(address: str, before: Any) -> tuple[str, Any]:
-    _, said = agent_run(address, previous_response_id=lambda _: before)
-    return said.final_output, said.last_response_id
+    _, result = agent_run(address, previous_response_id=lambda _: before)
+    return result.final_output, result.last_response_id
 
 
 TALKS: tuple[Talk, ...] = (

@@ -105,15 +105,15 @@ REQUESTS = st.builds(
 )
 
 
-def words(transcript: Transcript) -> str:
+def text_of(transcript: Transcript) -> str:
     """All that a transcript tells, in one string."""
-    texts = [word for turn in transcript.turns for part in turn.parts for word in _words(part)]
+    texts = [word for turn in transcript.turns for part in turn.parts for word in _texts(part)]
     settings = [json.dumps(value, ensure_ascii=False) for value in transcript.settings.values()]
-    beside = [word for part in transcript.beside for word in _words(part)]
+    beside = [word for part in transcript.beside for word in _texts(part)]
     return "\n".join([*texts, *settings, *beside, *transcript.rest])
 
 
-def _words(part: Part) -> Iterator[str]:
+def _texts(part: Part) -> Iterator[str]:
     match part:
         case ToolUse():
             yield from (part.name, part.id, part.arguments)
@@ -136,7 +136,7 @@ def parts(transcript: Transcript) -> list[Part]:
     return [part for turn in transcript.turns for part in turn.parts]
 
 
-def thought_and_said(transcript: Transcript, choice: int = 0) -> tuple[str, str]:
+def thought_and_answer(transcript: Transcript, choice: int = 0) -> tuple[str, str]:
     """What is thinking in one choice, and what is text, each in one string."""
     of_choice = [part for turn in transcript.turns if turn.choice == choice for part in turn.parts]
     thought = "".join(part.text for part in of_choice if isinstance(part, ThinkingBlock))

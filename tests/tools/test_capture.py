@@ -1,11 +1,11 @@
-"""The library of recordings has a recording for each shot, and each shows what its name says."""
+"""The library of recordings has a recording for each plan, and each shows what its name says."""
 
 import pytest
 
 from converter.core.dialects.table import Form
 from converter.extras.recordings.library import Library
 from tools.capture import FOLDER
-from tools.shots import SHOTS
+from tools.recording_plans import PLANS
 
 pytestmark = pytest.mark.slow
 
@@ -34,15 +34,15 @@ FROM_WIRES = (
 """Recordings of servers that take minutes to start, made of the bytes that each of them sent."""
 
 
-def test_shots_and_recordings_have_the_same_names() -> None:
-    shots = [name for name in LIBRARY.names() if not name.startswith(FROM_WIRES)]
-    assert shots == sorted(shot.name for shot in SHOTS)
+def test_plans_and_recordings_have_the_same_names() -> None:
+    plans = [name for name in LIBRARY.names() if not name.startswith(FROM_WIRES)]
+    assert plans == sorted(plan.name for plan in PLANS)
 
 
 @pytest.mark.parametrize("form", Form)
 def test_a_reply_is_sent_as_its_name_says(form: Form) -> None:
     named = [
-        LIBRARY.load(shot.name) for shot in SHOTS if shot.name.endswith(f"-{form.name.lower()}")
+        LIBRARY.load(plan.name) for plan in PLANS if plan.name.endswith(f"-{form.name.lower()}")
     ]
     assert named
     assert [

@@ -1,9 +1,11 @@
-"""Conversations spread at random over two machines' processes, behind the manual's HAProxy, with one Redis.
+"""Conversations spread at random over two machines' processes, behind the manual's HAProxy, with
+one Redis.
 
-Each machine is a network of its own with two workers. One also has the balancer, Redis and the model server; the other
-reaches them through a cable. Each turn goes out on a new connection and names the turn before it, or its conversation:
-by `previous_response_id`, as one of the Conversations API, or as a thread of the Messages API, a third of them each. The
-model server says which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of
+Each machine is a network of its own with two workers. One also has the balancer, Redis and the
+model server; the other reaches them through a cable. Each turn goes out on a new connection and
+names the turn before it, or its conversation: by `previous_response_id`, as one of the
+Conversations API, or as a thread of the Messages API, a third of them each. The model server says
+which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of
 them and in order.
 """
 
@@ -32,7 +34,7 @@ from tests.support.frames import whole
 from tests.support.harness import Program
 from tests.support.namespaces import CLIENT, GATEWAY, SERVER, Networks
 from tests.support.redis_server import RedisServer
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 from tools.bench.processes import PROJECT, Started, cores, wait_for_port
 
 WORKERS = 2
@@ -140,7 +142,7 @@ def answered(text: Sequence[str]) -> list[str]:
     return [f"I read {len(text)} turns.", seen]
 
 
-def _model(request: Asked) -> Says:
+def _model(request: ReceivedRequest) -> Says:
     turns = json.loads(request.body)["messages"]
     turns = [_text(turn["content"]) for turn in turns]
     thought, texts = answered(turns)
@@ -154,7 +156,7 @@ def _text(content: Any) -> str:
 class _Model(ByPathServer):
     """A server that keeps no list of its requests, because there are many."""
 
-    def reply(self, request: Asked) -> Says:
+    def reply(self, request: ReceivedRequest) -> Says:
         return _model(request) if request.target == CHAT else super().reply(request)
 
 

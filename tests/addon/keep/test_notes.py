@@ -12,7 +12,7 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 FACTS = NotedFacts("vllm", True, "thinking", 7, True)
-RECORDING = exchange(ended="gone", found=FACTS)
+RECORDING = exchange(ended="gone", facts=FACTS)
 CUTS = [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks]
 WRITTEN = CUTS, "gone", RECORDING.options, FACTS
 NOTED = json.loads(notes.write_notes(WRITTEN, {}))

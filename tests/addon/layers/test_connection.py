@@ -59,9 +59,9 @@ def test_a_connection_that_was_reset_at_once_is_reported() -> None:
     with Core() as core:
         core.opens_never = reset_at_once
         core.ask()
-        assert core.heard() == b""
+        assert core.received() == b""
         core.happens(events.Wakeup(core.watches[-1]))
-        assert core.heard().endswith(b"{server closed connection}")
+        assert core.received().endswith(b"{server closed connection}")
         assert len(core.watches) == 1
 
 
@@ -72,7 +72,7 @@ def test_a_connection_that_takes_long_is_waited_for() -> None:
         core.ask()
         core.happens(events.Wakeup(core.watches[-1]))
         assert len(core.watches) == 2
-        assert core.heard() == b""
+        assert core.received() == b""
 
 
 def test_a_connection_that_was_opened_is_watched_no_more() -> None:
@@ -88,11 +88,11 @@ def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:
         core.streams_with(Marker())
         core.ask()
         core.answer(HEAD + chunk(b"a"))
-        core.heard()
+        core.received()
         core.happens(Quit("bye"))
-        assert core.heard() == chunk(b"<held><abort: bye>") + END
+        assert core.received() == chunk(b"<held><abort: bye>") + END
         core.answer(chunk(b"b"))
-        assert core.heard() == b""
+        assert core.received() == b""
         assert core.layer.streams == {}
 
 
@@ -100,7 +100,7 @@ def test_when_mitmproxy_ends_waiting_clients_get_an_error() -> None:
     with Core() as core:
         core.ask()
         core.happens(Quit("bye"))
-        assert core.heard().endswith(b"{bye}")
+        assert core.received().endswith(b"{bye}")
 
 
 def test_layers_of_open_connections_are_listed() -> None:
@@ -124,7 +124,7 @@ def tunnel(core: Core, seconds_of_silence: float = 0, handler: object = None) ->
     core.choose = choose
     core.happens(events.Start())
     core.ask(b"CONNECT 127.0.0.1:8000 HTTP/1.1\r\nhost: x\r\n\r\n")
-    assert core.heard().startswith(b"HTTP/1.1 200 ")
+    assert core.received().startswith(b"HTTP/1.1 200 ")
     outer.connection_handler = handler
     return outer
 
@@ -136,12 +136,12 @@ def test_in_a_tunnel_pings_and_the_end_reach_the_client(clock: list[float]) -> N
         core.ask(REQUEST)
         core.answer(HEAD + chunk(b"a"))
         core.answer(chunk(b"b"))
-        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<b>"))
+        assert core.received().endswith(chunk(b"<a>") + chunk(b"<b>"))
         clock[0] += 10
         core.tick()
-        assert core.heard() == chunk(b"<ping>")
+        assert core.received() == chunk(b"<ping>")
         core.happens(Quit("bye"))
-        assert core.heard() == chunk(b"<held><abort: bye>") + END
+        assert core.received() == chunk(b"<held><abort: bye>") + END
 
 
 def test_a_tunnel_keeps_no_timer(clock: list[float]) -> None:
@@ -225,7 +225,7 @@ def test_a_stream_that_broke_off_leaves_no_connection() -> None:
             core.answer(HEAD)
             core.answer(chunk(b"a"))
             core.server_closes()
-        assert core.heard().count(b"<abort") == 5
+        assert core.received().count(b"<abort") == 5
         assert len(core.layer.connections) <= 3
 
 
@@ -267,9 +267,9 @@ async def test_an_exchange_in_whose_hooks_nobody_waits_goes_on_at_once() -> None
     with Core() as core:
         core.layer.connection_handler = handler = Handler(core)
         core.ask()
-        assert core.asked
+        assert core.sent
         core.answer(REPLY)
-        assert core.heard().endswith(b"\r\n\r\na")
+        assert core.received().endswith(b"\r\n\r\na")
         assert handler.called == OF_AN_EXCHANGE
         assert core.named == []  # mitmproxy was asked for none
 
@@ -280,12 +280,12 @@ async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
         core.layer.connection_handler = handler = Handler(core, waits)
         core.ask()
         await asyncio.sleep(0)
-        assert (handler.called, core.asked) == (["requestheaders"], [])
+        assert (handler.called, core.sent) == (["requestheaders"], [])
         waits.set()
         for _ in OF_AN_EXCHANGE:
             await asyncio.sleep(0)
         assert handler.called == ["requestheaders", "request"]
-        assert core.asked
+        assert core.sent
 
 
 async def test_an_exchange_in_a_tunnel_waits_as_well() -> None:
@@ -296,15 +296,15 @@ async def test_an_exchange_in_a_tunnel_waits_as_well() -> None:
         tunnel(core, handler=handler)
         core.ask()
         await asyncio.sleep(0)
-        assert (handler.called, core.asked) == (["requestheaders"], [])
+        assert (handler.called, core.sent) == (["requestheaders"], [])
         waits.set()
         for _ in OF_AN_EXCHANGE * 2:
             await asyncio.sleep(0)
-        assert core.asked
+        assert core.sent
         core.answer(REPLY)
         for _ in OF_AN_EXCHANGE * 2:
             await asyncio.sleep(0)
-        assert core.heard().endswith(REPLY)
+        assert core.received().endswith(REPLY)
         assert handler.called == OF_AN_EXCHANGE
 
 
@@ -314,7 +314,7 @@ async def test_requests_behind_one_another_are_answered_in_turn() -> None:
         core.ask(REQUEST * 3)
         for _ in range(3):
             core.answer(REPLY)
-        assert core.heard().count(REPLY) == 3
+        assert core.received().count(REPLY) == 3
         assert handler.called == OF_AN_EXCHANGE * 3
 
 

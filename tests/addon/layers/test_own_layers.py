@@ -126,7 +126,7 @@ def quit_with(core: Core) -> Handler:
     core.streams_with(Marker())
     core.ask()
     core.answer(HEAD + chunk(b"a"))
-    core.heard()
+    core.received()
     with running() as context:
         handler = Handler(core)
         context.master.addons.get("proxyserver").connections[core.client.id] = handler
@@ -141,7 +141,7 @@ def test_when_mitmproxy_ends_streams_end_properly_and_are_waited_for() -> None:
     with Core() as core:
         assert quit_with(core).drained
         expected = b"<held><abort: mitmproxy is shutting down>"
-        assert core.heard() == chunk(expected) + END
+        assert core.received() == chunk(expected) + END
 
 
 def test_a_client_that_takes_nothing_does_not_hold_mitmproxy_up(

@@ -50,7 +50,7 @@ def streaming(core: Core, function: Marker | None = None) -> Marker:
     core.ask()
     core.answer(HEAD)
     core.answer(chunk(b"a"))
-    assert core.heard().endswith(b"" if function.silent else chunk(b"<a>"))
+    assert core.received().endswith(b"" if function.silent else chunk(b"<a>"))
     return function
 
 
@@ -70,7 +70,7 @@ def test_a_stream_that_breaks_off_ends_properly(how: str) -> None:
     with Core() as core:
         streaming(core)
         broken(core, how)
-        sent = core.heard()
+        sent = core.received()
         assert ABORTED in sent
         assert sent.endswith(END)
         assert core.named[-1] == "error"
@@ -89,7 +89,7 @@ def test_data_before_the_break_is_sent() -> None:
     with Core() as core:
         streaming(core)
         broken(core, "in a chunk")
-        before, _, rest = core.heard().partition(chunk(b"<ab>"))
+        before, _, rest = core.received().partition(chunk(b"<ab>"))
         assert before == b""
         assert ABORTED in rest
 
@@ -98,10 +98,10 @@ def test_the_error_hook_comes_after_the_last_bytes() -> None:
     with Core() as core:
         streaming(core)
         sent: list[bytes] = []
-        core.hooks["error"] = lambda _: sent.append(core.heard())
+        core.hooks["error"] = lambda _: sent.append(core.received())
         core.server_closes()
         assert ABORTED in sent[0]
-        assert core.heard() == END
+        assert core.received() == END
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -123,10 +123,10 @@ def test_after_a_broken_stream_the_next_request_is_answered() -> None:
     with Core() as core:
         streaming(core)
         core.server_closes()
-        core.heard()
+        core.received()
         streaming(core)
         core.answer(END)
-        assert core.heard() == chunk(b"<end>") + END
+        assert core.received() == chunk(b"<end>") + END
         assert len(core.servers) == 2
 
 
@@ -134,7 +134,7 @@ def test_a_client_that_leaves_is_sent_nothing() -> None:
     with Core() as core:
         streaming(core)
         core.client_leaves()
-        assert core.heard() == b""
+        assert core.received() == b""
         assert core.flows[0].error
         assert core.servers[0] in core.closed
 
@@ -144,9 +144,9 @@ def test_a_stream_of_another_addon_is_left_to_mitmproxy() -> None:
         core.streams_with(lambda data: data.upper())
         core.ask()
         core.answer(HEAD + chunk(b"a"))
-        assert core.heard().endswith(chunk(b"A"))
+        assert core.received().endswith(chunk(b"A"))
         core.server_closes()
-        assert core.heard() == b""
+        assert core.received() == b""
         assert core.client in core.closed
 
 
@@ -154,7 +154,7 @@ def test_a_missing_server_is_reported_in_the_dialect() -> None:
     with Core() as core:
         core.refuse = "[Errno 111] Connect call failed"
         core.ask()
-        sent = core.heard()
+        sent = core.received()
         assert sent.startswith(b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: a/json\r\n")
         assert sent.endswith(b"{[Errno 111] Connect call failed}")
         assert core.client not in core.closed
@@ -168,18 +168,18 @@ def test_a_server_that_came_up_answers_the_same_client() -> None:
         core.refuse = "refused"
         core.ask()
         core.ask()
-        assert core.heard().count(b"{refused}") == 2
+        assert core.received().count(b"{refused}") == 2
         core.refuse = ""
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
-        assert core.heard().endswith(b"\r\n\r\na")
+        assert core.received().endswith(b"\r\n\r\na")
 
 
 def test_what_is_not_ours_gets_the_page_of_mitmproxy() -> None:
     with Core(Says(fails=False)) as core:
         core.refuse = "refused"
         core.ask()
-        assert b"<h1>502 Bad Gateway</h1>" in core.heard()
+        assert b"<h1>502 Bad Gateway</h1>" in core.received()
         assert core.client in core.closed
 
 
@@ -190,7 +190,7 @@ def test_a_whole_reply_that_breaks_off_is_an_error(part: bytes) -> None:
         if part:
             core.answer(part)
         core.server_closes()
-        assert core.heard().startswith(b"HTTP/1.1 502 ")
+        assert core.received().startswith(b"HTTP/1.1 502 ")
         assert core.named[-1] == "error"
 
 
@@ -198,20 +198,20 @@ def test_headers_that_mitmproxy_refuses_are_reported_in_the_dialect() -> None:
     with Core() as core:
         core.ask()
         core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
-        assert b"\r\ncontent-type: a/json\r\n" in core.heard()
+        assert b"\r\ncontent-type: a/json\r\n" in core.received()
 
 
 def test_a_reply_beyond_the_limit_is_reported_in_the_dialect() -> None:
     with Core(body_size_limit="3") as core:
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
-        assert b"body_size_limit.}" in core.heard()
+        assert b"body_size_limit.}" in core.received()
 
 
 def test_a_request_beyond_the_limit_is_left_to_mitmproxy() -> None:
     with Core(body_size_limit="1") as core:
         core.ask()
-        assert core.heard().startswith(b"HTTP/1.1 413 ")
+        assert core.received().startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_flow_that_a_person_kills_just_ends() -> None:
@@ -221,7 +221,7 @@ def test_a_flow_that_a_person_kills_just_ends() -> None:
     with Core() as core:
         core.hooks["request"] = kill
         core.ask()
-        assert core.heard() == b""
+        assert core.received() == b""
         assert core.client in core.closed
 
 
@@ -242,9 +242,9 @@ def test_a_request_that_is_streamed_reaches_its_server() -> None:
     with Core() as core:
         core.hooks["requestheaders"] = stream
         core.ask()
-        assert core.asked[-1] == b"{}"
+        assert core.sent[-1] == b"{}"
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
-        assert core.heard().endswith(b"\r\n\r\na")
+        assert core.received().endswith(b"\r\n\r\na")
 
 
 def test_a_request_that_is_streamed_to_nobody_gets_the_page_of_mitmproxy() -> None:
@@ -255,7 +255,7 @@ def test_a_request_that_is_streamed_to_nobody_gets_the_page_of_mitmproxy() -> No
         core.hooks["requestheaders"] = stream
         core.refuse = "refused"
         core.ask()
-        assert core.heard().startswith(b"HTTP/1.1 502 ")
+        assert core.received().startswith(b"HTTP/1.1 502 ")
 
 
 def test_in_silence_a_ping_goes_out_each_time(clock: list[float]) -> None:
@@ -264,7 +264,7 @@ def test_in_silence_a_ping_goes_out_each_time(clock: list[float]) -> None:
         for _ in range(3):
             clock[0] += 10
             core.tick()
-        assert core.heard() == chunk(b"<ping>") * 3
+        assert core.received() == chunk(b"<ping>") * 3
 
 
 def test_while_the_reply_comes_no_ping_goes_out(clock: list[float]) -> None:
@@ -274,7 +274,7 @@ def test_while_the_reply_comes_no_ping_goes_out(clock: list[float]) -> None:
         core.answer(chunk(b"b"))
         clock[0] += 2
         core.tick()
-        assert core.heard() == chunk(b"<b>")
+        assert core.received() == chunk(b"<b>")
         assert core.timers[-1].delay == pytest.approx(8, abs=0.1)
 
 
@@ -286,7 +286,7 @@ def test_bytes_that_are_held_back_are_silence(clock: list[float]) -> None:
         function.silent = False
         clock[0] += 1
         core.tick()
-        assert core.heard() == chunk(b"<ping>")
+        assert core.received() == chunk(b"<ping>")
 
 
 def test_where_no_ping_may_stand_none_goes_out(clock: list[float]) -> None:
@@ -294,7 +294,7 @@ def test_where_no_ping_may_stand_none_goes_out(clock: list[float]) -> None:
         streaming(core, Marker(silent=True))
         clock[0] += 10
         core.tick()
-        assert core.heard() == b""
+        assert core.received() == b""
 
 
 def test_before_the_head_nothing_goes_out(clock: list[float]) -> None:
@@ -302,7 +302,7 @@ def test_before_the_head_nothing_goes_out(clock: list[float]) -> None:
         core.ask()
         clock[0] += 10
         core.tick()
-        assert core.heard() == b""
+        assert core.received() == b""
 
 
 def test_with_early_start_the_stream_begins_in_silence(clock: list[float]) -> None:
@@ -311,12 +311,12 @@ def test_with_early_start_the_stream_begins_in_silence(clock: list[float]) -> No
         for _ in range(2):
             clock[0] += 10
             core.tick()
-        assert core.heard().endswith(b"\r\n\r\n" + chunk(b"<ping>") * 2)
+        assert core.received().endswith(b"\r\n\r\n" + chunk(b"<ping>") * 2)
         streaming_late = Marker()
         core.streams_with(streaming_late)
         core.answer(HEAD + chunk(b"a"))
         core.answer(chunk(b"b") + END)
-        assert core.heard() == chunk(b"<a>") + chunk(b"<b>") + chunk(b"<end>") + END
+        assert core.received() == chunk(b"<a>") + chunk(b"<b>") + chunk(b"<end>") + END
         assert core.named == ["requestheaders", "request", "responseheaders", "response"]
 
 
@@ -325,9 +325,9 @@ def test_an_error_after_an_early_start_is_sent_in_the_stream(clock: list[float])
         core.ask()
         clock[0] += 10
         core.tick()
-        core.heard()
+        core.received()
         core.answer(b"HTTP/1.1 400 Bad\r\ncontent-length: 3\r\n\r\nno!")
-        assert core.heard() == chunk(b"<late: 400 no!>") + END
+        assert core.received() == chunk(b"<late: 400 no!>") + END
         assert core.named[-1] == "response"
 
 
@@ -338,9 +338,9 @@ def test_a_server_that_dies_after_an_early_start_is_reported_in_the_stream(
         core.ask()
         clock[0] += 10
         core.tick()
-        core.heard()
+        core.received()
         core.server_closes()
-        assert core.heard() == chunk(b"<held><abort: server closed connection>") + END
+        assert core.received() == chunk(b"<held><abort: server closed connection>") + END
 
 
 def test_bad_headers_after_an_early_start_are_reported_in_the_stream(clock: list[float]) -> None:
@@ -348,9 +348,9 @@ def test_bad_headers_after_an_early_start_are_reported_in_the_stream(clock: list
         core.ask()
         clock[0] += 10
         core.tick()
-        core.heard()
+        core.received()
         core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
-        sent = core.heard()
+        sent = core.received()
         assert ABORTED in sent
         assert sent.endswith(END)
 
@@ -372,10 +372,10 @@ def test_reads_during_a_hook_wait_for_it() -> None:
         core.ask()
         core.answer(HEAD + chunk(b"a"))
         core.answer(chunk(b"b"))
-        assert core.heard() == b""
+        assert core.received() == b""
         core.release()
         core.answer(chunk(b"c"))
-        sent = core.heard()
+        sent = core.received()
         assert sent.endswith(chunk(b"<a>") + chunk(b"<b>") + chunk(b"<c>"))
 
 
@@ -387,7 +387,7 @@ def test_a_break_during_a_hook_waits_for_it() -> None:
         core.answer(HEAD + chunk(b"a"))
         core.server_closes()
         core.release()
-        sent = core.heard()
+        sent = core.received()
         assert chunk(b"<a>") in sent
         assert ABORTED in sent
         assert sent.endswith(END)
@@ -399,7 +399,7 @@ def test_only_a_stream_function_begins_a_stream_early(clock: list[float]) -> Non
         core.ask()
         clock[0] += 10
         core.tick()
-        assert core.heard() == b""
+        assert core.received() == b""
 
 
 def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answers() -> None:
@@ -411,12 +411,12 @@ def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answer
         core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 24\r\n\r\n12345678")
         core.ask(b"12345678")
         core.ask(b"12345678")
-        assert core.heard().endswith(b"\r\n\r\ntoo large")
+        assert core.received().endswith(b"\r\n\r\ntoo large")
         assert core.flows[0].request.raw_content == b"12345678"
-        assert core.asked == []
+        assert core.sent == []
         core.hooks.clear()
         core.ask()  # the connection is as good as before
-        assert core.asked
+        assert core.sent
 
 
 def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,9 +424,9 @@ def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyP
     with Core() as core:
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 90)
-        assert core.heard() == b""
+        assert core.received() == b""
         core.answer(b"x" * 20)
-        assert b"{reply too long: " in core.heard()
+        assert b"{reply too long: " in core.received()
         assert core.servers[-1] in core.closed
 
 
@@ -439,7 +439,7 @@ def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.M
             core.answer(HEAD)
             for _ in range(50):
                 core.answer(chunk(b"x" * 10))
-            assert len(core.heard()) > 500
+            assert len(core.received()) > 500
             core.answer(END)
             assert core.flows[0].response
             assert 100 < len(core.flows[0].response.raw_content or b"") < 130
@@ -455,13 +455,13 @@ def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
             core.hold = "think_unfinished_hook"
             core.answer(chunk(b"b"))
             then(core, function)
-            assert core.heard() == b""
+            assert core.received() == b""
             (hook,) = core.held
             assert isinstance(hook, UnfinishedHook)
             await hook.task
             function.is_long = False
             core.release()
-            return core.heard(), function
+            return core.received(), function
 
     return asyncio.run(long())
 
@@ -469,7 +469,7 @@ def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
 def test_a_long_call_runs_beside_the_loop_and_later_data_waits_for_it() -> None:
     sent, function = _beside(lambda core, _: core.answer(chunk(b"c")))
     assert sent == chunk(b"<b>") + chunk(b"<c>")
-    assert function.made_beside == [b"b"]
+    assert function.beside_calls == [b"b"]
 
 
 def test_the_end_during_a_long_call_waits_for_it() -> None:
@@ -495,7 +495,7 @@ def test_a_long_end_runs_beside_the_loop_once() -> None:
             assert isinstance(hook, UnfinishedHook)
             await hook.task
             core.release()
-            assert core.heard() == chunk(b"<end>") + END
+            assert core.received() == chunk(b"<end>") + END
             assert function.calls == [b"a", b""]
             assert core.named[-1] == "response"
 

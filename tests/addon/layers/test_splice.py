@@ -270,7 +270,7 @@ def test_a_read_is_one_call_and_one_write() -> None:
         core.streams_with(function)
         core.ask()
         core.answer(HEAD)
-        core.heard()
+        core.received()
         carry(core, chunk(b"a") + chunk(b"b") + chunk(b"c"))
         assert function.calls == [b"abc"]
         assert core.writes == [chunk(b"<abc>")]
@@ -294,9 +294,9 @@ def test_data_with_the_end_is_sent_before_it() -> None:
         core.streams_with(Marker())
         core.ask()
         core.answer(HEAD)
-        core.heard()
+        core.received()
         carry(core, chunk(b"a") + END)
-        assert core.heard() == chunk(b"<a>") + chunk(b"<end>") + END
+        assert core.received() == chunk(b"<a>") + chunk(b"<end>") + END
 
 
 def test_a_stream_that_is_passed_on_is_carried_too() -> None:
@@ -304,7 +304,7 @@ def test_a_stream_that_is_passed_on_is_carried_too() -> None:
         core.streams_with(True)
         core.ask()
         core.answer(HEAD)
-        core.heard()
+        core.received()
         carry(core, chunk(b"a") + chunk(b"b"))
         assert core.writes == [chunk(b"ab")]
 
@@ -332,11 +332,11 @@ def test_a_client_of_http_1_0_gets_bytes_without_framing() -> None:
         core.hooks["responseheaders"] = head
         core.ask(REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0"))
         core.answer(HEAD)
-        core.heard()
+        core.received()
         carry(core, chunk(b"a") + chunk(b"b"))
-        assert core.heard() == b"<ab>"
+        assert core.received() == b"<ab>"
         core.answer(END)
-        assert core.heard() == b"<end>"
+        assert core.received() == b"<end>"
         assert core.client in core.closed
 
 
@@ -364,5 +364,5 @@ def test_the_client_hears_the_same_in_both_lanes(
                 on_splice = next(lanes) and core.layer.streams
                 (carry if on_splice else Core.answer)(core, body[begin:stop])
             core.server_closes()
-            received.append((core.heard(), function.calls))
+            received.append((core.received(), function.calls))
     assert received[1:] == received[:1] * 2

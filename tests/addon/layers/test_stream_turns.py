@@ -63,7 +63,7 @@ def test_what_came_behind_is_taken_before_more_is_read() -> None:
             assert not held.done()
             await over(core, behind)
             await asyncio.wait_for(held, SECONDS)
-            assert core.heard().endswith(chunk(b"<a>") + chunk(b"<b>"))
+            assert core.received().endswith(chunk(b"<a>") + chunk(b"<b>"))
 
     asyncio.run(holds())
 
@@ -209,7 +209,7 @@ def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn(
         assert {1, 2} < set(turns)
         assert b"".join(function.calls) == read
         assert b"".join(hook.task.result()).replace(b"><", b"") == b"<" + read + b">"
-        assert function.made_beside == []
+        assert function.beside_calls == []
 
     asyncio.run(long())
 
@@ -225,6 +225,6 @@ def test_the_rest_of_a_long_read_goes_beside_the_loop_once_it_has_to() -> None:
         rest = b"b" * 2 * LONG_READ
         hook = _begun(call_in_turns(of_ours(function), b"a" * LONG_READ + rest, _into([])))
         await hook.task
-        assert function.made_beside == [rest]
+        assert function.beside_calls == [rest]
 
     asyncio.run(long())

@@ -26,7 +26,7 @@ from converter.addon.servers.profiles import GENERIC, Server, by_name
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
 from tests.support.by_path_server import ByPathServer, Says, owned_by
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 LIKELY = InitialState.LIKELY_THINKING
@@ -163,7 +163,7 @@ def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
 
     class Noted(ProcessStore):
         def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-            looks.append(f"after {len(server.asked)} questions")
+            looks.append(f"after {len(server.requests)} questions")
             return super().values(key, one=one)
 
     async def run() -> None:
@@ -175,7 +175,7 @@ def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
 
     asyncio.run(run())
     assert looks == ["after 0 questions"]
-    assert len(server.asked) == 2 * len(IDENTITY_PATHS)
+    assert len(server.requests) == 2 * len(IDENTITY_PATHS)
 
 
 @pytest.mark.parametrize("why", ["time", "doubt"])
@@ -229,11 +229,11 @@ def test_an_identified_server_that_lets_nobody_in_is_left_alone_for_a_while(
 
 def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
     _run(_recognise(_at(server), authorization="Bearer secret"))
-    assert {received.headers["authorization"] for received in server.asked} == {"Bearer secret"}
+    assert {received.headers["authorization"] for received in server.requests} == {"Bearer secret"}
 
 
 def test_a_server_that_lets_nobody_in_is_probed_again(server: ByPathServer) -> None:
-    def guarded(received: Asked) -> Says:
+    def guarded(received: ReceivedRequest) -> Says:
         right = received.headers["authorization"] == "Bearer right"
         return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
 

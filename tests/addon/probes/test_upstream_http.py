@@ -21,7 +21,7 @@ from converter.addon.probes.upstream_http import (
 )
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
-from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
+from tests.support.scripted_server import JSON, Drop, Framing, ReceivedRequest, ScriptedServer
 from tests.support.scripted_server import Reply as Scripted
 
 HOST = "127.0.0.1"
@@ -50,10 +50,10 @@ def _at(port: int, prefix: str = "", scheme: str = "http", host: str = HOST) -> 
 
 def _exchanged(
     server: ScriptedServer, reply: Scripted, ask: ProbeRequest = SOMETHING, **headers: str
-) -> tuple[ProbeReply, Asked]:
+) -> tuple[ProbeReply, ReceivedRequest]:
     server.answer(reply)
     got = _ask(_at(server.server_port), ask, **headers)
-    return got, server.asked[-1]
+    return got, server.requests[-1]
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def test_the_whole_answer_comes_back(server: ScriptedServer, framing: Framing) -
 @pytest.mark.parametrize("status", [301, 404, 500])
 def test_an_error_is_an_answer_and_nobody_is_followed(server: ScriptedServer, status: int) -> None:
     reply, _ = _exchanged(server, Scripted([b"{}"], {"location": "/y"}, status))
-    assert (reply.status, reply.value(), len(server.asked)) == (status, None, 1)
+    assert (reply.status, reply.value(), len(server.requests)) == (status, None, 1)
 
 
 def test_nobody_listening_is_an_error_of_its_own() -> None:
@@ -227,7 +227,7 @@ def test_a_request_that_cannot_be_written_has_no_reply(
     server.answer(GOOD)
     with pytest.raises(NoReplyError):
         _ask(_at(**{"port": server.server_port, **fields}), **headers)
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(

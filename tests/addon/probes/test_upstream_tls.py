@@ -66,7 +66,7 @@ def _status(server: ScriptedServer, options: Options) -> int:
 def _refused(server: ScriptedServer, options: Options) -> str:
     with pytest.raises(NoReplyError) as refused:
         _status(server, options)
-    assert server.asked == []
+    assert server.requests == []
     return str(refused.value)
 
 

@@ -114,7 +114,7 @@ def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
 @pytest.mark.parametrize(
     "model", ["DeepSeek-V3.1", "Bielik-11B-v3.0", "MiniCPM5-1B", "Reka-Edge", "rwkv7-g1"]
 )
-def test_a_model_that_thinks_when_asked_opens_the_thought_then(
+def test_a_model_that_thinks_on_request_opens_the_thought_then(
     model: str, name: str, value: object, begun: InitialState
 ) -> None:
     body = {"model": model, "chat_template_kwargs": {name: value}}
@@ -170,7 +170,7 @@ OFF = {"reasoning_effort": "none"}
         ({"model": "GLM-4.7", "enable_thinking": False}, InitialState.AUTO, False),
     ],
 )
-def test_a_closer_at_the_head_is_words_where_the_prompt_has_closed_the_thought(
+def test_a_closer_at_the_head_is_text_where_the_prompt_has_closed_the_thought(
     body: dict[str, object], chosen: InitialState, off: bool
 ) -> None:
     assert thinking_is_off(body, chosen) is off
@@ -288,7 +288,7 @@ def test_the_prompt_is_waited_for_unless_an_earlier_rule_decides(rule: Rule) -> 
     assert {needs_prompt(facts) for facts in SAYS[rule].values()} == {waits}
 
 
-def test_nothing_known_is_worth_waiting_for_the_prompt() -> None:
+def test_a_request_waits_for_the_prompt_only_where_nothing_is_cached() -> None:
     assert needs_prompt(Facts())
 
 

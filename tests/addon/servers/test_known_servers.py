@@ -45,7 +45,7 @@ def _begins(
     return initial_state(cache.facts(upstream, body))
 
 
-def test_nothing_is_known_at_first() -> None:
+def test_a_new_server_has_no_facts() -> None:
     cache = KnownServers()
     assert cache.server(HERE) is None
     assert not cache.takes_thinking_out(HERE, "small")
@@ -90,7 +90,7 @@ BEGINS: dict[str, tuple[Remember, InitialState]] = {
 
 
 @pytest.mark.parametrize(("remember", "begun"), BEGINS.values(), ids=BEGINS)
-def test_what_is_known_of_a_server_decides_about_a_prompt_that_opens_a_thought(
+def test_a_servers_facts_decide_about_a_prompt_that_opens_a_thought(
     remember: Remember, begun: InitialState
 ) -> None:
     cache = KnownServers()
@@ -121,7 +121,7 @@ def test_a_prompt_holds_for_its_server_model_and_switch(state: InitialState) -> 
     ] * 6
 
 
-def test_a_prompt_that_was_not_told_is_not_asked_for_again() -> None:
+def test_a_prompt_that_was_not_reported_is_not_requested_again() -> None:
     cache = KnownServers()
     cache.saw_prompt(HERE, SMALL, None)
     assert cache.has_prompt(prompt_key(HERE, SMALL))
@@ -217,7 +217,7 @@ def test_another_server_at_an_address_begins_anew() -> None:
     assert (begins, _begins(cache, SMALL, ELSEWHERE[0])) == (TEXT, THINKING)
 
 
-def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
+def test_a_server_is_probed_again_after_some_time_or_doubt() -> None:
     now = [1000.0]
     cache = KnownServers(lambda: now[0])
     assert cache.is_due(HERE, 600, 60)
@@ -234,7 +234,7 @@ def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
 
 
 @pytest.mark.parametrize("certain", [True, False])
-def test_an_unsure_server_is_asked_again_once_it_has_replied(certain: bool) -> None:
+def test_an_unsure_server_is_probed_again_once_it_has_replied(certain: bool) -> None:
     cache = KnownServers()
     cache.answered(HERE)
     assert cache.server(HERE) is None
@@ -244,7 +244,7 @@ def test_an_unsure_server_is_asked_again_once_it_has_replied(certain: bool) -> N
     assert cache.is_due(HERE, 600, 60) is not certain
 
 
-def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
+def test_a_prompt_that_a_reply_contradicts_is_to_be_requested_again() -> None:
     cache = KnownServers()
     cache.saw_prompt(HERE, SMALL, THINKING)
     cache.correct(HERE, SMALL, LIKELY)
@@ -254,7 +254,7 @@ def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
     assert _begins(cache, SMALL) is TEXT
 
 
-def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
+def test_news_are_the_lessons_since_the_last_request_for_them() -> None:
     cache = KnownServers(iter(range(99)).__next__)
     cache.recognised(HERE, by_name("vllm"))
     cache.saw_thinking(HERE, SMALL)

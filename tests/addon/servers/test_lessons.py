@@ -49,7 +49,7 @@ def test_what_is_written_is_read() -> None:
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 @pytest.mark.parametrize("certain", [True, False])
-def test_every_server_can_be_told(server: object, certain: bool) -> None:
+def test_a_lesson_can_name_every_server(server: object, certain: bool) -> None:
     lessons = learned({SERVER: word_of(server, certain)})  # type: ignore[arg-type]
     assert read(write(lessons), NOW) == lessons
 

@@ -97,14 +97,14 @@ def test_a_list_has_the_names_without_wildcards_too() -> None:
     assert with_aliases(SERVED, read_rows(["small=Qwen3-8B"])) == SERVED
 
 
-def test_ollamas_latest_is_found_by_its_name_alone() -> None:
+def test_ollamas_latest_matches_its_name_alone() -> None:
     served: list[dict[str, object]] = [{"id": "tiny-think:latest"}, {"id": "tiny-think:q4"}]
     assert find(served, (), "tiny-think") == {"id": "tiny-think"}
     assert find(served, (), "tiny-think:latest") == served[0]
     assert find(served, (), "tiny") is None
 
 
-def test_one_model_is_found_by_any_of_its_names() -> None:
+def test_one_model_matches_any_of_its_names() -> None:
     assert find(SERVED, ROWS, "small") == SERVED[0]
     assert find(SERVED, ROWS, "claude-opus") == {"id": "claude-opus", "max_model_len": 9}
     assert find(SERVED, ROWS, "other") is None

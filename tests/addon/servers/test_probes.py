@@ -191,7 +191,7 @@ REAL: dict[str, tuple[str, Answers]] = {
 
 
 @pytest.mark.parametrize(("name", "answers"), REAL.values(), ids=REAL)
-def test_a_server_is_known_by_what_it_says_of_itself(name: str, answers: Answers) -> None:
+def test_a_server_is_recognised_by_its_own_reports(name: str, answers: Answers) -> None:
     assert _recognised(answers) == name
 
 
@@ -200,18 +200,18 @@ def test_every_server_that_has_a_mark_is_recognised_here() -> None:
     assert marked <= {name for name, _ in REAL.values()}
 
 
-def test_a_server_that_lists_no_model_yet_is_asked_again_soon() -> None:
+def test_a_server_that_lists_no_model_yet_is_probed_again_soon() -> None:
     replies = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
     assert is_certain(GENERIC, replies)
     assert is_certain(GENERIC, {**replies, "/v1/models": _models({"id": "m"})})
     assert not is_certain(GENERIC, {**replies, "/v1/models": _models()})
 
 
-def test_a_server_that_answers_nothing_has_not_said_what_it_is() -> None:
+def test_a_server_that_answers_nothing_stays_unrecognised() -> None:
     assert _recognised({}, None) is None
 
 
-def test_a_server_that_leaves_a_question_unanswered_is_known_by_the_rest() -> None:
+def test_a_server_that_leaves_a_probe_unanswered_is_recognised_by_the_rest() -> None:
     assert _recognised({"/v1/models": _models(VLLM)}, None) == "vllm"
 
 
@@ -223,7 +223,7 @@ def test_an_answer_that_is_not_there_counts_as_none() -> None:
     assert recognise({"/v1/models": NOT_FOUND}) is None
 
 
-def test_every_path_of_a_mark_is_asked_once() -> None:
+def test_every_path_of_a_mark_is_requested_once() -> None:
     assert len(IDENTITY_PATHS) == len(set(IDENTITY_PATHS))
     assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.marks}
 
@@ -250,7 +250,7 @@ def test_odd_answers_make_a_server_generic(reply: ProbeReply) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 503])
-def test_a_server_that_lets_nobody_in_has_not_said_what_it_is(status: int) -> None:
+def test_a_server_that_lets_nobody_in_stays_unrecognised(status: int) -> None:
     assert _recognised({"/v1/models": ProbeReply(status)}) is None
 
 
@@ -306,7 +306,7 @@ def test_who_renders_messages_counts_what_a_request_says_to_the_model(name: str)
     assert (count, ask.path, _body(ask)) == (42, "/tokenize", sent)
 
 
-def test_vllm_is_not_told_of_tools_that_are_not_there() -> None:
+def test_vllm_gets_no_empty_list_of_tools() -> None:
     _, (ask,) = _probed(count_tokens(by_name("vllm"), {"model": "m", "messages": []}), {})
     assert _body(ask) == {"model": "m", "messages": []}
 
@@ -316,7 +316,7 @@ OTHERS = [server for server in SERVERS if server.name not in COUNT]
 
 
 @pytest.mark.parametrize("server", OTHERS, ids=lambda server: server.name)
-def test_other_servers_are_not_asked_to_count(server: Server) -> None:
+def test_other_servers_get_no_request_to_count(server: Server) -> None:
     assert _probed(count_tokens(server, BODY), {}) == (None, [])
 
 
@@ -408,7 +408,7 @@ def test_vllm_tells_how_its_prompt_ends(tokens: list[str], state: InitialState) 
     assert _prompt_state(tokens)[0] is state
 
 
-def test_vllm_is_asked_for_the_prompt_of_this_request() -> None:
+def test_vllm_gets_a_request_for_the_prompt_of_this_request() -> None:
     _, (ask,) = _prompt_state(CLOSED)
     named = ("model", "messages", "tools", "chat_template_kwargs")
     assert ask.path == "/tokenize"
@@ -435,7 +435,7 @@ def test_llama_cpp_tells_how_its_prompt_ends(prompt: object, state: InitialState
     assert (read, _body(ask)) == (state, BODY)
 
 
-def test_llama_cpp_is_not_asked_for_a_prompt_that_goes_on() -> None:
+def test_llama_cpp_gets_no_request_for_a_prompt_that_goes_on() -> None:
     """A last assistant turn is continued, so that its prompt says nothing of other replies."""
     turns = [{"role": "user", "content": "hi"}]
     begun = [*turns, {"role": "assistant", "content": "The"}]
@@ -481,7 +481,7 @@ def test_sglang_without_tokens_tells_nothing(tokens: object) -> None:
     [server.name for server in SERVERS if server.name not in ("vllm", "llama.cpp", "sglang")],
     ids=str,
 )
-def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
+def test_other_servers_get_no_request_for_their_prompt(name: str) -> None:
     assert _prompt_state(CLOSED, name) == (None, [])
 
 

@@ -41,7 +41,7 @@ def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
         by_name("vlm")
 
 
-def test_nim_is_asked_for_before_vllm_which_it_may_contain() -> None:
+def test_nim_is_probed_before_vllm_which_it_may_contain() -> None:
     names = [server.name for server in SERVERS]
     assert names.index("nim") < names.index("vllm")
 
@@ -162,7 +162,7 @@ def test_a_budget_without_effort_becomes_one(budget: int, effort: str) -> None:
     }
 
 
-def test_an_effort_asked_for_wins_over_the_budget() -> None:
+def test_a_requested_effort_wins_over_the_budget() -> None:
     assert fields("vllm", ENABLED, "low")["reasoning_effort"] == "low"
 
 

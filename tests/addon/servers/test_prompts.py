@@ -40,7 +40,7 @@ def system(**fields: object) -> str:
     return str(sent(ASKED, **fields)["messages"][0]["content"])
 
 
-def test_tools_are_told_in_the_system_turn_and_gone_from_the_request() -> None:
+def test_tools_are_written_into_the_system_turn_and_gone_from_the_request() -> None:
     body = sent(ASKED, tool_choice="auto", parallel_tool_calls=True, temperature=0)
     assert set(body) == {"model", "messages", "temperature"}
     first, second = body["messages"]
@@ -70,7 +70,7 @@ def test_earlier_calls_and_results_become_text() -> None:
     ]
 
 
-def test_results_in_a_row_and_the_words_behind_them_are_one_turn() -> None:
+def test_results_in_a_row_and_the_text_behind_them_are_one_turn() -> None:
     last = sent(CALLED, RESULT, RESULT, {"role": "user", "content": "So?"})["messages"][-1]
     one = "<tool_response>\n5 degrees\n</tool_response>"
     assert last == {"role": "user", "content": f"{one}\n{one}\nSo?"}
@@ -107,11 +107,11 @@ def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) ->
     ("fields", "ending"),
     ROWS["what the client asks of calls is told"],
 )
-def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], ending: str) -> None:
+def test_the_requested_use_of_calls_is_written(fields: dict[str, object], ending: str) -> None:
     assert system(**fields).endswith(ending)
 
 
-def test_where_no_call_is_wanted_the_tools_are_not_told_but_the_history_is_text() -> None:
+def test_where_no_call_is_wanted_no_tools_are_written_but_the_history_is_text() -> None:
     body = sent(ASKED, CALLED, RESULT, tool_choice="none")
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert "tools" not in body

@@ -38,7 +38,7 @@ def test_the_turn_is_begun_as_the_server_takes_it(server: str, reply: Turn, want
     assert turn(server, reply) == wanted
 
 
-def test_an_opener_that_the_prompt_ends_with_is_not_said_again() -> None:
+def test_an_opener_that_the_prompt_ends_with_is_not_repeated() -> None:
     assert turn("sglang", THOUGHT, inside=True) == {"content": "a\n</think>\n\n"}
     assert turn("vllm", THOUGHT, inside=True) == {"content": "<think>\na\n</think>\n\n"}
 
@@ -59,5 +59,5 @@ def test_at_least_one_token_is_left() -> None:
     assert sent["max_tokens"] == 1
 
 
-def test_servers_that_continue_a_message_have_a_way_to_hold_a_thought() -> None:
+def test_servers_that_continue_a_message_can_hold_a_thought() -> None:
     assert {server.name for server in SERVERS if server.prefill and not server.continues} == set()

@@ -140,7 +140,7 @@ LM_STUDIO = (
         ("error parsing tool call: raw='{', err=unexpected end of JSON input", {READER}),
     ],
 )
-def test_words_name_what_is_refused(message: str, names: set[str]) -> None:
+def test_an_error_message_names_the_refused_feature(message: str, names: set[str]) -> None:
     assert {refused(status, message) for status in STATUSES} == {frozenset(names)}
     assert not refused(429, message)
 
@@ -165,7 +165,7 @@ def test_another_error_names_nothing(message: str) -> None:
         '{"content": "x is\\n\\tNot a multi"}, {"content": "is not a\\"multimodal MODEL"}',
     ],
 )
-def test_words_that_the_request_holds_are_not_the_servers(sent: str) -> None:
+def test_text_that_the_request_holds_is_not_the_servers(sent: str) -> None:
     """A server repeats the link that it cannot load: so one client would blind all others."""
     message = "cannot load http://x/?Qwen is not a multimodal model"
     assert refused(400, message) == refused(400, message, '{"content": "multimodal"}') == {PICTURES}
@@ -208,7 +208,7 @@ def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
     assert without_choice(request) is request
 
 
-def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
+def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> None:
     held = refused_schemas(BODY, frozenset({"pattern"}))
     assert len(held) == 1
     tools = without_schemas(BODY, held.get)["tools"]
@@ -258,7 +258,7 @@ def test_what_holds_nothing_refused_stays_the_same_request() -> None:
         ("https://a.example/b/cat.jpg?x=1", "cat.jpg"),
     ],
 )
-def test_a_picture_is_told_in_its_place(url: str, message: str) -> None:
+def test_a_note_stands_where_a_picture_was(url: str, message: str) -> None:
     text = {"type": "text", "text": "What is it?"}
     picture = {"type": "image_url", "image_url": {"url": url}}
     changed = without_pictures({"messages": [{"role": "user", "content": [text, picture]}]})
@@ -303,7 +303,7 @@ PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SE
     ("status", "message", "are"),
     ROWS["any words about pictures refuse them"],
 )
-def test_any_words_about_pictures_refuse_them(status: int, message: str, are: bool) -> None:
+def test_any_message_about_pictures_refuses_them(status: int, message: str, are: bool) -> None:
     assert refuses_pictures(status, message, PICTURED) is are
 
 

@@ -12,7 +12,7 @@ from tests.support.rows import rows_of
     ("message", "paths"),
     rows_of(__file__)["words name a field"],
 )
-def test_words_name_a_field(message: str, paths: list[str]) -> None:
+def test_an_error_message_names_a_field(message: str, paths: list[str]) -> None:
     named_text, names = named(message)
     assert names == {FIELD + path for path in paths}
     assert named_text in message

@@ -98,7 +98,7 @@ def as_json(kind: str, **more: object) -> dict[str, Any]:
         (CHOICE, {"tools": TOOLS, "tool_choice": NAMED}, {"tools": TOOLS, "tool_choice": "auto"}),
     ],
 )
-def test_what_goes_out_in_a_parts_place(
+def test_each_refused_part_has_its_replacement(
     part: str, received: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     assert PARTS[part].without(received) == sent

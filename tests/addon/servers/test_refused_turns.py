@@ -35,7 +35,7 @@ def test_a_prefill_goes_out_with_thinking_off() -> None:
     assert changed["messages"] == request["messages"]
 
 
-def test_a_prefill_is_said_to_go_on() -> None:
+def test_a_prefill_is_marked_as_to_be_continued() -> None:
     changed = continued({"messages": [ASK, BEGUN]})
     assert (changed["continue_final_message"], changed["add_generation_prompt"]) == (True, False)
 

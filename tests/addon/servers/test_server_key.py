@@ -14,7 +14,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, f" {KEY}\n")
 
 
-def test_the_key_takes_the_place_of_the_clients() -> None:
+def test_the_key_replaces_the_clients() -> None:
     headers = Headers(authorization="Bearer unused", x_api_key="unused", accept="*/*")
     put_key(headers)
     assert dict(headers) == {"authorization": f"Bearer {KEY}", "accept": "*/*"}

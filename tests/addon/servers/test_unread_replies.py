@@ -26,7 +26,7 @@ TEXT_TURN = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
         ({"tools": [TOOL], "tool_choice": "required"}, False),
     ],
 )
-def test_text_behind_a_prompt_is_all_that_is_asked_for(more: dict[str, Any], plain: bool) -> None:
+def test_the_request_is_for_text_behind_a_prompt_alone(more: dict[str, Any], plain: bool) -> None:
     assert is_plain({**BODY, **more}) is plain
 
 
@@ -37,6 +37,6 @@ def test_a_text_completion_asks_for_the_same() -> None:
     assert request == {"model": "m", **more, "prompt": "a prompt"}
 
 
-def test_tools_are_told_where_no_prompt_can_be_had() -> None:
+def test_tools_are_written_as_text_where_no_prompt_can_be_had() -> None:
     assert "tools" not in read_by_us({**BODY, "tools": [TOOL]})
     assert read_by_us(BODY) is BODY

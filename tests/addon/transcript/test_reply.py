@@ -26,7 +26,7 @@ from tests.support.native_streams import STREAMS
 from tests.support.quirk_streams import QUIRKS, Quirk
 from tests.support.rows import rows_of
 from tests.support.strategies import Choice, Reply, cut, law, replies
-from tests.support.transcript_samples import calls, parts, thought_and_said, words
+from tests.support.transcript_samples import calls, parts, text_of, thought_and_answer
 
 ROWS = rows_of(__file__)
 
@@ -52,7 +52,7 @@ def expected_of(blocks: list[tuple[str, object]]) -> tuple[str, str, list[object
 
 
 def content_of(transcript: Transcript) -> tuple[str, str, list[object]]:
-    thought, texts = thought_and_said(transcript)
+    thought, texts = thought_and_answer(transcript)
     return (
         thought.strip("\n"),
         texts.strip(),
@@ -143,7 +143,7 @@ def test_what_has_come_can_be_seen_while_more_comes() -> None:
     seen = []
     for piece in stream("<think>", "de", "ep", "</think>", "Hi")[:-3]:
         reader.feed(piece)
-        seen.append(thought_and_said(reader.transcript()))
+        seen.append(thought_and_answer(reader.transcript()))
     assert seen == [("", ""), ("", ""), ("de", ""), ("deep", ""), ("deep", ""), ("deep", "Hi")]
 
 
@@ -187,7 +187,7 @@ def test_odd_frames_stand_whole_in_the_rest() -> None:
 )
 def test_a_message_of_odd_content_loses_nothing(content: object) -> None:
     body = {"type": "message", "model": "m", "content": content, "usage": {}}
-    assert "words" in words(reply.read(json.dumps(body).encode()))
+    assert "words" in text_of(reply.read(json.dumps(body).encode()))
 
 
 @law(200)
@@ -211,7 +211,7 @@ def test_live_news_add_up_to_the_final_transcript(drawn: Reply) -> None:
             before.append(new.part)
         else:
             assert isinstance(new.part, TextBlock | ThinkingBlock)
-            before[-1] = type(new.part)(words(_turn(before[-1:])) + new.part.text)
+            before[-1] = type(new.part)(text_of(_turn(before[-1:])) + new.part.text)
     grown_texts = [str(part) for kept in grown.values() for part in kept]
     assert sorted(grown_texts) == sorted(
         str(_without_note(part)) for part in parts(reader.transcript())
@@ -248,16 +248,16 @@ _TURN_ENDS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, TOKENS))})\s*)+\Z")
 def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
     for body in (drawn.stream(), drawn.whole()):
         seen = reply.read(body)
-        shown = words(seen)
+        shown = text_of(seen)
         assert seen.rest == ()
         for choice in drawn.choices:
             assert all("".join(call.arguments).strip() in shown for call in choice.calls)
         if all(map(_is_thought, drawn.choices)):
             for index, choice in enumerate(drawn.choices):
-                thought, texts = thought_and_said(seen, index)
+                thought, texts = thought_and_answer(seen, index)
                 assert thought == "".join(choice.native)
                 text = _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
-                assert texts == _TURN_ENDS.sub("", text)
+                assert texts == (text if choice.calls else _TURN_ENDS.sub("", text))
         for number in drawn.extras if body == drawn.stream() else []:
             assert f"x_{number}" in shown or number >= len(drawn.frames())
 

@@ -12,7 +12,7 @@ from converter.addon.transcript.turns import ShownTurn, Transcript
 from converter.core.model.conversation import TextBlock
 from tests.support.rows import rows_of
 from tests.support.strategies import law
-from tests.support.transcript_samples import REQUESTS, words
+from tests.support.transcript_samples import REQUESTS, text_of
 
 ROWS = rows_of(__file__)
 
@@ -89,7 +89,7 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
     """
     transcript = request.read(json.dumps(body).encode())
     messages = body["messages"] if isinstance(body["messages"], list) else []
-    shown = words(transcript)
+    shown = text_of(transcript)
     for message in messages:
         if isinstance(message, dict) and message.get("role") == "user":
             content = message["content"]

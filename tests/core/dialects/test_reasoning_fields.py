@@ -108,7 +108,7 @@ def test_a_text_that_goes_on_otherwise_is_emitted_whole(
 
 
 @given(st.text(max_size=30), st.lists(st.integers(1, 5)), st.randoms(use_true_random=False))
-def test_however_it_is_cut_and_mixed_one_text_is_told_once(
+def test_however_it_is_cut_and_mixed_one_text_is_emitted_once(
     text: str, lengths: list[int], chance: random.Random
 ) -> None:
     voices, emitted, places = ReasoningMerger(), "", {"a": 0, "b": 0, "c": 0}

@@ -137,7 +137,7 @@ def strings(messages: Any) -> Iterator[str]:
 
 
 @given(requests(), st.sampled_from(SERVER_NAMES))
-def test_nothing_said_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], name: str) -> None:
+def test_no_text_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], name: str) -> None:
     request, texts = drawn
     body = written(request, replace(by_name(name), tool_turn_history=""))
     sent = "\0".join(strings(body["messages"]))

@@ -231,7 +231,7 @@ def openai_texts(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
     return (
         completion_of(b"".join(rewrite([body], OPENAI_CHAT, form, settings=settings)), form)
         .choices[0]
-        .said[0]
+        .shown[0]
     )
 
 

@@ -143,7 +143,7 @@ def test_the_servers_own_field_has_the_text_that_goes_on() -> None:
 
 @law(200)
 @given(st.data(), st.one_of(st.none(), st.integers(0, 700)), st.sampled_from(["end", "off"]))
-def test_cut_anywhere_the_same_words_go_on(
+def test_cut_anywhere_the_same_text_goes_on(
     data: st.DataObject, budget: int | None, loops: str
 ) -> None:
     limits = ThoughtLimits(budget, loops, goes_on=True, sentence=ENOUGH)
@@ -178,7 +178,7 @@ def test_text_that_comes_three_times_in_a_row_is_noticed(size: int) -> None:
 
 
 @pytest.mark.parametrize("few", ["no no, ", "ha ", "a b a c "])
-def test_fewer_words_are_found_several_times_over(few: str) -> None:
+def test_shorter_periods_are_noticed_as_well(few: str) -> None:
     assert loop_in(PROSE + few * 200) is not None
 
 
@@ -205,7 +205,7 @@ def test_all_else_is_no_loop(text: str) -> None:
 
 @law(200)
 @given(st.data(), st.integers(SHORTEST, 40))
-def test_cut_anywhere_it_ends_at_the_same_place(data: st.DataObject, size: int) -> None:
+def test_cut_anywhere_it_ends_at_the_same_offset(data: st.DataObject, size: int) -> None:
     text = PROSE + circle(size, 40)
     assert loop_in(*data.draw(cut(text))) == loop_in(text)
 

@@ -18,7 +18,7 @@ from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLi
 from converter.core.reply.continuation import SecondReply
 from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.thought_events import ThoughtEvent
-from tests.support.clients import Said, read_anthropic_stream, read_openai_stream
+from tests.support.clients import View, read_anthropic_stream, read_openai_stream
 from tests.support.frames import DONE, ROLE, stream, text
 from tests.support.frames_of import OPENAI
 
@@ -73,13 +73,13 @@ def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
     return rewriter_of(chosen, client, Form.STREAM, Form.STREAM, expected=expected)
 
 
-def read(client: Dialect, body: bytes) -> Said:
+def read(client: Dialect, body: bytes) -> View:
     return read_openai_stream(body) if client is OPENAI else read_anthropic_stream(body)
 
 
 def joined(
     client: Dialect, *chunks: bytes, limits: ThoughtLimits = GOES_ON
-) -> tuple[Said, Rewriter]:
+) -> tuple[View, Rewriter]:
     through = rewriter(client, limits)
     out = [piece for chunk in chunks for piece in through.feed(chunk)] + through.close()
     return read(client, b"".join(out)), through

@@ -35,7 +35,7 @@ def test_a_reply_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("arguments", "status", "line"),
     [
         (
             ["ftp://host"],
@@ -50,14 +50,14 @@ def test_a_reply_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], status: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words) == status
-    assert capsys.readouterr().err == said
+    assert main(arguments) == status
+    assert capsys.readouterr().err == line
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["--nonsense"],
         ["http://a", "http://b"],
@@ -66,10 +66,10 @@ def test_what_cannot_be_done_is_one_line(
     ],
 )
 def test_wrong_use_shows_how_it_is_used(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(words)
+        main(arguments)
     assert "usage: think-addon" in capsys.readouterr().err
 
 
@@ -131,8 +131,8 @@ def test_no_worker_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_imports_nothing_of_mitmproxy() -> None:
-    asked = "import sys; from converter.extras.command import start; start.parser().format_help()"
-    shown = f"{asked}; print('mitmproxy' in sys.modules)"
+    program = "import sys; from converter.extras.command import start; start.parser().format_help()"
+    shown = f"{program}; print('mitmproxy' in sys.modules)"
     command = [sys.executable, "-c", shown]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout == "False\n"

@@ -19,22 +19,22 @@ ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("typed", "meant"),
     ROWS["near misses of an address are understood"],
 )
-def test_near_misses_of_an_address_are_understood(given: str, meant: str) -> None:
-    assert server_address(given) == meant
+def test_near_misses_of_an_address_are_understood(typed: str, meant: str) -> None:
+    assert server_address(typed) == meant
 
 
 @pytest.mark.parametrize(
-    "given",
+    "typed",
     ROWS["what is no address is refused"],
 )
-def test_what_is_no_address_is_refused(given: str) -> None:
+def test_what_is_no_address_is_refused(typed: str) -> None:
     with pytest.raises(
         CommandError, match="expected an address such as http://localhost:8000, got"
     ):
-        server_address(given)
+        server_address(typed)
 
 
 def test_a_chosen_port_that_is_taken_is_named_with_what_to_set() -> None:

@@ -12,7 +12,7 @@ from tests.conftest import Llama
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.rows import rows_of
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
@@ -28,17 +28,17 @@ def served(
     """A server that gives these texts for questions, one after another, and calls a tool where there is one."""
     left = list(texts)
 
-    def chat(asked: Asked) -> Says:
-        if "tools" in json.loads(asked.body):
+    def chat(request: ReceivedRequest) -> Says:
+        if "tools" in json.loads(request.body):
             return calls or Says(steps=[CALLED])
         return Says(steps=frames.stream(left.pop(0) if len(left) > 1 else left[0]))
 
     return ByPathServer({**owned_by(owner), CHAT: chat, **(rows or {})})
 
 
-def report(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, str], str]:
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, str], str]:
     """The exit status, the lines by what they are about, and the command to copy."""
-    status = main(["doctor", *words])
+    status = main(["doctor", *arguments])
     lines, command, verdict = capsys.readouterr().out.rstrip("\n").split("\n\n")
     assert verdict.startswith(("You need think-addon for", "You do not need", "Whether"))
     return status, {line[2:12].rstrip(): line[12:] for line in lines.splitlines()}, command
@@ -65,9 +65,9 @@ def test_a_server_that_wants_a_key_gets_a_line_that_works(
     refused = Says({"error": "no key"}, 401)
     with served(TAGGED, rows={"/v1/models": refused, "/version": refused}) as server:
         assert main(["doctor", server.address]) == 1
-        said = capsys.readouterr()
+        shown = capsys.readouterr()
         line = f"read -rs THINK_KEY && export THINK_KEY && think-addon doctor {server.address}"
-        assert (said.out, line in said.err) == ("", True)
+        assert (shown.out, line in shown.err) == ("", True)
 
 
 def test_what_a_user_must_do_is_marked_and_ends_in_options(
@@ -88,35 +88,35 @@ def test_what_a_user_must_do_is_marked_and_ends_in_options(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (f"<tool_call>{json.dumps({'name': 'get_weather'})}</tool_call>", "reads them as text"),
         ("I cannot.", "called none"),
     ],
 )
-def test_a_server_without_a_parser_is_asked_for_calls_as_the_addon_asks(
-    capsys: pytest.CaptureFixture[str], text: str, said: str
+def test_a_server_without_a_parser_gets_the_addons_request_for_calls(
+    capsys: pytest.CaptureFixture[str], text: str, expected: str
 ) -> None:
     """vLLM 0.32 refuses each request with tools, unless they are not to be chosen."""
-    words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+    error = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 
-    def chat(asked: Asked) -> Says:
-        sent = json.loads(asked.body)
+    def chat(request: ReceivedRequest) -> Says:
+        sent = json.loads(request.body)
         if "tools" not in sent:
             return Says(steps=frames.stream(TAGGED))
         refuses = sent.get("tool_choice") != "none"
-        refusal = Says({"error": {"message": words}}, 400)
+        refusal = Says({"error": {"message": error}}, 400)
         return refusal if refuses else Says(steps=frames.stream(text))
 
     models = Says({"data": [{"id": "small", "owned_by": "vllm", "max_model_len": 131072}]})
     with ByPathServer({"/v1/models": models, CHAT: chat}) as server:
         status, lines, command = report(capsys, server.address)
     assert status == 0
-    assert said in lines["tools"]
+    assert expected in lines["tools"]
     assert command == f"think-addon {server.address}"
 
 
-def test_a_model_that_thinks_when_told_to_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_doctor_requests_thinking_where_needed(capsys: pytest.CaptureFixture[str]) -> None:
     with served("84", TAGGED) as server:
         _, lines, _ = report(capsys, server.address)
         bodies = server.bodies()
@@ -129,7 +129,7 @@ def test_a_model_that_thinks_when_told_to_is_told_to(capsys: pytest.CaptureFixtu
     ("owner", "rows"),
     ROWS["the context is found where each server tells it"],
 )
-def test_the_context_is_found_where_each_server_tells_it(
+def test_the_context_is_read_where_each_server_reports_it(
     capsys: pytest.CaptureFixture[str], owner: str, rows: dict[str, object]
 ) -> None:
     with served(

@@ -25,21 +25,21 @@ from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import ServerLink
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.harness import Program, free_ports
-from tests.support.scripted_server import Asked
+from tests.support.scripted_server import ReceivedRequest
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_client_that_is_not_there_is_told_how_to_get(
+def test_a_missing_client_is_named_with_its_installation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert main(["codex", "exec", "hello"]) == 127
-    said = capsys.readouterr().err
+    error = capsys.readouterr().err
     assert (
-        said == "think-addon: codex is not installed: get it with `npm install -g @openai/codex`\n"
+        error == "think-addon: codex is not installed: get it with `npm install -g @openai/codex`\n"
     )
 
 
@@ -49,23 +49,23 @@ def test_run_wants_a_program() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("arguments", "complaint"),
     [
         (["--url"], "--url needs a value"),
         (["--url", "localhost:1", "--set"], "--set needs a value"),
         (["--set", "think_start=soon"], "think_start: expected one of"),
     ],
 )
-def test_wrong_use_is_told_before_anything_starts(words: list[str], complaint: str) -> None:
+def test_wrong_use_is_reported_before_anything_starts(arguments: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        launch.main("claude", words)
+        launch.main("claude", arguments)
 
 
 @pytest.fixture
 def server() -> Iterator[ByPathServer]:
     rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
-    with ByPathServer(rows) as made:
-        yield made
+    with ByPathServer(rows) as listening:
+        yield listening
 
 
 def _models() -> dict[str, Any]:
@@ -111,11 +111,11 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
     monkeypatch.setattr(launch, "_run", run)
 
-    def start(name: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    def start(name: str, *more: str) -> tuple[list[str], dict[str, str]]:
         with monkeypatch.context() as patch:
             patch.setenv("PATH", str(tmp_path))
             _program(tmp_path, name, "")
-            assert main([name, "--url", server.address, *words]) == 0
+            assert main([name, "--url", server.address, *more]) == 0
         [program, *arguments], environment = started.pop()
         assert program == str(tmp_path / name)
         return arguments, environment
@@ -123,9 +123,7 @@ def start(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     return start
 
 
-def test_aider_is_told_of_the_model_by_a_file(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_aider_gets_the_model_by_a_file(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     record = launch._run
 
@@ -142,21 +140,21 @@ def test_aider_is_told_of_the_model_by_a_file(
 @pytest.fixture
 def running(server: ByPathServer, tmp_path: Path) -> Iterator[str]:
     """The address of a proxy that its user has started."""
-    words = [server.address, "--dump", "--set", f"confdir={tmp_path}"]
-    command = [sys.executable, "-m", "converter.command", *words]
+    arguments = [server.address, "--dump", "--set", f"confdir={tmp_path}"]
+    command = [sys.executable, "-m", "converter.command", *arguments]
     with Program(command, tmp_path / "proxy.log", cwd=ROOT) as proxy:
         proxy.wait_for("Ctrl-C stops everything")
         yield proxy.wait_for(r"(?m)^Proxy: +(\S+)")[0]
 
 
-def test_a_proxy_that_runs_is_found(server: ByPathServer, running: str, tmp_path: Path) -> None:
+def test_a_running_proxy_is_used(server: ByPathServer, running: str, tmp_path: Path) -> None:
     assert launch.running_proxy(server.address) == running
     assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
 
 
 def test_a_proxy_at_any_port_is_used_with_its_options(server: ByPathServer, tmp_path: Path) -> None:
-    words = [server.address, "--dump", "--port", str(free_ports(1)[0])]
-    command = [sys.executable, "-m", "converter.command", *words]
+    arguments = [server.address, "--dump", "--port", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "converter.command", *arguments]
     with Program(
         [*command, "--set", f"confdir={tmp_path}"], tmp_path / "proxy.log", cwd=ROOT
     ) as proxy:
@@ -183,8 +181,8 @@ def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
     server: ByPathServer, running: str, tmp_path: Path
 ) -> None:
     _program(tmp_path, "llm", 'echo "$OPENAI_BASE_URL $OPENAI_MODEL"')
-    words = ["llm", "--url", server.address]
-    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    arguments = ["llm", "--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *arguments])
     own, model = done.stdout.split()
     assert own != f"{running}/v1"
     assert model == "qwen"
@@ -230,9 +228,9 @@ def _program(folder: Path, name: str, script: str) -> None:
 
 
 def _launched(
-    server: ByPathServer, folder: Path, program: str, *words: str
+    server: ByPathServer, folder: Path, program: str, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    return _run(folder, [*_command(server), "--", sys.executable, "-c", program, *words])
+    return _run(folder, [*_command(server), "--", sys.executable, "-c", program, *arguments])
 
 
 def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -253,7 +251,7 @@ def _command(server: ByPathServer) -> list[str]:
     return [sys.executable, "-m", "converter.command", "run", "--url", server.address]
 
 
-def test_no_cloud_is_asked_and_no_company_proxy_for_ours(
+def test_no_cloud_gets_a_request_and_no_company_proxy_stands_before_ours(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switches = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
@@ -298,10 +296,10 @@ def test_a_program_that_cannot_be_started_is_one_line(
 def test_the_proxy_ends_however_the_launcher_ends(
     number: signal.Signals, when: str, server: ByPathServer, tmp_path: Path
 ) -> None:
-    asked, over = threading.Event(), threading.Event()
+    requested, over = threading.Event(), threading.Event()
 
-    def slow(_: Asked) -> Says:
-        asked.set()
+    def slow(_: ReceivedRequest) -> Says:
+        requested.set()
         over.wait()
         return Says({}, 404)
 
@@ -323,7 +321,7 @@ def test_the_proxy_ends_however_the_launcher_ends(
         assert process.stderr
         assert process.stdout
         page = process.stderr.readline().partition("watch at ")[2].strip()
-        assert asked.wait(60) if when == "the server is asked" else process.stdout.readline()
+        assert requested.wait(60) if when == "the server is asked" else process.stdout.readline()
         process.send_signal(number)
         process.wait()
         over.set()
@@ -358,10 +356,10 @@ def test_a_client_is_shown_as_lines_for_a_shell(
 ) -> None:
     assert main(["env", "codex"]) == main(["env", "--url", proxied, "aider"]) == 0
     assert main(["env", "--model", "qwen", "run"]) == 0
-    said = capsys.readouterr().out
-    assert f"export OLLAMA_HOST={proxied}\n" in said
-    assert "# codex -c" in said
-    assert f"export OPENAI_API_BASE={proxied}/v1\n" in said
+    shown = capsys.readouterr().out
+    assert f"export OLLAMA_HOST={proxied}\n" in shown
+    assert "# codex -c" in shown
+    assert f"export OPENAI_API_BASE={proxied}/v1\n" in shown
 
 
 def test_a_client_is_saved_and_unsaved(
@@ -387,8 +385,8 @@ SHOWS = "import os; print(os.environ['ANTHROPIC_MODEL'], os.environ.get('THINK_K
 def test_a_server_with_a_key_gets_it_from_the_proxy_alone(
     by: str, server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def models(asked: Asked) -> Says:
-        let_in = asked.headers.get("authorization") == f"Bearer {KEY}"
+    def models(request: ReceivedRequest) -> Says:
+        let_in = request.headers.get("authorization") == f"Bearer {KEY}"
         return Says(_models()) if let_in else Says({"error": {"message": "Unauthorized"}}, 401)
 
     server.rows["/v1/models"] = models
@@ -404,12 +402,12 @@ def test_a_server_that_wants_a_key_is_named(
 ) -> None:
     server.rows["/v1/models"] = Says({"error": {"message": "Unauthorized"}}, 401)
     assert main(["env", "--url", proxied, "claude"]) == 1
-    said = capsys.readouterr().err
-    assert f"{server.address} wants an API key: put it into THINK_KEY, or give --key KEY" in said
+    shown = capsys.readouterr().err
+    assert f"{server.address} wants an API key: put it into THINK_KEY, or give --key KEY" in shown
 
 
 @pytest.mark.parametrize(
-    ("words", "model", "passed_on"),
+    ("more", "model", "passed_on"),
     [
         (["--model", "large", "-p", "hi"], "large", "-p hi"),
         (["-p", "hi", "--model", "large"], "large", "-p hi"),
@@ -418,18 +416,18 @@ def test_a_server_that_wants_a_key_is_named(
         (["-p", "hi"], "qwen", "-p hi"),
     ],
 )
-def test_a_model_is_named_in_any_place(
-    words: list[str], model: str, passed_on: str, server: ByPathServer, start: Start
+def test_a_model_is_named_at_any_position(
+    more: list[str], model: str, passed_on: str, server: ByPathServer, start: Start
 ) -> None:
     listed = _models()
     listed["data"].append({**listed["data"][0], "id": "large"})
     server.rows["/v1/models"] = Says(listed)
-    arguments, environment = start("claude", *words)
+    arguments, environment = start("claude", *more)
     assert (environment["ANTHROPIC_MODEL"], " ".join(arguments)) == (model, passed_on)
 
 
 @pytest.mark.parametrize("says", [Says({"data": []}), Says({"detail": "Not Found"}, 404)])
-def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(
+def test_a_server_without_a_list_gets_requests_for_the_named_model(
     server: ByPathServer, says: Says
 ) -> None:
     server.rows[ADDON_PATH] = Says(addon_identity(server.address))
@@ -447,10 +445,10 @@ def test_a_name_that_acts_on_a_shell_is_in_no_line(
     server.rows["/v1/models"] = Says({"data": [{"id": name, "object": "model"}]})
     for client in ("aider", "claude", "codex", "opencode", "llm"):
         assert main(["env", client]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("can be printed") == 5
-    assert name not in said.err
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("can be printed") == 5
+    assert name not in shown.err
 
 
 def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:
@@ -461,12 +459,12 @@ def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path
     assert "body_size_limit" in done.stderr
 
 
-def test_a_server_is_asked_no_further_than_its_window() -> None:
+def test_a_server_gets_no_request_beyond_its_window() -> None:
     rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
     with ByPathServer(rows) as server:
         listed = ServerLink(server.address).get("/v1/models")
-        asked = len(server.paths())
+        before = len(server.paths())
         facts = facts_until_window(ServerLink(server.address), "qwen", listed)
-        assert (facts.window, len(server.paths()) - asked) == (4096, 0)
+        assert (facts.window, len(server.paths()) - before) == (4096, 0)
         assert facts_until_window(ServerLink(server.address), "qwen", {}).window is None
-        assert len(server.paths()) - asked == len(WINDOW_FIELDS) - 1
+        assert len(server.paths()) - before == len(WINDOW_FIELDS) - 1

@@ -20,24 +20,24 @@ def never(_: StreamedReply) -> bool:
     return False
 
 
-def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
+def test_a_stream_is_read_to_its_end_and_the_key_goes_along() -> None:
     with ByPathServer({CHAT: Says(steps=frames.stream("<think>a</think>b"))}) as server:
         streamed = ServerLink(server.address, "secret").stream(BODY, never)
         assert (streamed.text, streamed.refused) == ("<think>a</think>b", "")
-        assert server.asked[0].headers["authorization"] == "Bearer secret"
+        assert server.requests[0].headers["authorization"] == "Bearer secret"
 
 
 @pytest.mark.parametrize(
-    ("says", "words"),
+    ("says", "message"),
     [
         (Says({"error": {"message": "no such model"}}, 404), "no such model"),
         (Says(b"<html>", 502), "HTTP 502"),
         (Says(b"data: " + b'{"error": {"message": "gone"}}\n\n', headers=STREAM), "gone"),
     ],
 )
-def test_a_refusal_has_the_words_of_the_server(says: Says, words: str) -> None:
+def test_a_refusal_has_the_servers_message(says: Says, message: str) -> None:
     with ByPathServer({CHAT: says}) as server:
-        assert ServerLink(server.address).stream(BODY, never).refused == words
+        assert ServerLink(server.address).stream(BODY, never).refused == message
 
 
 def test_a_server_that_hangs_up_has_not_replied() -> None:
@@ -48,7 +48,7 @@ def test_a_server_that_hangs_up_has_not_replied() -> None:
     assert streamed.refused == "no reply: no answer in time"
 
 
-def test_nobody_there_is_said_with_the_address() -> None:
+def test_an_unreachable_server_is_reported_with_the_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = f"http://127.0.0.1:{probe.getsockname()[1]}"
     with pytest.raises(CommandError, match=f"no model server at {address}: Connection refused"):
@@ -70,7 +70,7 @@ def test_a_certificate_of_ones_own_is_named_with_what_takes_it(authority: Privat
         assert ServerLink(address, authority=str(authority.file)).get("/v1/models")
 
 
-def test_an_address_without_its_s_is_told(authority: PrivateAuthority) -> None:
+def test_http_in_place_of_https_is_reported(authority: PrivateAuthority) -> None:
     with ByPathServer(owned_by("vllm")) as server:
         authority.secure(server)
         with pytest.raises(

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def server() -> Iterator[ByPathServer]:
-    with ByPathServer(owned_by("vllm")) as made:
-        yield made
+    with ByPathServer(owned_by("vllm")) as listening:
+        yield listening
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def nobody() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_the_first_that_lists_models_is_taken_and_told(
+def test_the_first_that_lists_models_is_taken_and_printed(
     server: ByPathServer,
     nobody: int,
     monkeypatch: pytest.MonkeyPatch,

@@ -45,8 +45,8 @@ def _meaning(name: str, text: str) -> object:
 
 @pytest.mark.parametrize("name", ABLE)
 def test_what_was_saved_is_taken_back(name: str) -> None:
-    words = saving.save(name, FACTS)
-    assert f"think-addon {name} --unsave" in words
+    line = saving.save(name, FACTS)
+    assert f"think-addon {name} --unsave" in line
     assert f"{FACTS.proxy}" in _file(name).read_text()
     saving.unsave(name)
     assert not _file(name).exists()

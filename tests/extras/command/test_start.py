@@ -19,22 +19,22 @@ ROWS = rows_of(__file__)
 URL = "http://localhost:8000"
 
 
-def given(*words: str) -> list[str]:
-    return start.mitmproxy_arguments(*start.read(words))
+def arguments_of(*options: str) -> list[str]:
+    return start.mitmproxy_arguments(*start.read(options))
 
 
 def value(arguments: list[str], name: str) -> str:
     return arguments[arguments.index(name) + 1]
 
 
-def test_the_addon_and_its_announcement_are_found_from_anywhere() -> None:
+def test_the_addon_and_its_announcement_load_from_anywhere() -> None:
     scripts = [Path(script) for script in (start.ADDON, start.ANNOUNCEMENT)]
     assert all(script.is_absolute() and script.is_file() for script in scripts)
-    assert given(URL)[:2] == ["-s", str(scripts[0])]
+    assert arguments_of(URL)[:2] == ["-s", str(scripts[0])]
 
 
 def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
-    arguments = given("localhost:8000/v1")
+    arguments = arguments_of("localhost:8000/v1")
     assert value(arguments, "--mode") == "reverse:http://localhost:8000"
     assert value(arguments, "--listen-host") == value(arguments, "--web-host") == "127.0.0.1"
     assert "web_open_browser=false" in arguments
@@ -44,8 +44,8 @@ def test_page_and_proxy_never_share_a_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
     with pytest.raises(CommandError, match=f"port {port} is for clients already"):
-        given(URL, "--port", port, "--web-port", port)
-    arguments = given(URL)
+        arguments_of(URL, "--port", port, "--web-port", port)
+    arguments = arguments_of(URL)
     assert value(arguments, "--listen-port") != value(arguments, "--web-port")
 
 
@@ -58,17 +58,17 @@ def test_page_and_proxy_never_share_a_port() -> None:
         ("--print", "think_print=true", "think_print=false"),
     ],
 )
-def test_an_option_of_the_users_takes_the_place_of_ours(
+def test_an_option_of_the_users_replaces_ours(
     flag: str, ours: str, users: str, between: tuple[str, ...]
 ) -> None:
-    assert ours in given(URL, flag)
-    arguments = given(URL, flag, *between, "--set", users)
+    assert ours in arguments_of(URL, flag)
+    arguments = arguments_of(URL, flag, *between, "--set", users)
     assert users in arguments
     assert ours not in arguments
 
 
 def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> None:
-    arguments = given(
+    arguments = arguments_of(
         *(URL, "--dump", "--print", "--set", "think_start=text", "--set", "a=b"),
         *("--", "-w", "f", "--set", "c=d"),
     )
@@ -88,15 +88,15 @@ def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> 
 
 
 def test_the_help_names_every_option_of_the_addon() -> None:
-    told = start.parser().format_help()
-    assert all(f"think_{option.name} " in told for option in settings.OPTIONS)
+    help_text = start.parser().format_help()
+    assert all(f"think_{option.name} " in help_text for option in settings.OPTIONS)
 
 
 @pytest.mark.parametrize(
     ("host", "others"),
     ROWS["who opens the door is told so"],
 )
-def test_who_opens_the_door_is_told_so(
+def test_listening_to_other_machines_prints_a_warning(
     host: str, others: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start.warn(start.read([URL, "--host", host])[0])
@@ -109,8 +109,8 @@ def test_who_opens_the_door_is_told_so(
 def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
 
-    def run(*given: object) -> int:
-        started.extend(given)
+    def run(*arguments_of: object) -> int:
+        started.extend(arguments_of)
         return 0
 
     monkeypatch.setattr(workers, "run", run)
@@ -120,7 +120,7 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("written", "words"),
+    ("written", "message"),
     [
         ("think_tag=x", r"no option think_tag; did you mean think_tags\?"),
         ("think_memory_key=x", "no option think_memory_key; keep the memory where"),
@@ -129,12 +129,12 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
         ("think_blanks", "expected think_blanks=VALUE for --set, got 'think_blanks'"),
     ],
 )
-def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         start.main([URL, "--set", written])
 
 
-def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_reported_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(CommandError, match=r"cannot be written: choose a folder by --set confdir="):
         start.check_folder(["--set", f"confdir={tmp_path / 'file' / 'inside'}"])

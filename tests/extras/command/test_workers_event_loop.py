@@ -71,7 +71,7 @@ def test_nothing_changes_without_uvloop(monkeypatch: pytest.MonkeyPatch) -> None
     assert asyncio.run is before
 
 
-def test_servers_are_asked_on_uvloop() -> None:
+def test_probes_run_on_uvloop() -> None:
     async def status(port: int) -> int:
         upstream = Upstream("http", "localhost", port, "")
         reply = await fetch(upstream, {}, ProbeRequest("/x"))

@@ -55,7 +55,7 @@ def test_its_address_has_the_token_of_mitmweb(web: str, page: str) -> None:
     assert address(web) == page
 
 
-def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
+def test_a_running_exchange_is_neither_kept_nor_requested_again() -> None:
     page = Page(UpstreamClient(KnownServers()), Listed(View()))
     flow = request(CHAT)
     assert flow.live

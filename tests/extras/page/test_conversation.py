@@ -33,7 +33,7 @@ def of(flow: HTTPFlow) -> dict[str, Any]:
     return conversation(flow, running=False)
 
 
-def said(shown: dict[str, Any]) -> list[tuple[str, str]]:
+def parts_of(shown: dict[str, Any]) -> list[tuple[str, str]]:
     parts = [part for turn in shown["reply"]["turns"] for part in turn["parts"]]
     return [(part["kind"], part["text"]) for part in parts]
 
@@ -43,8 +43,8 @@ def test_request_and_reply_are_shown(path: str) -> None:
     flow = kept(streaming(path), response(EVENT_STREAM), *stream(*TAGGED))
     for shown in (of(flow), of(saved(flow))):
         assert shown["request"]["turns"][0]["parts"][0]["text"] == "Hi"
-        assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
-        assert any("7 in, 5 out" in words for _, words in shown["reply"]["facts"])
+        assert parts_of(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
+        assert any("7 in, 5 out" in fact for _, fact in shown["reply"]["facts"])
         assert (shown["kept"], shown["status"], shown["ended"]) == (True, "", "")
 
 
@@ -53,22 +53,22 @@ def test_a_reply_that_the_addon_has_not_written_is_read() -> None:
     flow.response = response(EVENT_STREAM)
     flow.response.content = b"".join(stream(*TAGGED))
     shown = of(flow)
-    assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
+    assert parts_of(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
     assert shown["kept"] is False
 
 
 def test_an_error_is_shown_as_the_client_saw_it() -> None:
     body = b'{"error": {"message": "no such model", "type": "not_found"}}'
     shown = of(kept(request(MESSAGES), response(status=404), body))
-    assert ("error", "no such model") in said(shown)
+    assert ("error", "no such model") in parts_of(shown)
     assert shown["status"].startswith("404")
 
 
-def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
-    asked = {**ASKED, "stream": True, "thinking": {"type": "adaptive", "display": "omitted"}}
-    flow = kept(request(MESSAGES, asked), response(EVENT_STREAM), *stream(*TAGGED))
+def test_thinking_that_the_client_wants_omitted_is_withheld() -> None:
+    body = {**ASKED, "stream": True, "thinking": {"type": "adaptive", "display": "omitted"}}
+    flow = kept(request(MESSAGES, body), response(EVENT_STREAM), *stream(*TAGGED))
     shown = of(flow)
-    assert ("thinking", THOUGHT) not in said(shown)
+    assert ("thinking", THOUGHT) not in parts_of(shown)
     assert shown["withheld"] == [THOUGHT]
     assert any(note.startswith("Withheld") for note in shown["notes"])
 
@@ -78,7 +78,7 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
         flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
         running = RUNNING_RECORDS[flow.id]
         shown = conversation(flow, running=True)
-        assert (shown["running"], said(shown)) == (True, [])
+        assert (shown["running"], parts_of(shown)) == (True, [])
         follower = SideReader(running)
         assert follower.news() == []
         pass_on(flow, ROLE, *text("<think>I add", " them."))
@@ -106,27 +106,27 @@ def test_both_requests_are_shown_where_the_server_refused_one() -> None:
 
 @pytest.fixture(scope="module")
 def flows() -> list[HTTPFlow]:
-    said = {"Where is Oslo?": ("<think>Nor", "way</think>", "ÜBER there"), "Hi": ("hel", "lo")}
-    made = [
+    parts_of = {"Where is Oslo?": ("<think>Nor", "way</think>", "ÜBER there"), "Hi": ("hel", "lo")}
+    kept_flows = [
         kept(
-            request(CHAT, {**ASKED, "messages": [{"role": "user", "content": asked}]}),
+            request(CHAT, {**ASKED, "messages": [{"role": "user", "content": question}]}),
             response(EVENT_STREAM),
             *stream(*pieces),
         )
-        for asked, pieces in said.items()
+        for question, pieces in parts_of.items()
     ]
-    for flow in made:
+    for flow in kept_flows:
         flow.live = False
-    return made
+    return kept_flows
 
 
-def find(flows: list[HTTPFlow], words: str, using: Search | None = None) -> list[int]:
-    found = asyncio.run((using or Search()).find(flows, words))
-    return [number for number, flow in enumerate(flows) if flow.id in found]
+def find(flows: list[HTTPFlow], query: str, using: Search | None = None) -> list[int]:
+    matched = asyncio.run((using or Search()).find(flows, query))
+    return [number for number, flow in enumerate(flows) if flow.id in matched]
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("query", "expected"),
     [
         ("oslo", [0]),
         ("norway", [0]),
@@ -136,16 +136,16 @@ def find(flows: list[HTTPFlow], words: str, using: Search | None = None) -> list
         ("", [0, 1]),
     ],
 )
-def test_all_words_must_stand_in_it(flows: list[HTTPFlow], words: str, expected: list[int]) -> None:
-    assert find(flows, words) == expected
+def test_every_word_must_match(flows: list[HTTPFlow], query: str, expected: list[int]) -> None:
+    assert find(flows, query) == expected
 
 
-@pytest.mark.parametrize(("times", "is_told"), [(1, False), (2, True)])
-def test_a_thought_that_comes_a_third_time_is_told(times: int, is_told: bool) -> None:
+@pytest.mark.parametrize(("times", "is_noted"), [(1, False), (2, True)])
+def test_a_thought_that_comes_a_third_time_is_noted(times: int, is_noted: bool) -> None:
     went = {"role": "assistant", "content": "x", "reasoning_content": "Round and\nround."}
-    asked = {"role": "user", "content": "Go on"}
-    body = {"model": "small", "stream": True, "messages": [asked, *[went, asked] * times]}
+    message = {"role": "user", "content": "Go on"}
+    body = {"model": "small", "stream": True, "messages": [message, *[went, message] * times]}
     frames = stream("<think>Round and round.</think>", "Yes")
     flow = kept(request(CHAT, body), response(EVENT_STREAM), *frames)
     line = "The model has had this thought 3 times in this conversation."
-    assert (line in of(flow)["notes"]) is is_told
+    assert (line in of(flow)["notes"]) is is_noted

@@ -10,7 +10,7 @@ from converter.extras import command
 from converter.extras.page import extra
 
 
-def test_the_script_that_prints_the_address_is_known_by_its_name() -> None:
+def test_the_script_that_prints_the_address_is_recognised_by_its_name() -> None:
     assert (Path(command.__file__).parent / extra.ANNOUNCEMENT).is_file()
 
 

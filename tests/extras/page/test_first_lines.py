@@ -45,7 +45,7 @@ def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
     monkeypatch.setenv(KEY_VARIABLE, "a-key")
     with ByPathServer({"/v1/models": Says({"data": [{"id": "a\nb"}, {"id": "it's"}]})}) as server:
         lines = _lines(f"reverse:{server.address}", ("127.0.0.1", 8080))
-        assert server.asked[0].headers["authorization"] == "Bearer a-key"
+        assert server.requests[0].headers["authorization"] == "Bearer a-key"
     assert [title for title, _ in lines] == ["A question", "Claude Code", "A program with an SDK"]
     curl, claude, sdk = (line for _, line in lines)
     assert curl.startswith("curl -sN http://127.0.0.1:8080/v1/chat/completions ")
@@ -55,14 +55,14 @@ def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
 
 
 @pytest.mark.parametrize(
-    ("mode", "found"),
+    ("mode", "expected"),
     [
         ("reverse:https://gpu:8000@81", Upstream("https", "gpu", 8000)),
         ("regular", None),
         ("reverse:tcp://gpu:8000", None),
     ],
 )
-def test_the_server_is_that_of_a_reverse_proxy(mode: str, found: Upstream | None) -> None:
+def test_the_server_is_that_of_a_reverse_proxy(mode: str, expected: Upstream | None) -> None:
     with taddons.context() as context:
         context.options.mode = [mode]
-        assert first_lines.server() == found
+        assert first_lines.server() == expected

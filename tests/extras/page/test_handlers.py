@@ -36,8 +36,8 @@ LIMIT = 88_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ByPathServer]:
-    with ByPathServer(owned_by("llamacpp")) as made:
-        yield made
+    with ByPathServer(owned_by("llamacpp")) as listening:
+        yield listening
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def web(server: ByPathServer, kept: Path, proxy_folder: Path) -> Iterator[Mitmweb]:
-    with Mitmweb(server.address, proxy_folder, "--set", f"think_record={kept / 'all'}") as made:
-        ask_model(made, server)
-        yield made
-        made.check()
+    with Mitmweb(server.address, proxy_folder, "--set", f"think_record={kept / 'all'}") as running:
+        ask_model(running, server)
+        yield running
+        running.check()
 
 
 @pytest.fixture

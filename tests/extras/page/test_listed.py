@@ -26,15 +26,15 @@ def there() -> Iterator[Watched]:
 
 
 def opened(there: Watched) -> Listed:
-    made = Listed(there.view)
-    made.open()
-    return made
+    listed = Listed(there.view)
+    listed.open()
+    return listed
 
 
-def ids(exchanges: Listed, told: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
+def ids(exchanges: Listed, earlier: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
     """The exchanges whose rows are others than those told."""
     wait(exchanges.refresh())
-    return [name for name, row in exchanges.rows.items() if told.get(name) is not row]
+    return [name for name, row in exchanges.rows.items() if earlier.get(name) is not row]
 
 
 def test_all_that_is_there_is_read_when_it_opens(there: Watched) -> None:
@@ -43,18 +43,18 @@ def test_all_that_is_there_is_read_when_it_opens(there: Watched) -> None:
     assert sorted(map(str, ids(opened(there)))) == sorted(flow.id for flow in flows)
 
 
-def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
+def test_each_new_changed_or_deleted_exchange_is_reported_once(there: Watched) -> None:
     exchanges = opened(there)
     assert ids(exchanges) == []
     flow = request(CHAT)
     there.view.add([flow])
     assert ids(exchanges) == [flow.id]
-    told = dict(exchanges.rows)
+    earlier = dict(exchanges.rows)
     there.view.update([flow])
-    assert ids(exchanges, told) == []  # nothing about it is another
+    assert ids(exchanges, earlier) == []  # nothing about it is another
     flow.response = response(status=404)
     there.view.update([flow])
-    assert ids(exchanges, told) == [flow.id]
+    assert ids(exchanges, earlier) == [flow.id]
     there.view.remove([flow])
     assert ids(exchanges) == []
 
@@ -68,24 +68,24 @@ def test_a_row_tells_what_the_numbers_at_the_head_count(there: Watched) -> None:
     there.begin(flows[2], response(EVENT_STREAM))
     there.view.update(flows)
     wait(exchanges.refresh())
-    told = [exchanges.rows[flow.id] for flow in flows]
-    assert [(each["running"], each["state"]) for each in told] == [
+    rows = [exchanges.rows[flow.id] for flow in flows]
+    assert [(each["running"], each["state"]) for each in rows] == [
         (False, "done"),
         (False, "broken"),
         (True, "waiting"),
     ]
-    assert {"thinking", "text", "first_byte", "first_thought", "first_text", "end"} <= told[
+    assert {"thinking", "text", "first_byte", "first_thought", "first_text", "end"} <= rows[
         0
     ].keys()
     there.break_off(flows[2], "gone")
 
 
-def chat(*said: tuple[str, str], **more: object) -> dict[str, object]:
-    messages = [{"role": role, "content": words} for role, words in said]
+def chat(*turns: tuple[str, str], **more: object) -> dict[str, object]:
+    messages = [{"role": role, "content": content} for role, content in turns]
     return {"model": "small", "messages": [*messages, *more.get("calls", [])]}  # type: ignore[misc]
 
 
-def test_a_session_is_told_in_its_rows_in_whatever_order_mitmweb_lists(there: Watched) -> None:
+def test_rows_name_their_session_in_whatever_order_mitmweb_lists(there: Watched) -> None:
     turns = [("user", "Hi"), ("assistant", "Yes?"), ("user", "And?")]
     flows = [request(CHAT, chat(*turns)), request(CHAT, chat(*turns[:1]))]
     for flow, created in zip(flows, (2.0, 1.0), strict=True):
@@ -104,12 +104,12 @@ def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
     there.view.add([main])
     there.view.add([sub])
     wait(exchanges.refresh())
-    told = dict(exchanges.rows)
+    earlier = dict(exchanges.rows)
     goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
     there.view.add([goes_on])
     wait(exchanges.refresh())
     within = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
-    assert {name: within[name] for name in ids(exchanges, told)} == {
+    assert {name: within[name] for name in ids(exchanges, earlier)} == {
         sub.id: (sub.id, main.id),
         goes_on.id: (main.id, ""),
     }
@@ -126,19 +126,19 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
         return plain(exchanges, name)
 
     monkeypatch.setattr(Listed, "_fields", counted)
-    made = Listed(there.view)
+    listed = Listed(there.view)
     flows = [request(CHAT) for _ in range(5)]
     there.view.add(flows)
-    wait(made.refresh())
+    wait(listed.refresh())
     assert reads == []
-    made.open()
-    wait(made.refresh())
+    listed.open()
+    wait(listed.refresh())
     there.view.update(flows)
-    wait(made.refresh())
+    wait(listed.refresh())
     assert sorted(reads) == sorted(flow.id for flow in flows)
 
 
-def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Watched) -> None:
+def test_a_request_that_is_listed_late_is_still_the_first_of_its_session(there: Watched) -> None:
     """Its row is made before its body is there, and it is told as changed behind those that its
     reply has caused: a client has the last bytes before mitmproxy's hook.
     """
@@ -162,8 +162,8 @@ def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Wa
     for flow in (sub, goes_on):
         there.view.add([flow])
     wait(exchanges.refresh())
-    told = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
-    assert told == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
+    rows = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
+    assert rows == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
 
 
 def test_a_session_is_taken_with_its_branches_in_order(there: Watched) -> None:

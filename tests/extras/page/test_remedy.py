@@ -25,7 +25,7 @@ LONG = "<" + "x" * 60 + ">"
         (Findings(unclosed={0}), {}),
     ],
 )
-def test_each_way_of_misreading_has_its_options(
+def test_each_kind_of_misreading_has_its_options(
     findings: Findings, options: dict[str, list[str]]
 ) -> None:
     """By the note as it stands in a comment, which holds its first words."""
@@ -47,14 +47,14 @@ def test_a_mark_that_no_family_reads_is_read_with_the_families_of_before() -> No
 
 
 @pytest.mark.parametrize(
-    ("words", "name", "value"),
+    ("text", "name", "value"),
     [
         (f"{THOUGHT}</think>{ANSWER}", "think_start", "thinking"),
         (f"<mythink>{THOUGHT}</mythink>So.", "think_tags", ["auto", "<mythink> </mythink>"]),
     ],
 )
-def test_a_remedy_is_set_for_all_replies_from_now_on(words: str, name: str, value: object) -> None:
+def test_a_remedy_is_set_for_all_replies_from_now_on(text: str, name: str, value: object) -> None:
     with watched() as there:
-        flow = there.answer(streaming(CHAT), response(EVENT_STREAM), *stream(words))
+        flow = there.answer(streaming(CHAT), response(EVENT_STREAM), *stream(text))
         assert as_arguments(remedy_of(flow.comment)) in apply(flow)
         assert getattr(there.options, name) == value

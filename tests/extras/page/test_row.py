@@ -108,10 +108,10 @@ def test_its_times_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
         pass_on(flow, *text("</think>It"))
         clock[0] += 2
         pass_on(flow, *END, b"")
-        made = of(there.end(flow))
-    assert made["waited"] == pytest.approx(10)
-    assert made["thought"] == pytest.approx(5)
-    assert made["end"] == pytest.approx(17)
+        row = of(there.end(flow))
+    assert row["waited"] == pytest.approx(10)
+    assert row["thought"] == pytest.approx(5)
+    assert row["end"] == pytest.approx(17)
 
 
 FAILURES: dict[str, tuple[tuple[Any, ...], str]] = {
@@ -127,9 +127,9 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str]] = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_broken_one_says_why(name: str) -> None:
     sent, failure = FAILURES[name]
-    made = of(kept(streaming(CHAT), *sent))
-    assert made["state"] == "broken"
-    assert failure in str(made["failure"])
+    row = of(kept(streaming(CHAT), *sent))
+    assert row["state"] == "broken"
+    assert failure in str(row["failure"])
 
 
 @pytest.mark.parametrize(("pieces", "state"), [((), "left"), (END, "done")])

@@ -31,7 +31,7 @@ class Read(HTMLParser):
         self.open: list[str] = []
         self.seen: set[str] = set()
         self.attributes: list[tuple[str, str | None]] = []
-        self.words: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
 
@@ -45,7 +45,7 @@ class Read(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        self.texts.append(data)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
@@ -54,12 +54,12 @@ def test_no_part_is_markup(part: Part) -> None:
     assert read.open == []
     assert "script" not in read.seen
     assert not any(name.startswith("on") for name, _ in read.attributes)
-    said = "".join(read.words)
-    assert "alert(1)" in said
-    assert not {"\u202e", "\x1b"} & set(said)
+    joined = "".join(read.texts)
+    assert "alert(1)" in joined
+    assert not {"\u202e", "\x1b"} & set(joined)
 
 
-def test_each_part_is_told_by_its_kind() -> None:
+def test_each_part_has_an_element_of_its_kind() -> None:
     parts = (
         ThinkingBlock("\nhm\n"),
         ToolUse("c1", "look", '{"at":1}'),

@@ -75,7 +75,7 @@ def test_a_conversation_that_grows_is_one_session() -> None:
     assert listed.sessions.of("another") is None
 
 
-def test_a_question_asked_twice_is_two_sessions_and_each_goes_on_by_its_answer() -> None:
+def test_a_repeated_question_is_two_sessions_and_each_goes_on_by_its_answer() -> None:
     listed = Listed()
     listed.add("a", SYSTEM, user("Hi"))
     listed.add("a2", SYSTEM, user("Hi"), says("yes"), user("And?"))
@@ -158,7 +158,7 @@ def test_a_session_goes_on_behind_its_summary() -> None:
     assert [listed.of(name)[0] for name in listed.requested] == [*["main"] * 4, "again"]
 
 
-def test_another_clients_words_begin_no_branch() -> None:
+def test_another_clients_text_begins_no_branch() -> None:
     listed = Listed()
     listed.add("main", user("Mend it"), *messages_call(TASK))
     listed.add("other", user(TASK), client="chat")

@@ -32,7 +32,7 @@ from tests.support.harness import (
     start_proxy,
 )
 from tests.support.made_recordings import recording
-from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
+from tests.support.scripted_server import JSON, Drop, ReceivedRequest, Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
@@ -234,7 +234,7 @@ def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[st
     )
 
 
-def _echo(request: Asked) -> Says:
+def _echo(request: ReceivedRequest) -> Says:
     """Say again all that was said, as servers do in their errors; in the answer as well, cut in the
     middle of each secret.
     """
@@ -252,7 +252,7 @@ def _echo(request: Asked) -> Says:
     return Says(whole(f"<think>{repeated}</think>{repeated}"), headers={**JSON, **heads})
 
 
-def _fail(request: Asked) -> Says:
+def _fail(request: ReceivedRequest) -> Says:
     repeated = " ".join([request.target, *request.headers.values(), request.body.decode()])
     return Says(
         {"error": {"message": f"Incorrect API key: {repeated}", "type": "authentication_error"}},
@@ -272,7 +272,7 @@ def test_no_secret_is_in_any_file(tmp_path: Path, answer: object) -> None:
     ):
         for dialect, streamed in itertools.product((OPENAI, ANTHROPIC), (True, False)):
             client.ask(*_with_secrets(dialect, streamed))
-        keys = [asked.headers["authorization"] for asked in server.asked]
+        keys = [received.headers["authorization"] for received in server.requests]
     assert [SECRETS["bearer"] in key for key in keys] == [True] * 4  # they were sent
     assert len(library.names()) == 4
     written = {path.name: path.read_bytes() for path in library.folder.iterdir()}

@@ -26,8 +26,8 @@ def test_a_recording_says_who_speaks_what_in_which_form() -> None:
 def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     recording = exchange(
         client=ANTHROPIC,
-        asked={"thinking": {"type": "disabled"}},
-        found=NotedFacts("vllm", True, "thinking", 7, True),
+        fields={"thinking": {"type": "disabled"}},
+        facts=NotedFacts("vllm", True, "thinking", 7, True),
     )
     awaited, written = recording.awaited(), recording.awaited().request
     assert (awaited.server.name, awaited.initial.value, awaited.counted, awaited.prompted) == (
@@ -51,5 +51,5 @@ def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
 
 def test_an_ollamas_own_reply_is_read_as_it_was_sent() -> None:
     for server, dialect in (("ollama", OLLAMA), ("llama.cpp", OPENAI_CHAT)):
-        recording = exchange(client=OLLAMA, found=NotedFacts(server=server))
+        recording = exchange(client=OLLAMA, facts=NotedFacts(server=server))
         assert recording.server_dialect is dialect

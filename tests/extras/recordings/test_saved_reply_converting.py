@@ -13,7 +13,7 @@ from converter.extras.recordings.saved_reply import converted, headless
 from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS
 from tests.support.strategies import cut, law
-from tests.support.transcript_samples import thought_and_said
+from tests.support.transcript_samples import thought_and_answer
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nServer: x\r\n\r\n"
 OPENAI_STREAM = b"".join(stream("<think>deep</think>", "Hi"))
@@ -72,8 +72,8 @@ def test_a_reply_of_either_dialect_becomes_the_requested_one(
     reader.feed(out)
     reader.close()
     assert reader.recogniser.dialect is client
-    assert thought_and_said(reader.transcript())[0] == "deep"
-    assert thought_and_said(reader.transcript())[1].strip() in ("Hi", "Hello")
+    assert thought_and_answer(reader.transcript())[0] == "deep"
+    assert thought_and_answer(reader.transcript())[1].strip() in ("Hi", "Hello")
     assert (reader.recogniser.form is Form.STREAM) == (body != OPENAI_WHOLE)
 
 

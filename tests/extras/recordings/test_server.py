@@ -16,8 +16,8 @@ from tests.support.made_recordings import (
     EVENT_STREAM,
     MESSAGES,
     PIECES,
-    asked,
     question,
+    recorded,
     recording,
 )
 from tests.support.recorded import FOLDER
@@ -82,7 +82,7 @@ def test_another_request_gets_an_error_that_names_the_recordings() -> None:
 
 def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
     translated_recording = recording(
-        request=asked(question(), MESSAGES),
+        request=recorded(question(), MESSAGES),
         got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"),
     )
     with serving(translated_recording, recording("other", question("Other"))) as server:

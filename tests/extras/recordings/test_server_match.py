@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.extras.recordings.test_server import ask, serving
-from tests.support.made_recordings import asked, question, recording
+from tests.support.made_recordings import question, recorded, recording
 
 ODD: list[tuple[dict[str, Any], bool]] = [
     (question(temperature=0.5), True),
@@ -47,7 +47,7 @@ def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
 @pytest.mark.parametrize("fields", [{"input": "Bye"}, {"instructions": "Be brief."}, {"input": []}])
 def test_what_a_responses_request_asks_must_fit_as_well(fields: dict[str, Any]) -> None:
     body, path = {"model": "small", "input": "Hi"}, "/v1/responses"
-    request = asked(body, path)
+    request = recorded(body, path)
     with serving(recording(request=request, sent=request)) as server:
         assert ask(server, body, path)[0] == 200
         assert ask(server, body | fields, path)[0] == 404

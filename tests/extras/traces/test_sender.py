@@ -32,7 +32,7 @@ def one_span_a_reply(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def batches(collector: ByPathServer) -> list[ExportTraceServiceRequest]:
-    return [ExportTraceServiceRequest.FromString(request.body) for request in collector.asked]
+    return [ExportTraceServiceRequest.FromString(request.body) for request in collector.requests]
 
 
 def names(collector: ByPathServer) -> list[str]:
@@ -65,9 +65,9 @@ def sent_to(url: str, replies: int = 1) -> Counter[str]:
 def test_replies_go_out_in_batches() -> None:
     with ByPathServer({PATH: Says({})}) as collector:
         assert sent_to(f"{collector.address}{PATH}", 250) == {"sent": 250, "dropped": 0}
-        assert len(collector.asked) < 10
+        assert len(collector.requests) < 10
         assert names(collector) == ["chat small"] * 250
-        assert collector.asked[0].headers["content-type"] == "application/x-protobuf"
+        assert collector.requests[0].headers["content-type"] == "application/x-protobuf"
 
 
 def test_keys_of_the_collector_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_keys_of_the_collector_come_from_the_environment(monkeypatch: pytest.Mon
     monkeypatch.setenv(sender_module.NAME_VARIABLE, "my agents")
     with ByPathServer({PATH: Says({})}) as collector:
         sent_to(f"{collector.address}{PATH}?key=1")
-    (request,) = collector.asked
+    (request,) = collector.requests
     assert (request.target, request.headers["authorization"], request.headers["x-team"]) == (
         f"{PATH}?key=1",
         "Basic abc",

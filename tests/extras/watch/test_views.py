@@ -198,10 +198,10 @@ def test_control_sequences_are_spelled_out() -> None:
 @pytest.mark.parametrize("name", recorded.names())
 def test_every_recording_has_its_transcript(name: str) -> None:
     read = recorded.load(name)
-    kind = EVENT_STREAM if read.asked.get("stream") else JSON
+    kind = EVENT_STREAM if read.request.get("stream") else JSON
     for flow in (
-        bare(CHAT, kind, read.body, read.asked),
-        kept(request(CHAT, read.asked), response(kind), read.body),
+        bare(CHAT, kind, read.body, read.request),
+        kept(request(CHAT, read.request), response(kind), read.body),
     ):
         for view in ("Thinking", SERVER):
             assert "assistant:\n" in reply(flow, view)

@@ -18,7 +18,7 @@ def test_an_interim_head_is_not_the_reply(interim: bytes) -> None:
         for byte in head + head:
             core.answer(bytes([byte]))
         core.answer(HEAD + chunk(b"a") + END)
-        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
+        assert core.received().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
         assert core.named.count("responseheaders") == 1
 
 
@@ -27,7 +27,7 @@ def test_an_interim_head_and_the_reply_may_come_in_one_read() -> None:
         core.streams_with(Marker())
         core.ask()
         core.answer(b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + chunk(b"a") + END)
-        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
+        assert core.received().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
 
 
 def test_what_is_no_http_is_a_fault_at_once() -> None:
@@ -55,7 +55,7 @@ def test_a_bad_head_is_answered_at_once() -> None:
     with Core() as core:
         core.ask()
         core.answer(b"garbage")
-        sent = core.heard()
+        sent = core.received()
         assert sent.startswith(b"HTTP/1.1 502 ")
         assert b"{Cannot parse HTTP response: it begins with b'garbage'}" in sent
         assert core.servers[0] in core.closed
@@ -67,7 +67,7 @@ def test_a_server_that_speaks_unasked_is_hung_up_on() -> None:
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
         core.answer(b"HTTP/1.1 100 Continue\r\n\r\n")
         assert core.servers[0] in core.closed
-        assert core.heard().count(b"HTTP/1.1") == 1
+        assert core.received().count(b"HTTP/1.1") == 1
 
 
 def test_a_connection_is_taken_over_once_and_keeps_its_layer() -> None:

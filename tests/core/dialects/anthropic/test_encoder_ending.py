@@ -86,7 +86,7 @@ def test_the_model_requested_stands_in_for_one_the_server_does_not_name() -> Non
 
 def test_a_message_has_an_id_though_the_server_gives_none() -> None:
     ids = [
-        written([Start("", ""), STOP], asked=ReplyContext("asked", flow))[0]["message"]["id"]
+        written([Start("", ""), STOP], context=ReplyContext("asked", flow))[0]["message"]["id"]
         for flow in ("a", "b")
     ]
     assert ids == ["msg_a", "msg_b"]

@@ -253,13 +253,13 @@ def test_a_kind_of_failure_that_the_api_has_not_is_an_api_error() -> None:
 
 def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counted() -> None:
     events: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
-    stream = complete(events, asked=ReplyContext(shown=False))
+    stream = complete(events, context=ReplyContext(shown=False))
     assert blocks(stream) == [("thinking", ""), ("text", "d")]
     assert counts(stream)["output_tokens_details"] == {"thinking_tokens": 6}
 
 
 @pytest.mark.parametrize(
-    ("asked", "estimates"),
+    ("context", "estimates"),
     [
         (ReplyContext(shown=False, features=frozenset({COUNTS_THINKING, "x"})), [50, 50, 50]),
         (ReplyContext(shown=False), []),
@@ -268,19 +268,19 @@ def test_thinking_that_the_client_does_not_want_to_see_has_no_text_and_is_counte
     ids=["omitted", "not asked for", "shown"],
 )
 def test_the_tokens_of_an_omitted_thought_are_sent_as_it_comes_if_wanted(
-    asked: ReplyContext, estimates: list[int]
+    context: ReplyContext, estimates: list[int]
 ) -> None:
     """In whole steps, each a delta without words; the rest is in the usage."""
     texts = [letter * 150 for letter in "abcde"]
     thoughts = map(Thinking, texts)
-    stream = complete([*thoughts, ThinkingEnd(), Text("f"), STOP, Usage(7, 300)], asked=asked)
+    stream = complete([*thoughts, ThinkingEnd(), Text("f"), STOP, Usage(7, 300)], context=context)
     counted = [
         event["delta"]["estimated_tokens"]
         for event in stream
         if "estimated_tokens" in event.get("delta", {})
     ]
     assert counted == estimates
-    assert blocks(stream)[0] == ("thinking", "".join(texts) if asked.shown else "")
+    assert blocks(stream)[0] == ("thinking", "".join(texts) if context.shown else "")
 
 
 def test_choices_but_the_first_are_left_out() -> None:

@@ -19,7 +19,7 @@ from converter.core.model.events import (
     Usage,
 )
 from tests.support.frames import data
-from tests.support.frames_of import Json, choice, chunk, entry, frames, read, said, whole_frame
+from tests.support.frames_of import Json, choice, chunk, entry, frames, parsed, read, whole_frame
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -30,7 +30,7 @@ TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 @pytest.mark.parametrize("unknown", [None, -1, True, "5", 10**400])
 def test_a_count_that_is_none_counts_nothing(unknown: object) -> None:
     counted = {"prompt_tokens": unknown, "completion_tokens": unknown}
-    (usage,) = [event for event in said(chunk(usage=counted)) if isinstance(event, Usage)]
+    (usage,) = [event for event in parsed(chunk(usage=counted)) if isinstance(event, Usage)]
     assert (usage.input, usage.output) == (0, 0)
 
 
@@ -39,11 +39,11 @@ CALLS: dict[str, tuple[Json, ToolCall]] = ROWS["calls"]
 
 @pytest.mark.parametrize(("sent", "expected"), CALLS.values(), ids=CALLS)
 def test_pieces_of_tool_calls(sent: Json, expected: ToolCall) -> None:
-    assert said(chunk(choice(delta={"tool_calls": [sent]}))) == [expected]
+    assert parsed(chunk(choice(delta={"tool_calls": [sent]}))) == [expected]
 
 
 def test_calls_without_an_index_are_counted() -> None:
-    pieces = said(chunk(choice(delta={"tool_calls": [entry(None, "f"), entry(None, "g")]})))
+    pieces = parsed(chunk(choice(delta={"tool_calls": [entry(None, "f"), entry(None, "g")]})))
     assert [(piece.index, piece.name) for piece in pieces if isinstance(piece, ToolCall)] == [
         (0, "f"),
         (1, "g"),
@@ -56,7 +56,7 @@ def test_details_of_the_count_are_read() -> None:
         "prompt_tokens_details": {"cached_tokens": 3, "created_cache_tokens": 4},
         "completion_tokens_details": {"reasoning_tokens": 2},
     }
-    assert said(chunk(usage=counted)) == [
+    assert parsed(chunk(usage=counted)) == [
         Usage(7, 5, cached=3, created=4, thinking=2, own=Own("openai", counted))
     ]
 
@@ -90,7 +90,7 @@ SEEN: dict[str, tuple[bytes, list[Event]]] = ROWS["seen"]
 
 @pytest.mark.parametrize(("raw", "expected"), SEEN.values(), ids=SEEN)
 def test_frames_that_servers_send(raw: bytes, expected: list[Event]) -> None:
-    assert said(raw) == expected
+    assert parsed(raw) == expected
 
 
 def test_the_head_comes_once_while_it_stays_the_same() -> None:
@@ -122,21 +122,21 @@ def test_a_frame_that_cannot_be_read_does_not_take_the_head_along() -> None:
 
 @pytest.mark.parametrize("name", REASONING_FIELDS)
 def test_every_name_of_thinking_is_read(name: str) -> None:
-    assert said(chunk(choice(delta={name: "a"}))) == [
+    assert parsed(chunk(choice(delta={name: "a"}))) == [
         Thinking("a", 0, own=Own("openai", dict.fromkeys((name,), "a")))
     ]
 
 
 def test_one_text_under_two_names_is_one_thought() -> None:
     both = {"reasoning": "a", "reasoning_content": "a"}
-    assert said(chunk(choice(delta=both))) == [
+    assert parsed(chunk(choice(delta=both))) == [
         Thinking("a", 0, own=Own("openai", dict.fromkeys(("reasoning_content", "reasoning"), "a")))
     ]
 
 
 def test_one_text_under_two_names_is_one_thought_in_pieces_of_any_length() -> None:
     pieces = ({"reasoning": "ab"}, {"reasoning_content": "a"}, {"reasoning_content": "bc"})
-    assert said(*(chunk(choice(delta=piece)) for piece in pieces)) == [
+    assert parsed(*(chunk(choice(delta=piece)) for piece in pieces)) == [
         Thinking("ab", 0, own=Own("openai", dict.fromkeys(("reasoning",), "ab"))),
         Thinking("", 0, own=Own("openai", {"reasoning_content": "a"})),
         Thinking("c", 0, own=Own("openai", {"reasoning_content": "bc"})),
@@ -146,12 +146,12 @@ def test_one_text_under_two_names_is_one_thought_in_pieces_of_any_length() -> No
 def test_a_list_of_thoughts_is_read_and_stays_as_it_came() -> None:
     details = [{"type": "reasoning.text", "text": "a", "format": None}]
     both = {"reasoning": "a", "reasoning_details": details}
-    assert said(chunk(choice(delta=both))) == [Thinking("a", 0, own=Own("openai", both))]
+    assert parsed(chunk(choice(delta=both))) == [Thinking("a", 0, own=Own("openai", both))]
 
 
 def test_a_list_without_text_rides_along() -> None:
     hidden = {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}
-    assert said(chunk(choice(delta=hidden))) == [Opaque("openai", hidden, {})]
+    assert parsed(chunk(choice(delta=hidden))) == [Opaque("openai", hidden, {})]
 
 
 def test_a_field_with_a_block_of_the_users_is_reported_and_stays_where_it_was() -> None:
@@ -169,14 +169,14 @@ def test_a_field_with_a_block_of_the_users_is_reported_and_stays_where_it_was() 
 
 def test_a_content_in_parts_becomes_text_when_every_part_is_read() -> None:
     thought: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}
-    read = said(chunk(choice(delta={"content": [thought, {"type": "text", "text": "b"}]})))
+    read = parsed(chunk(choice(delta={"content": [thought, {"type": "text", "text": "b"}]})))
     assert read == [Thinking("a"), Text("b")]
     picture = {"content": [thought, {"type": "image_url"}]}
-    assert said(chunk(choice(delta=picture)))[0] == Opaque("openai", picture, {})
+    assert parsed(chunk(choice(delta=picture)))[0] == Opaque("openai", picture, {})
 
 
 def test_two_texts_under_two_names_are_two_pieces() -> None:
-    thoughts = said(chunk(choice(delta={"reasoning": "b", "reasoning_content": "a"})))
+    thoughts = parsed(chunk(choice(delta={"reasoning": "b", "reasoning_content": "a"})))
     assert thoughts == [
         Thinking("a", 0, own=Own("openai", dict.fromkeys(("reasoning_content",), "a"))),
         Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
@@ -185,7 +185,7 @@ def test_two_texts_under_two_names_are_two_pieces() -> None:
 
 @pytest.mark.parametrize("empty", [None, ""])
 def test_an_empty_reasoning_field_is_no_thinking(empty: object) -> None:
-    assert said(chunk(choice(delta={"reasoning": empty}))) == [
+    assert parsed(chunk(choice(delta={"reasoning": empty}))) == [
         Opaque("openai", {"reasoning": empty}, {})
     ]
 
@@ -193,13 +193,13 @@ def test_an_empty_reasoning_field_is_no_thinking(empty: object) -> None:
 @pytest.mark.parametrize("empty", [None, ""])
 def test_an_empty_name_of_thinking_does_not_hide_the_next(empty: object) -> None:
     sent = {"reasoning_content": empty, "reasoning": "deep"}
-    thoughts = [event for event in said(chunk(choice(delta=sent))) if isinstance(event, Thinking)]
+    thoughts = [event for event in parsed(chunk(choice(delta=sent))) if isinstance(event, Thinking)]
     assert thoughts == [Thinking("deep", own=Own("openai", {"reasoning": "deep"}))]
 
 
 def test_unknown_fields_ride_along_beside_what_is_read() -> None:
     odd = choice(delta={"content": "a", "audio": {"id": 1}}, logprobs={"content": []})
-    assert said(chunk(odd)) == [
+    assert parsed(chunk(odd)) == [
         Opaque("openai", {"audio": {"id": 1}}, {"logprobs": {"content": []}}),
         Text("a"),
     ]
@@ -212,7 +212,7 @@ FAILURES = ROWS["failures"]
 def test_an_error_in_the_stream_is_a_failure_with_the_servers_text(
     body: Json, message: str
 ) -> None:
-    failures = [event for event in said(data(body)) if isinstance(event, Failure)]
+    failures = [event for event in parsed(data(body)) if isinstance(event, Failure)]
     assert [(failure.message, failure.own) for failure in failures] == [
         (message, Own("openai", raw=data(body)))
     ]
@@ -231,12 +231,12 @@ def test_an_error_in_the_stream_is_a_failure_with_the_servers_text(
 def test_an_error_in_a_shape_that_clients_do_not_know_is_to_be_written_anew(
     frame: bytes, message: str
 ) -> None:
-    failures = [event for event in said(frame) if isinstance(event, Failure)]
+    failures = [event for event in parsed(frame) if isinstance(event, Failure)]
     assert [(failure.message, failure.own) for failure in failures] == [(message, None)]
 
 
 def test_an_error_of_null_is_none() -> None:
-    assert said(chunk(choice(delta={"content": "a"}), error=None)) == [
+    assert parsed(chunk(choice(delta={"content": "a"}), error=None)) == [
         Opaque("openai", {}, {}),
         Text("a"),
     ]
@@ -294,6 +294,6 @@ def test_a_choice_that_nobody_can_have_requested_is_lost(index: bytes) -> None:
 
 
 def test_a_lone_surrogate_is_text() -> None:
-    assert said(b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n') == [
+    assert parsed(b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n') == [
         Text("\ud83d")
     ]

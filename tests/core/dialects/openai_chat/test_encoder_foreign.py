@@ -28,7 +28,7 @@ from converter.core.model.events import (
 from tests.support.frames import data
 from tests.support.frames_of import values
 from tests.support.native_streams import STREAMS
-from tests.support.transcript_samples import calls, thought_and_said
+from tests.support.transcript_samples import calls, thought_and_answer
 
 KIND, DONE = "chat.completion.chunk", b"data: [DONE]\n\n"
 
@@ -134,8 +134,8 @@ def test_a_stream_says_the_same_and_the_sdk_reads_it(name: str) -> None:
     assert out[-1] == b"data: [DONE]\n\n"
     assert notes == []
     before, after = reply.read(body), reply.read(b"".join(out))
-    assert thought_and_said(after)[1] == thought_and_said(before)[1]
-    assert thought_and_said(after)[0].replace("\n", "") == thought_and_said(before)[0]
+    assert thought_and_answer(after)[1] == thought_and_answer(before)[1]
+    assert thought_and_answer(after)[0].replace("\n", "") == thought_and_answer(before)[0]
     assert [(name, json.loads(text)) for name, text in calls(after)] == [
         (name, json.loads(text)) for name, text in calls(before)
     ]

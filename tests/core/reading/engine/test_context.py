@@ -109,7 +109,7 @@ def test_a_mark_that_is_no_text_closes_code_and_keeps_the_line() -> None:
 
 @law(50)
 @given(st.lists(st.sampled_from(["a", " ", "\n", "`", "```", "> ", "~~~\n", '"'])))
-def test_asked_or_not_on_the_way_the_answers_are_the_same(pieces: list[str]) -> None:
+def test_queries_between_pieces_change_no_answer(pieces: list[str]) -> None:
     read_between = Context()
     for piece in pieces:
         read_between.feed(piece)

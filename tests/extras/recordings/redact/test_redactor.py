@@ -194,7 +194,7 @@ def test_whatever_a_server_sends_is_redacted_once(
     )
 )
 def test_whatever_a_client_asks_is_redacted_once(content: object) -> None:
-    clean = redacted(exchange(asked={"stop": content, "seed": content}))
+    clean = redacted(exchange(fields={"stop": content, "seed": content}))
     assert redacted(clean) == clean
 
 
@@ -202,7 +202,7 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
     raw = exchange(
         [whole("x").replace(b"small", b"/home/bob/m.gguf")],
         form=Form.WHOLE,
-        asked={"model": "/home/bob/m.gguf"},
+        fields={"model": "/home/bob/m.gguf"},
         hosts=["gpu.lan:81"],
     )
     raw = replace(

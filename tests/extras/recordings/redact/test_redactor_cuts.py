@@ -47,7 +47,7 @@ def test_a_host_survives_nowhere_however_it_is_cut(
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(text)), max_size=12)) | {0, len(text)})
     frames = stream(*(text[start:end] for start, end in pairwise(cuts)))
     fields = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
-    clean = redacted(exchange(frames, client, asked=fields, hosts=HOSTS))
+    clean = redacted(exchange(frames, client, fields=fields, hosts=HOSTS))
     assert host not in content_of(clean.body)
     assert host not in content_of(clean.got.body)
     assert content_of(clean.body).startswith("<think>")

@@ -37,7 +37,7 @@ def test_times_are_rounded_and_never_run_backwards() -> None:
 
 def test_a_system_block_without_text_is_kept_as_it_is() -> None:
     system = [{"type": "text"}, {"type": "text", "text": "be brief"}]
-    clean = redacted(exchange(asked={"system": system}))
+    clean = redacted(exchange(fields={"system": system}))
     assert json.loads(clean.request.body)["system"] == system
 
 
@@ -62,7 +62,7 @@ def test_a_request_that_is_no_json_is_left_out() -> None:
 def test_claude_codes_billing_line_is_left_out() -> None:
     clean = redacted(
         exchange(
-            asked={
+            fields={
                 "system": [
                     {"type": "text", "text": "x-anthropic-billing-header: cch=1ab;\nBe nice."}
                 ]

@@ -26,7 +26,7 @@ VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "
 
 
 @dataclass(frozen=True)
-class Shot:
+class RecordingPlan:
     """One recording: which server is asked what.
 
     `pieces`: the server's bytes come so many at a time, as through a slow network. `times`: it is
@@ -63,7 +63,9 @@ class Shot:
 type Content = str | list[dict[str, object]]
 
 
-def chat(name: str, server: str, content: Content, *, system: str = "", **extra: object) -> Shot:
+def chat(
+    name: str, server: str, content: Content, *, system: str = "", **extra: object
+) -> RecordingPlan:
     """An OpenAI client's question; streamed if the name says so, with usage if the server takes
     that.
     """
@@ -83,57 +85,57 @@ def chat(name: str, server: str, content: Content, *, system: str = "", **extra:
         "temperature": 0,
         "max_tokens": 200,
     }
-    return _shot(name, server, CHAT, body | streamed, extra)
+    return _plan(name, server, CHAT, body | streamed, extra)
 
 
-def forgetful(shot: Shot) -> Shot:
+def forgetful(plan: RecordingPlan) -> RecordingPlan:
     """The last request of a client that drops thoughts: it asked all of it from the beginning."""
-    assert shot.body
-    turns = cast(list[object], shot.body["messages"])
-    bodies = tuple({**shot.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
-    return replace(shot, before=bodies)
+    assert plan.body
+    turns = cast(list[object], plan.body["messages"])
+    bodies = tuple({**plan.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
+    return replace(plan, before=bodies)
 
 
-def messages(name: str, server: str, content: Content, **extra: object) -> Shot:
+def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
     """An Anthropic client's question; streamed if the name says so."""
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
-    return _shot(name, server, MESSAGES, body | streamed, extra)
+    return _plan(name, server, MESSAGES, body | streamed, extra)
 
 
-def responses(name: str, server: str, content: Content, **extra: object) -> Shot:
+def responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
     """A question of a client of the Responses API; streamed if the name says so."""
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "input": content, "temperature": 0}
-    return _shot(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)
+    return _plan(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)
 
 
-def ollama(name: str, server: str, content: str, **extra: object) -> Shot:
+def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPlan:
     """An Ollama client's question; streamed, as it is unasked, if the name says so."""
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
     turns = [{"role": "user", "content": content}]
     sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
     body: Body = {"model": "tiny-think", "messages": turns, "options": sampling}
-    return Shot(name, server, OLLAMA, body | whole | extra)
+    return RecordingPlan(name, server, OLLAMA, body | whole | extra)
 
 
-def own_responses(name: str, server: str, content: Content, **extra: object) -> Shot:
+def own_responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
     """A question of a Responses client to the server's own endpoint."""
     return responses(name, server, content, options=("think_native=responses",), **extra)
 
 
-def native(name: str, server: str, content: Content, **extra: object) -> Shot:
+def own_messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
     """An Anthropic client's question to the server's own endpoint."""
     return messages(name, server, content, options=("think_native=messages",), **extra)
 
 
-def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> Shot:
-    """`extra`: more of the body, and what a shot has besides."""
+def _plan(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> RecordingPlan:
+    """`extra`: more of the body, and what a plan has besides."""
     besides = {
         key: extra.pop(key) for key in ("options", "ending", "pieces", "times") if key in extra
     }
-    return Shot(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
+    return RecordingPlan(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
 
 
 FORGOTTEN: Content = [
@@ -404,9 +406,9 @@ LLAMA = (
     own_responses("llama-own-responses-tags-whole", TAGS, SUM),
     own_responses("llama-own-responses-two-tool-calls-stream", TAGS, TWO_CITIES, tools=[FLAT_TOOL]),
     own_responses("llama-own-responses-refused-whole", TAGS, TOO_LONG),
-    native("llama-native-tags-stream", TAGS, SUM),
-    native("llama-native-tags-whole", TAGS, SUM),
-    native("llama-native-refused-whole", TAGS, TOO_LONG),
+    own_messages("llama-native-tags-stream", TAGS, SUM),
+    own_messages("llama-native-tags-whole", TAGS, SUM),
+    own_messages("llama-native-refused-whole", TAGS, TOO_LONG),
     chat(
         "llama-call-in-thought-whole",
         TAGS,
@@ -479,8 +481,8 @@ LLAMA = (
     own_responses(
         "llama-own-responses-extracted-tool-call-whole", EXTRACTED, WEATHER, tools=[FLAT_TOOL]
     ),
-    native("llama-native-extracted-stream", EXTRACTED, SUM),
-    native("llama-native-extracted-tool-call-stream", EXTRACTED, WEATHER, tools=[TOOL]),
+    own_messages("llama-native-extracted-stream", EXTRACTED, SUM),
+    own_messages("llama-native-extracted-tool-call-stream", EXTRACTED, WEATHER, tools=[TOOL]),
     chat("llama-opened-stream", OPENED, SUM),
     messages("llama-opened-extracted-anthropic-stream", OPENED_EXTRACTED, SUM),
     chat("llama-opened-extracted-no-thought-stream", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
@@ -491,7 +493,7 @@ LLAMA = (
     messages("llama-tool-text-result-anthropic-stream", CALLS_IN_TEXT, RESULT, tools=[TOOL]),
     messages("llama-unread-tool-call-anthropic-stream", MISREAD, WEATHER, tools=[TOOL]),
     chat("llama-unread-whole", MISREAD, SUM),
-    Shot("llama-models-whole", TAGS, "/v1/models"),
+    RecordingPlan("llama-models-whole", TAGS, "/v1/models"),
 )
 BAD_GRAMMAR: Body = {"grammar": "root ::= ("}
 OTHERS = (
@@ -513,15 +515,15 @@ OTHERS = (
     messages("vllm-too-long-anthropic-whole", VLLM, TOO_LONG),
     messages("vllm-reply-too-long-anthropic-whole", VLLM, SUM, max_tokens=4000),
     messages("vllm-no-such-model-anthropic-whole", VLLM, SUM, model="tiny-thinker"),
-    native("vllm-native-tags-stream", VLLM, SUM),
-    native("vllm-native-error-in-stream", VLLM, SUM, thinking=ENABLED, max_tokens=2000),
-    Shot("vllm-models-whole", VLLM, "/v1/models"),
+    own_messages("vllm-native-tags-stream", VLLM, SUM),
+    own_messages("vllm-native-error-in-stream", VLLM, SUM, thinking=ENABLED, max_tokens=2000),
+    RecordingPlan("vllm-models-whole", VLLM, "/v1/models"),
     chat("vllm-r1-no-opener-stream", VLLM_R1, SUM),
     chat("vllm-r1-no-opener-whole", VLLM_R1, SUM),
     messages("vllm-r1-no-opener-anthropic-stream", VLLM_R1, SUM),
-    native("vllm-r1-native-first-guess-stream", VLLM_R1, SUM),
-    native("vllm-r1-native-learned-stream", VLLM_R1, SUM, times=3),
-    native("vllm-r1-native-no-opener-whole", VLLM_R1, SUM),
+    own_messages("vllm-r1-native-first-guess-stream", VLLM_R1, SUM),
+    own_messages("vllm-r1-native-learned-stream", VLLM_R1, SUM, times=3),
+    own_messages("vllm-r1-native-no-opener-whole", VLLM_R1, SUM),
     messages(
         "vllm-r1-native-told-stream",
         VLLM_R1,
@@ -533,8 +535,8 @@ OTHERS = (
     messages("vllm-parsers-reasoning-anthropic-stream", VLLM_PARSERS, SUM),
     chat("vllm-parsers-two-tool-calls-stream", VLLM_PARSERS, TWO_CITIES, tools=[OPENAI_TOOL]),
     messages("vllm-parsers-tool-call-anthropic-stream", VLLM_PARSERS, WEATHER, tools=[TOOL]),
-    native("vllm-parsers-native-stream", VLLM_PARSERS, SUM),
-    native("vllm-parsers-native-tool-call-whole", VLLM_PARSERS, WEATHER, tools=[TOOL]),
+    own_messages("vllm-parsers-native-stream", VLLM_PARSERS, SUM),
+    own_messages("vllm-parsers-native-tool-call-whole", VLLM_PARSERS, WEATHER, tools=[TOOL]),
     chat("transformers-tags-stream", TRANSFORMERS, SUM),
     chat("transformers-tags-whole", TRANSFORMERS, SUM),
     messages("transformers-tags-anthropic-stream", TRANSFORMERS, SUM),
@@ -561,4 +563,4 @@ OTHERS = (
     ),
     chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
 )
-SHOTS = (*LLAMA, *OTHERS)
+PLANS = (*LLAMA, *OTHERS)
