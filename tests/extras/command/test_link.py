@@ -70,7 +70,7 @@ def test_a_certificate_of_ones_own_is_named_with_what_takes_it(authority: Privat
         assert ServerLink(address, authority=str(authority.file)).get("/v1/models")
 
 
-def test_http_in_place_of_https_is_reported(authority: PrivateAuthority) -> None:
+def test_http_for_https_is_reported(authority: PrivateAuthority) -> None:
     with ByPathServer(owned_by("vllm")) as server:
         authority.secure(server)
         with pytest.raises(
