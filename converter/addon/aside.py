@@ -6,7 +6,7 @@ shares Python with the loop slows both by a quarter.
 
 One thread works on whole bodies, one body after another; a second thread on streams, which do not
 wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
-loop its turn, but not within one call of C, so long JSON is read and written in many calls
+loop its turn, but not within one call of C, so long JSON is read and written by Python
 (`converter.core.wire.long_json`). A process would need no turns, but the official binary of
 mitmproxy cannot start a Python process.
 """

@@ -17,8 +17,7 @@ from functools import partial
 from operator import is_, itemgetter
 from typing import NamedTuple
 
-from converter.core.wire import json_text
-from converter.core.wire.long_json import LONG, LongText, check
+from converter.core.wire.long_json import scan_of
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
@@ -289,10 +288,7 @@ class _Reading:
         """Return the text from the first new value on."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
-            self._scan = partial(json_text.scan, self._text)
-            if len(self._text) > LONG:
-                check(self._text)
-                self._scan = LongText(self._text, json_text.scan).value
+            self._scan = partial(scan_of(self._text), self._text)
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:

@@ -104,7 +104,9 @@ def test_the_oldest_go() -> None:
     assert request_of(cache, "long 0") is None
 
 
-@pytest.mark.parametrize(("value", "many"), [(b'{"a":1,"b":2,"c":3}', 32_000), (b'"ab"', 209_000)])
+@pytest.mark.parametrize(
+    ("value", "many"), [(b'{"a":1,"b":2,"c":3}', 32_000), (b"[1,1,1,1]", 31_000)]
+)
 def test_small_values_count_for_what_they_take(value: bytes, many: int) -> None:
     cache = KnownTurns()
     for number in range(KNOWN_TURNS):
