@@ -41,10 +41,7 @@ class TerminalWriter:
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
         """Return the end of the last line, how the reply ended, and its facts."""
-        end = self._end() + self.settings(in_words.lines(facts or {}))
-        return end + "".join(
-            self._styled(text, style) + "\n" for part in beside for text, style in _lines(part)
-        )
+        return self._end() + self.settings(in_words.lines(facts or {})) + self._laid_out(beside)
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
         """Return a line for each label and its value."""
@@ -59,15 +56,22 @@ class TerminalWriter:
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
+    def progress(self, label: str, number: str) -> str:
+        """Return the next number of a line that grows, behind the label if the line begins."""
+        head = "" if self._kind is Field else self._end() + self._apart() + self._styled(label, DIM)
+        self._kind, self._printed = Field, True
+        return f"{head} {self._styled(number, DIM)}"
+
     def _one(self, news: News) -> str:
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
             return head + self._growing(news.part, news.fresh)
-        head += self._end() + self._apart()
-        return head + "".join(
-            self._styled(text, style) + "\n" for text, style in _lines(news.part) if text
-        )
+        return head + self._end() + self._apart() + self._laid_out([news.part])
+
+    def _laid_out(self, parts: Iterable[Part]) -> str:
+        rows = (row for part in parts for row in _lines(part) if row[0])
+        return "".join(self._styled(*row) + "\n" for row in rows)
 
     def _growing(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
         head = self._end() if fresh or self._kind is not type(part) else ""

@@ -51,6 +51,8 @@ inside one.
 """
 _PAUSE = 0.05
 """Seconds until a full file that does not block is tried again."""
+_STEP = 500
+"""Characters of a held call from one printed number to the next: 15 s of a slow model."""
 _LINE = re.compile(r"\n(?=[^\n])")
 MARGIN = "  "
 """Stands before each line of a reply, so that none passes for a line of the log."""
@@ -66,7 +68,8 @@ class Terminal(Watcher):
     def __init__(self) -> None:
         self._printer: Printer | None = None
         self._over = False
-        self._printed: set[str] = set()
+        self._printed: dict[str, int] = {}
+        """By flow: the characters of its held call, as printed last."""
 
     @property
     def prints(self) -> bool:
@@ -78,17 +81,23 @@ class Terminal(Watcher):
     def asked(self, seen: FlowRecord) -> None:
         """Note a reply that is to be printed."""
         if self.prints:
-            self._printed.add(seen.flow.id)
+            self._printed[seen.flow.id] = 0
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Print the content that was sent to the client."""
-        if events and seen.flow.id in self._printed and not self._over:
+        """Print the content that was sent to the client, and how much of a call is held."""
+        name = seen.flow.id
+        if name not in self._printed or self._over:
+            return
+        held = seen.rewriter.summary.calling // _STEP * _STEP if seen.rewriter else 0
+        before, self._printed[name] = self._printed[name], held
+        progress = f"{held:,}" if held > before else ""
+        if events or progress:
             self._printer = self._printer or self._opened()
-            self._printer.hear(seen.flow.id, path_of(seen.client_request), events)
+            self._printer.hear(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
-        self._printed.discard(seen.flow.id)
+        self._printed.pop(seen.flow.id, None)
         if self._printer:
             self._printer.end(seen.flow.id)
             self._make_room()  # mitmdump prints a line of its own after ours
@@ -141,13 +150,17 @@ class _Reply:
         self._accumulator = Accumulator()
         self._text: list[str] = []
 
-    def hear(self, events: Sequence[Event]) -> None:
-        """Take new events; of several choices the first is printed."""
+    def hear(self, events: Sequence[Event], progress: str) -> None:
+        """Take new events; of several choices the first is printed. `progress`: the number of
+        characters of a call that is held, or empty.
+        """
         for event in events:
             if isinstance(event, Start) and event.model:
                 self._names = (*self._names[:2], event.model[:_LONGEST_NAME])
             if getattr(event, "choice", 0) == 0:
                 self._text.append(self._writer.feed(self._accumulator.feed(event)))
+        if progress:
+            self._text.append(self._writer.progress("calling a tool, characters:", progress))
 
     def close(self) -> None:
         """Take the end of the reply. Fields of the server's own, which come now, are not
@@ -188,9 +201,9 @@ class Printer:
         # A daemon: a terminal that never takes the rest must not keep the program from ending.
         Thread(target=self._run, name="think-terminal", daemon=True).start()
 
-    def hear(self, name: str, path: str, events: Sequence[Event]) -> None:
-        """Queue the events of the reply `name`."""
-        size = sum(map(len, map(model_text, events)))
+    def hear(self, name: str, path: str, events: Sequence[Event], progress: str = "") -> None:
+        """Queue the events of the reply `name`, and the progress of its held call."""
+        size = len(progress) + sum(map(len, map(model_text, events)))
         if self._queued - self._taken + size > TERMINAL_LIMIT:
             self._left_out += size
             return
@@ -198,7 +211,7 @@ class Printer:
             self._work.put(partial(self._note, f"{self._left_out:,} characters"))
             self._left_out = 0
         self._queued += size
-        self._work.put(partial(self._hear, name, path, events, size))
+        self._work.put(partial(self._hear, name, path, events, progress, size))
 
     def end(self, name: str) -> None:
         """Queue the end of a reply."""
@@ -227,13 +240,15 @@ class Printer:
             except Exception:  # a fault of the addon costs only this output
                 _log.exception("think: a reply could not be printed")
 
-    def _hear(self, name: str, path: str, events: Sequence[Event], size: int) -> None:
+    def _hear(
+        self, name: str, path: str, events: Sequence[Event], progress: str, size: int
+    ) -> None:
         if name not in self._replies:
             self._count += 1
             names = f"#{self._count}", path[:_LONGEST_NAME]
             self._replies[name] = _Reply(names, self._coloured)
         self._replies[name].waiting += size
-        self._replies[name].hear(events)
+        self._replies[name].hear(events, progress)
         self._show()
 
     def _end(self, name: str) -> None:

@@ -25,6 +25,7 @@ from tests.support.harness import (
 )
 from tests.support.on_terminal import OnTerminal
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
+from tools.shots import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +94,24 @@ def test_thinking_is_dim_and_the_answer_plain_while_the_reply_still_comes(
         last.set()
         live.rest()
         program.wait_for(LINE)
+
+
+def test_while_a_call_is_held_a_growing_line_says_how_much_of_it_is_written(
+    server: ScriptedServer, printing: tuple[OnTerminal, int]
+) -> None:
+    program, port = printing
+    more, last = Event(), Event()
+    half = text('<tool_call>{"name": "get_weather", "arguments": {"city": "' + "x" * 500)
+    end = text('"}}</tool_call>')
+    server.answer(Reply([ROLE, *text("Look."), *half, more, *text("x" * 500), last, *end, *END]))
+    with Client(port) as client:
+        live = Live(client.send(CHAT, question(stream=True, tools=[OPENAI_TOOL])))
+        program.wait_for(r"Look\.\n\n  \S+calling a tool, characters:\S+ \S+500\x1b\[0m")
+        more.set()
+        program.wait_for(r"500\x1b\[0m \S+1,000\x1b\[0m")
+        last.set()
+        live.rest()
+        program.wait_for(r"1,000\S+\n\n  \S+→ get_weather call_")
 
 
 LINES = {
