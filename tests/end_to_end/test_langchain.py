@@ -13,9 +13,6 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from tests.conftest import Llama
-from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.frames import pinged, stream
-from tests.support.harness import Proxy
 from tools.recording_plans import OPENAI_TOOL, SUM, WEATHER
 
 pytestmark = pytest.mark.slow
@@ -102,10 +99,3 @@ def test_a_thought_that_only_the_client_keeps_comes_back_sealed(llama: str) -> N
     message = invoked(model, [HumanMessage(SUM)])
     again = invoked(model, [HumanMessage(SUM), message, HumanMessage("7 * 8")])
     assert texts_of(again)["text"].strip() == "7 * 8 = 56"
-
-
-def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) -> None:
-    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
-    address = f"http://127.0.0.1:{front_proxy.ports[0]}"
-    message = streamed(chat_model(address), [HumanMessage(SUM)])
-    assert texts_of(message) == {"reasoning": "It is cold.", "text": "Tea."}

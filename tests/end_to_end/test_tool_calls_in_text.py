@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anthropic
 import pytest
 from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
@@ -22,7 +21,16 @@ from tests.support.harness import Proxy, start_proxy
 from tests.support.sdks import anthropic_client, openai_client
 from tests.support.small_pieces import in_small_pieces
 from tests.support.tool_call_texts import WRITTEN, Calls
-from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
+from tests.support.tool_loops import (
+    CALLS,
+    ENDS,
+    IN_BOTH,
+    IN_OSLO,
+    LOOPS,
+    choice_of,
+    message_of,
+    response_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +42,7 @@ SCHEMA = {
     "required": ["city"],
 }
 TOOL: Any = {"name": "get_weather", "description": "The weather.", "input_schema": SCHEMA}
+HI: Any = [{"role": "user", "content": "hi"}]
 ARGUMENTS = {"city": "Oslo", "days": 3}
 
 
@@ -80,31 +89,6 @@ def test_an_agent_works_on_a_server_that_leaves_calls_in_the_text(
     llama.proxy.check(mark)
 
 
-# What the SDKs ask for, by hand.
-
-
-def _message(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
-    if not streamed:
-        return client.messages.create(**fields)
-    with client.messages.stream(**fields) as events:
-        return events.get_final_message()
-
-
-def _choice(client: Any, streamed: bool, **fields: Any) -> Any:
-    if not streamed:
-        return client.chat.completions.create(**fields).choices[0]
-    with client.chat.completions.stream(**fields) as events:
-        return events.get_final_completion().choices[0]
-
-
-def _response(client: Any, streamed: bool, **fields: Any) -> Any:
-    fields |= {"model": "m", "input": "hi"}
-    if not streamed:
-        return client.responses.create(**fields)
-    with client.responses.stream(**fields) as events:
-        return events.get_final_response()
-
-
 # From a server that plays a model of each family.
 
 
@@ -122,16 +106,15 @@ def test_a_call_of_any_form_reaches_every_client(
 ) -> None:
     text = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
     model.rows[CHAT] = says(text, streamed)
-    request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     mark = front_proxy.mark()
     with anthropic_client(front_proxy.ports[0]) as client:
-        message = _message(client, streamed, tools=[TOOL], **request)
+        message = message_of(client, streamed, tools=[TOOL], messages=HI)
     function = {"name": "get_weather", "parameters": SCHEMA}
     with openai_client(front_proxy.ports[0]) as other:
         tools = [{"type": "function", "function": function}]
-        choice = _choice(other, streamed, tools=tools, **request)
+        choice = choice_of(other, streamed, tools=tools, messages=HI)
         flat: Any = {"type": "function", "strict": False, **function}
-        response = _response(other, streamed, tools=[flat])
+        response = response_of(other, streamed, tools=[flat], input="hi")
     front_proxy.check(mark)
     assert [block.type for block in message.content] == ["thinking", "tool_use"]
     assert (message.content[1].input, message.stop_reason) == (ARGUMENTS, "tool_use")
@@ -147,20 +130,14 @@ def test_a_network_that_cuts_anywhere_changes_nothing(
 ) -> None:
     text = "<think>Hm.</think>Look 🙂\n\n" + WRITTEN["glm"].write([("get_weather", ARGUMENTS)])
     model.rows[CHAT] = Says(steps=stream(*text))
-    request: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     with (
         in_small_pieces(model.address, 7) as address,
         start_proxy([f"reverse:{address}"], [], proxy_folder, "pieces") as proxy,
         anthropic_client(proxy.ports[0]) as client,
     ):
-        message = _message(client, True, tools=[TOOL], **request)
+        message = message_of(client, True, tools=[TOOL], messages=HI)
     assert [block.type for block in message.content] == ["thinking", "text", "tool_use"]
     assert (message.content[1].text, message.content[2].input) == ("Look 🙂", ARGUMENTS)
-
-
-# What the request says of calls.
-
-ONE_AT_A_TIME, NOT_ANY, ONLY_WEATHER = "one at a time", "none", "only the weather"
 
 
 # What a person is told.

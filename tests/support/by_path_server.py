@@ -7,6 +7,7 @@ you? how many tokens?) need more than that.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from tests.support.background_server import BackgroundServer
 from tests.support.scripted_server import JSON, STREAM, Drop, ReceivedRequest
 
-type Step = bytes | threading.Event | Drop
+type Step = bytes | float | threading.Event | Drop
 type Script = Callable[[ReceivedRequest], "Says"]
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
@@ -25,7 +26,7 @@ SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
 
 class Says:
     """A reply. `body`: JSON when it is no bytes; `steps` are sent one by one, at an event the
-    server waits for the test, and a `Drop` cuts the connection.
+    server waits for the test, at a number for so many seconds, and a `Drop` cuts the connection.
     """
 
     def __init__(
@@ -124,9 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
-    def _take(self, step: bytes | threading.Event) -> None:
+    def _take(self, step: bytes | float | threading.Event) -> None:
         if isinstance(step, threading.Event):
             assert step.wait(SECONDS_TO_WAIT), "nobody waited for this"
+        elif isinstance(step, float):
+            time.sleep(step)
         elif step:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(step), step))
 

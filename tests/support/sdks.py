@@ -7,16 +7,19 @@ from openai.types import CompletionUsage
 
 from tests.support.prompts import MODEL, Prompt, Reply
 
+SECONDS = 600.0  # the default of both
 SAMPLING = {"seed": 1, "temperature": 0.7}
 GREEDY = {"temperature": 0}  # the Messages API has no seed
 
 
-def openai_client(port: int) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+def openai_client(port: int, idle: float = SECONDS) -> openai.OpenAI:
+    address = f"http://127.0.0.1:{port}/v1"
+    return openai.OpenAI(base_url=address, api_key="none", max_retries=0, timeout=idle)
 
 
-def anthropic_client(port: int) -> anthropic.Anthropic:
-    return anthropic.Anthropic(base_url=f"http://127.0.0.1:{port}", api_key="none", max_retries=0)
+def anthropic_client(port: int, idle: float = SECONDS) -> anthropic.Anthropic:
+    address = f"http://127.0.0.1:{port}"
+    return anthropic.Anthropic(base_url=address, api_key="none", max_retries=0, timeout=idle)
 
 
 def ask_openai(client: openai.OpenAI, prompt: Prompt) -> Reply:

@@ -11,7 +11,7 @@ import anthropic
 import openai
 
 from tests.support.prompts import MODEL
-from tests.support.sdks import SAMPLING, anthropic_client, openai_client
+from tests.support.sdks import SAMPLING, SECONDS, anthropic_client, openai_client
 
 IN_OSLO, IN_BOTH = "What is the weather in Oslo?", "What is the weather in Oslo and Rome?"
 SUNNY = "sunny, 21 degrees"
@@ -45,14 +45,14 @@ class Loop:
         return bool(ids)
 
 
-def anthropic_loop(port: int, streamed: bool, question: str) -> Loop:
+def anthropic_loop(port: int, streamed: bool, question: str, idle: float = SECONDS) -> Loop:
     """Through the Messages API."""
     loop = Loop()
     messages: list[Any] = [{"role": "user", "content": question}]
     tool: Any = {"name": NAME, "description": DESCRIPTION, "input_schema": SCHEMA}
-    with anthropic_client(port) as client:
+    with anthropic_client(port, idle) as client:
         for _ in range(TURNS):
-            message = _message(client, streamed, messages=messages, tools=[tool])
+            message = message_of(client, streamed, messages=messages, tools=[tool])
             loop.kinds.append([block.type for block in message.content])
             loop.ends.append(str(message.stop_reason))
             calls = [block for block in message.content if block.type == "tool_use"]
@@ -67,7 +67,8 @@ def anthropic_loop(port: int, streamed: bool, question: str) -> Loop:
     return loop
 
 
-def _message(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
+def message_of(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
+    """The reply to one request, whole or put together by the SDK."""
     fields |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     if not streamed:
         return client.messages.create(**fields)
@@ -75,15 +76,15 @@ def _message(client: anthropic.Anthropic, streamed: bool, **fields: Any) -> Any:
         return events.get_final_message()
 
 
-def openai_loop(port: int, streamed: bool, question: str) -> Loop:
+def openai_loop(port: int, streamed: bool, question: str, idle: float = SECONDS) -> Loop:
     """Through chat completions."""
     loop = Loop()
     messages: list[Any] = [{"role": "user", "content": question}]
     function = {"name": NAME, "description": DESCRIPTION, "parameters": SCHEMA}
     tools = [{"type": "function", "function": function}]
-    with openai_client(port) as client:
+    with openai_client(port, idle) as client:
         for _ in range(TURNS):
-            choice = _choice(client, streamed, messages=messages, tools=tools)
+            choice = choice_of(client, streamed, messages=messages, tools=tools)
             loop.ends.append(choice.finish_reason)
             calls = choice.message.tool_calls or []
             loop.kinds.append(
@@ -114,7 +115,7 @@ def _turn(message: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": message.content, "tool_calls": calls}
 
 
-def _choice(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
+def choice_of(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
     fields |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     if not streamed:
         return client.chat.completions.create(**fields).choices[0]
@@ -122,7 +123,7 @@ def _choice(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
         return events.get_final_completion().choices[0]
 
 
-def responses_loop(port: int, streamed: bool, question: str) -> Loop:
+def responses_loop(port: int, streamed: bool, question: str, idle: float = SECONDS) -> Loop:
     """Through the Responses API."""
     loop = Loop()
     items: list[Any] = [{"role": "user", "content": question}]
@@ -133,9 +134,9 @@ def responses_loop(port: int, streamed: bool, question: str) -> Loop:
         "parameters": SCHEMA,
         "strict": False,
     }
-    with openai_client(port) as client:
+    with openai_client(port, idle) as client:
         for _ in range(TURNS):
-            response = _response(client, streamed, input=items, tools=[tool])
+            response = response_of(client, streamed, input=items, tools=[tool])
             loop.kinds.append([item.type for item in response.output])
             loop.ends.append(response.status)
             calls = [item for item in response.output if item.type == "function_call"]
@@ -151,7 +152,7 @@ def responses_loop(port: int, streamed: bool, question: str) -> Loop:
     return loop
 
 
-def _response(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
+def response_of(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
     fields |= {"model": MODEL, "max_output_tokens": 200, "extra_body": SAMPLING, "store": False}
     if not streamed:
         return client.responses.create(**fields)
@@ -159,7 +160,7 @@ def _response(client: openai.OpenAI, streamed: bool, **fields: Any) -> Any:
         return events.get_final_response()
 
 
-LOOPS: dict[str, Callable[[int, bool, str], Loop]] = {
+LOOPS: dict[str, Callable[..., Loop]] = {
     "Messages": anthropic_loop,
     "chat completions": openai_loop,
     "Responses": responses_loop,

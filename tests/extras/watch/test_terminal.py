@@ -25,7 +25,7 @@ from tests.support.harness import (
 )
 from tests.support.on_terminal import OnTerminal
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
-from tools.shots import OPENAI_TOOL
+from tools.recording_plans import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
 
