@@ -20,7 +20,7 @@ from tests.support.scripted_server import ReceivedRequest
 from tests.support.tool_loops import IN_OSLO, LOOPS, Loop
 from tools.recording_plans import OPENAI_TOOL
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.slow
 
 SIGNS = ("--set", "think_ping=1")
 IDLE = 4
@@ -83,6 +83,7 @@ def _by_ollama(port: int) -> Loop:
     return loop
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sdk", [*LOOPS, "Ollama"])
 def test_an_sdk_gets_the_call(sdk: str, model: SlowModel, tmp_path: Path) -> None:
     with start_proxy([f"reverse:{model.address}"], SIGNS, tmp_path, "slow") as proxy:
@@ -112,6 +113,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Path], str, dict[str, str]]] = {
 """How each is installed, its command line and its environment."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_runs_the_call_and_shows_thinking_and_answer(
     name: str, request: pytest.FixtureRequest, model: SlowModel, tmp_path: Path

@@ -57,14 +57,15 @@ def hear_on(
     client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
     with client.makefile("rb") as reader:
         try:
-            return _received(reader, listen)
+            return read_reply(reader, listen)
         except TimeoutError:
             raise WrongError("no end, after seconds") from None
         except OSError as error:
             raise WrongError(f"the connection broke: {error}") from None
 
 
-def _received(reader: Any, listen: Listen) -> Received:
+def read_reply(reader: Any, listen: Listen = len) -> Received:
+    """Read one reply as strictly as a client may."""
     first = reader.readline().split()
     if len(first) < 2:
         raise WrongError("closed without an answer")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from mitmproxy import flow as mitmproxy_flow
@@ -14,27 +15,15 @@ from converter.addon.layers.stream_turns import UnfinishedHook
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 
-@pytest.fixture
-def buffer(monkeypatch: pytest.MonkeyPatch) -> BodyBuffer:
+def test_beyond_the_limit_nothing_more_of_a_body_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(promises, "BODY_LIMIT", 10)
-    return BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
-
-
-def test_up_to_the_limit_all_is_held(buffer: BodyBuffer) -> None:
-    for _ in range(5):
-        buffer += b"ab"
+    buffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
+    buffer += b"ababababab"
     assert (bytes(buffer), buffer.fault) == (b"ababababab", "")
-
-
-def test_beyond_the_limit_nothing_more_is_held(buffer: BodyBuffer) -> None:
     for _ in range(100):
         buffer += b"abc"
-    assert bytes(buffer) == b"abcabcabcabc"
+    assert bytes(buffer) == b"ababababababc"
     assert buffer.fault.startswith("reply too long: more than ")
-
-
-def test_a_buffer_that_was_emptied_holds_again(buffer: BodyBuffer) -> None:
-    buffer += b"x" * 11
     buffer.clear()  # type: ignore[no-untyped-call]  # theirs
     buffer += b"a"
     assert (bytes(buffer), buffer.fault) == (b"a", "")
@@ -197,7 +186,7 @@ def test_a_whole_reply_that_breaks_off_is_an_error(part: bytes) -> None:
 def test_headers_that_mitmproxy_refuses_are_reported_in_the_dialect() -> None:
     with Core() as core:
         core.ask()
-        core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
+        core.answer(BAD_HEAD)
         assert b"\r\ncontent-type: a/json\r\n" in core.received()
 
 
@@ -236,11 +225,8 @@ def test_the_clients_own_host_is_noted_before_mitmproxy_replaces_it() -> None:
 
 
 def test_a_request_that_is_streamed_reaches_its_server() -> None:
-    def stream(flow: HTTPFlow) -> None:
-        flow.request.stream = True
-
     with Core() as core:
-        core.hooks["requestheaders"] = stream
+        core.hooks["requestheaders"] = lambda flow: setattr(flow.request, "stream", True)
         core.ask()
         assert core.sent[-1] == b"{}"
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
@@ -248,23 +234,11 @@ def test_a_request_that_is_streamed_reaches_its_server() -> None:
 
 
 def test_a_request_that_is_streamed_to_nobody_gets_the_page_of_mitmproxy() -> None:
-    def stream(flow: HTTPFlow) -> None:
-        flow.request.stream = True
-
     with Core() as core:
-        core.hooks["requestheaders"] = stream
+        core.hooks["requestheaders"] = lambda flow: setattr(flow.request, "stream", True)
         core.refuse = "refused"
         core.ask()
         assert core.received().startswith(b"HTTP/1.1 502 ")
-
-
-def test_in_silence_a_ping_goes_out_each_time(clock: list[float]) -> None:
-    with Core() as core:
-        streaming(core)
-        for _ in range(3):
-            clock[0] += 10
-            core.tick()
-        assert core.received() == chunk(b"<ping>") * 3
 
 
 def test_while_the_reply_comes_no_ping_goes_out(clock: list[float]) -> None:
@@ -278,17 +252,6 @@ def test_while_the_reply_comes_no_ping_goes_out(clock: list[float]) -> None:
         assert core.timers[-1].delay == pytest.approx(8, abs=0.1)
 
 
-def test_bytes_that_are_held_back_are_silence(clock: list[float]) -> None:
-    with Core() as core:
-        function = streaming(core, Marker(silent=True))
-        clock[0] += 9
-        core.answer(chunk(b"b"))
-        function.silent = False
-        clock[0] += 1
-        core.tick()
-        assert core.received() == chunk(b"<ping>")
-
-
 def test_where_no_ping_may_stand_none_goes_out(clock: list[float]) -> None:
     with Core() as core:
         streaming(core, Marker(silent=True))
@@ -297,8 +260,9 @@ def test_where_no_ping_may_stand_none_goes_out(clock: list[float]) -> None:
         assert core.received() == b""
 
 
-def test_before_the_head_nothing_goes_out(clock: list[float]) -> None:
-    with Core() as core:
+@pytest.mark.parametrize("early", [None, True], ids=["late", "no stream function"])
+def test_before_the_head_nothing_goes_out(early: Any, clock: list[float]) -> None:
+    with Core(Says(starts_early=early)) as core:
         core.ask()
         clock[0] += 10
         core.tick()
@@ -320,39 +284,30 @@ def test_with_early_start_the_stream_begins_in_silence(clock: list[float]) -> No
         assert core.named == ["requestheaders", "request", "responseheaders", "response"]
 
 
-def test_an_error_after_an_early_start_is_sent_in_the_stream(clock: list[float]) -> None:
-    with Core(Says(starts_early=Marker())) as core:
-        core.ask()
-        clock[0] += 10
-        core.tick()
-        core.received()
-        core.answer(b"HTTP/1.1 400 Bad\r\ncontent-length: 3\r\n\r\nno!")
-        assert core.received() == chunk(b"<late: 400 no!>") + END
-        assert core.named[-1] == "response"
+BAD_HEAD = HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding")
+FAILURES: dict[str, tuple[bytes, bytes]] = {
+    "a status": (b"HTTP/1.1 400 Bad\r\ncontent-length: 3\r\n\r\nno!", b"<late: 400 no!>"),
+    "nothing": (b"", b"<held><abort: server closed connection>"),
+    "bad headers": (BAD_HEAD, ABORTED),
+}
 
 
-def test_a_server_that_dies_after_an_early_start_is_reported_in_the_stream(
-    clock: list[float],
+@pytest.mark.parametrize(("answer", "sent"), FAILURES.values(), ids=FAILURES)
+def test_a_failure_after_an_early_start_is_reported_in_the_stream(
+    answer: bytes, sent: bytes, clock: list[float]
 ) -> None:
     with Core(Says(starts_early=Marker())) as core:
         core.ask()
         clock[0] += 10
         core.tick()
         core.received()
-        core.server_closes()
-        assert core.received() == chunk(b"<held><abort: server closed connection>") + END
-
-
-def test_bad_headers_after_an_early_start_are_reported_in_the_stream(clock: list[float]) -> None:
-    with Core(Says(starts_early=Marker())) as core:
-        core.ask()
-        clock[0] += 10
-        core.tick()
-        core.received()
-        core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
-        sent = core.received()
-        assert ABORTED in sent
-        assert sent.endswith(END)
+        if answer:
+            core.answer(answer)
+        else:
+            core.server_closes()
+        reported = core.received()
+        assert sent in reported
+        assert reported.endswith(END)
 
 
 def test_what_was_sent_is_stored_where_bodies_are(clock: list[float]) -> None:
@@ -391,15 +346,6 @@ def test_a_break_during_a_hook_waits_for_it() -> None:
         assert chunk(b"<a>") in sent
         assert ABORTED in sent
         assert sent.endswith(END)
-
-
-def test_only_a_stream_function_begins_a_stream_early(clock: list[float]) -> None:
-    with Core() as core:
-        core.listener.starts_early = True  # type: ignore[assignment]
-        core.ask()
-        clock[0] += 10
-        core.tick()
-        assert core.received() == b""
 
 
 def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answers() -> None:
@@ -445,43 +391,38 @@ def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.M
             assert 100 < len(core.flows[0].response.raw_content or b"") < 130
 
 
-def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
-    """What the client hears of a long call, and of what happens before it is over."""
-
-    async def long() -> tuple[bytes, Marker]:
+@pytest.mark.parametrize(
+    ("then", "sent"),
+    [
+        (lambda core: core.answer(chunk(b"c")), [chunk(b"<c>")]),
+        (lambda core: core.answer(END), [chunk(b"<end>"), END]),
+        (Core.server_closes, [ABORTED, END]),
+    ],
+    ids=["data", "the end", "a break"],
+)
+def test_a_long_call_runs_beside_the_loop_and_later_events_wait_for_it(
+    then: Callable[[Core], object], sent: list[bytes]
+) -> None:
+    async def long() -> None:
         with Core() as core:
             function = streaming(core)
             function.is_long = True
             core.hold = "think_unfinished_hook"
             core.answer(chunk(b"b"))
-            then(core, function)
+            then(core)
             assert core.received() == b""
             (hook,) = core.held
             assert isinstance(hook, UnfinishedHook)
             await hook.task
             function.is_long = False
             core.release()
-            return core.received(), function
+            received = core.received()
+            assert received.startswith(chunk(b"<b>"))
+            assert sent[0] in received
+            assert received.endswith(sent[-1])
+            assert function.beside_calls == [b"b"]
 
-    return asyncio.run(long())
-
-
-def test_a_long_call_runs_beside_the_loop_and_later_data_waits_for_it() -> None:
-    sent, function = _beside(lambda core, _: core.answer(chunk(b"c")))
-    assert sent == chunk(b"<b>") + chunk(b"<c>")
-    assert function.beside_calls == [b"b"]
-
-
-def test_the_end_during_a_long_call_waits_for_it() -> None:
-    sent, _ = _beside(lambda core, _: core.answer(END))
-    assert sent == chunk(b"<b>") + chunk(b"<end>") + END
-
-
-def test_a_break_during_a_long_call_waits_for_it() -> None:
-    sent, _ = _beside(lambda core, _: core.server_closes())
-    assert sent.startswith(chunk(b"<b>"))
-    assert ABORTED in sent
-    assert sent.endswith(END)
+    asyncio.run(long())
 
 
 def test_a_long_end_runs_beside_the_loop_once() -> None:

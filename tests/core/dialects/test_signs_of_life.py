@@ -7,11 +7,8 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import begin
 from converter.core.dialects.signs_of_life import AUTO, COMMENT, DELTA, FORMS, NONE, form_of
-from converter.core.dialects.table import COMMON, DIALECTS, Dialect, Form, ReplyContext
+from converter.core.dialects.table import COMMON, ReplyContext
 from converter.core.model.events import Own, Start, Text
-from laws.reply_parser import parse_reply
-from tests.support.frames import chat_stream
-from tests.support.recordings_of import recording
 
 
 @pytest.mark.parametrize(
@@ -59,23 +56,3 @@ def test_an_empty_delta_has_the_replys_own_head() -> None:
         own = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "n"}
         encoder.feed([Start("c", "n", Own(COMMON.name, own)), Text("a")])
     assert COMMON.wire.encoder(ReplyContext(alive=DELTA), True).ping() == []
-
-
-CALL = ['<tool_call>{"name": "save", "arguments": {"a": "', *"word", '"}}', "</tool_call>"]
-SAVE = {"type": "function", "function": {"name": "save", "parameters": {"type": "object"}}}
-
-
-@pytest.mark.parametrize("client", DIALECTS, ids=lambda client: client.name)
-def test_while_a_call_is_held_each_client_gets_signs_of_life(client: Dialect) -> None:
-    stream = chat_stream({"content": piece} for piece in ("Look.\n", *CALL))
-    recorded = recording(stream, tools=[SAVE])
-    rewriter, out, silent = recorded.rewriter(client, Form.STREAM), list[bytes](), list[int]()
-    for at, frame in enumerate(recorded.body.split(b"\n\n")[: 1 + len(CALL)]):
-        emitted, signs = rewriter.feed(frame + b"\n\n"), rewriter.ping()
-        assert signs
-        silent += [] if emitted else [at]
-        out += [*emitted, *signs]
-    assert silent == [*range(1, len(CALL))]
-    ended = rewriter.feed(chat_stream([], "stop"))
-    reply = parse_reply(b"".join([*out, *ended, *rewriter.close()]), Form.STREAM, client).choice()
-    assert [call["arguments"] for call in reply.calls.values()] == ['{"a": "word"}']
