@@ -27,6 +27,10 @@ _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
 """Characters that may stand for a word of one."""
 
 
+class NeedMore(Exception):  # noqa: N818 - nothing is wrong
+    """More text must come before the next step is decided. Nothing was taken for that step."""
+
+
 class Mark(enum.Enum):
     """The effect of a piece of the text.
 

@@ -1,8 +1,7 @@
 """A reader of JSON as models write it, from text that arrives in pieces.
 
 Each module that reads incomplete JSON uses this reader: `PartialJson` (the part that can be sent
-on), `complete_part` (the part that is complete), `JsonExtent` (the end of a value) and
-`ArgumentValues` (the types of the values).
+on), `complete_part` (the part that is complete) and `ArgumentValues` (the types of the values).
 
 The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... Each comes with its
 JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,
@@ -13,9 +12,6 @@ behind each mark. A mark that is missing there is not JSON, and all text from it
 text of a string is yielded before the string has ended. A bare value (a number, `true`) is yielded
 as far as it can only be JSON. Some text that is not JSON is mended: Python's words, single quotes,
 bare names, surplus commas, comments, half characters.
-
-The states LOOSE and LOOSE_BEHIND read text that need not be JSON, such as a list of calls in
-Python. They know strings and brackets only, and a bracket need not fit its opener.
 """
 
 import enum
@@ -56,7 +52,6 @@ _ESCAPE_BEGUN = re.compile(
 _SCALAR = re.compile(r"[-+.\w]++")
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
 _BLANK = re.compile(rf"[{BLANKS}]++")
-_LOOSE = re.compile(r"[^\[{(\])}\"']++")
 _LITERALS = ("true", "false", "null")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BEGUN = re.compile(
@@ -65,10 +60,6 @@ _BEGUN = re.compile(
 )
 """The beginning of `true`, `false`, `null` or a number: as many characters as fit."""
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
-_BEFORE_STRING = "[{(,:="
-"""Marks behind which a single quote begins a string in loose text. Elsewhere a single quote is an
-apostrophe.
-"""
 
 
 class JsonPart(enum.Enum):
@@ -100,8 +91,6 @@ class Want(enum.IntEnum):
     VALUE_OR_END = enum.auto()
     NEXT = enum.auto()
     NOTHING = enum.auto()
-    LOOSE = enum.auto()
-    LOOSE_BEHIND = enum.auto()  # as LOOSE, but a single quote does not begin a string
 
 
 type ReadPart = tuple[JsonPart, str, int]
@@ -126,11 +115,10 @@ _STEPS = {
     Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
     Want.NOTHING: {},
 }
-_PARTS = dict.fromkeys("[{(", JsonPart.OPEN) | dict.fromkeys("]})", JsonPart.CLOSE)
+_PARTS = dict.fromkeys("[{", JsonPart.OPEN) | dict.fromkeys("]}", JsonPart.CLOSE)
 _PARTS |= {",": JsonPart.COMMA, ":": JsonPart.COLON, '"': JsonPart.STRING, "'": JsonPart.STRING}
 _VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
 _KEY_WANTED = (Want.KEY, Want.KEY_OR_END)
-_LOOSELY = (Want.LOOSE, Want.LOOSE_BEHIND)
 OUTSIDE = (Want.OBJECT, Want.NOTHING)
 _CLOSING = {"{": "}", "[": "]"}
 
@@ -197,8 +185,6 @@ class JsonReader:
                 read = self._refuse(text, index)
             elif self.comment:
                 read = self._in_comment(text, index)
-            elif self.want in _LOOSELY:
-                read = self._loose(text, index)
             else:
                 read = self._token(text, index)
             end = read[2]
@@ -256,23 +242,6 @@ class JsonReader:
         end = closer + len(self.comment)
         self.comment = ""
         return JsonPart.BLANK, "", end
-
-    def _loose(self, text: str, index: int) -> ReadPart:
-        if other := _LOOSE.match(text, index):
-            if last := other[0].rstrip()[-1:]:
-                self._go_loosely(last)
-            return JsonPart.UNFIT, other[0], other.end()
-        mark = text[index]
-        part = _PARTS[mark]
-        if mark == "'" and self.want is Want.LOOSE_BEHIND:
-            part = JsonPart.UNFIT
-        elif part is JsonPart.STRING:
-            self.quote = mark
-        self._go_loosely(mark)
-        return part, mark, index + 1
-
-    def _go_loosely(self, last: str) -> None:
-        self.want = Want.LOOSE if last in _BEFORE_STRING else Want.LOOSE_BEHIND
 
     def _token(self, text: str, index: int) -> ReadPart:
         mark = text[index]

@@ -14,8 +14,8 @@ from converter.core.reading.engine.mark_table import (
     mark_table,
     openers_in_thought,
 )
-from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.family_choice import choose
+from converter.core.reading.mark_search import NeedMore
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block

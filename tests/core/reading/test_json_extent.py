@@ -1,8 +1,11 @@
 """Where JSON ends: at its last bracket, wherever the text is cut."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from converter.core.reading.json_extent import JsonExtent
+from tests.support.strategies import cut, law
 
 WHOLE = [
     '{"a": 1}',
@@ -16,8 +19,6 @@ WHOLE = [
     "[f(x=']')]",
     '[f(x="it\'s", y=(1, 2))]',
     '{"line": "a\nb"}',
-    '"a } string"',
-    "'another, \\' }'",
 ]
 
 
@@ -37,8 +38,8 @@ def test_it_ends_where_the_value_ends_however_it_is_cut(value: str, behind: str)
     text = value + behind
     assert end([text]) == len(value)
     assert end(list(text)) == len(value)
-    for cut in range(len(text)):
-        assert end([text[:cut], text[cut:]]) == len(value)
+    for at in range(len(text)):
+        assert end([text[:at], text[at:]]) == len(value)
 
 
 @pytest.mark.parametrize("value", WHOLE)
@@ -52,3 +53,9 @@ def test_text_that_is_sure_to_change_nothing_is_reported() -> None:
     assert extent.wakes == '"\\'
     extent.feed("\\")
     assert extent.wakes == ""
+
+
+@law(100)
+@given(st.data(), st.text(alphabet=list("{}[]()\"':,\\ \n=a"), max_size=20))
+def test_drawn_text_ends_at_one_offset_however_it_is_cut(data: st.DataObject, text: str) -> None:
+    assert end(data.draw(cut(text))) == end([text])

@@ -123,23 +123,6 @@ def test_a_bare_value_at_the_end_is_emitted_where_nothing_follows() -> None:
             assert reader.end_word(numbers=numbers) == wanted
 
 
-def test_loose_text_has_strings_and_brackets() -> None:
-    assert parts("it's f(x='a)', y=[1]", Want.LOOSE) == [
-        (JsonPart.UNFIT, "it"),
-        (JsonPart.UNFIT, "'"),
-        (JsonPart.UNFIT, "s f"),
-        (JsonPart.OPEN, "("),
-        (JsonPart.UNFIT, "x="),
-        (JsonPart.STRING, "'"),
-        (JsonPart.TEXT, "a)"),
-        (JsonPart.END, '"'),
-        (JsonPart.UNFIT, ", y="),
-        (JsonPart.OPEN, "["),
-        (JsonPart.UNFIT, "1"),
-        (JsonPart.CLOSE, "]"),
-    ]
-
-
 def test_it_is_not_nested_without_end() -> None:
     reader = JsonReader(Want.VALUE)
     with pytest.raises(TooMuchError):
@@ -150,7 +133,7 @@ def test_it_is_not_nested_without_end() -> None:
 @given(
     st.data(),
     st.text(alphabet=list("{}[]\"':,\\ \n/*#ntrue1-.é()="), max_size=20),
-    st.sampled_from([Want.OBJECT, Want.VALUE, Want.LOOSE]),
+    st.sampled_from([Want.OBJECT, Want.VALUE]),
 )
 def test_it_says_the_same_however_it_is_cut(data: st.DataObject, text: str, want: Want) -> None:
     whole_text, reader = read([text], want)

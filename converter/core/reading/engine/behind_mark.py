@@ -3,8 +3,8 @@
 import re
 
 from converter.core.reading.engine.context import MarkPosition
-from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.families import CLOSERS
+from converter.core.reading.mark_search import NeedMore
 
 _GAP_LIMIT = 64
 """Characters of blanks behind a mark, or of a tool's name, that are waited through."""

@@ -11,18 +11,12 @@ from functools import lru_cache
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.engine.mark_table import CallMark
-from converter.core.reading.engine.source import NeedMore, Source
+from converter.core.reading.engine.source import Source
 from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
-from converter.core.reading.mark_search import Mark, MarkSearch, beginnings
-from converter.core.reading.tool_calls.bodies import (
-    Gemma,
-    Header,
-    Json,
-    Keyed,
-    Python,
-)
+from converter.core.reading.mark_search import Mark, MarkSearch, NeedMore, beginnings
+from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.extent import Extent, Marks, Point
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS

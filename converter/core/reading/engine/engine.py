@@ -53,7 +53,7 @@ from converter.core.reading.engine.mark_table import (
     is_half_closer,
 )
 from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought, ReadCall
-from converter.core.reading.engine.source import NeedMore, Source
+from converter.core.reading.engine.source import Source
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
     EMITTED_AS_THINKING,
@@ -71,7 +71,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.json_extent import JsonExtent
-from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
+from converter.core.reading.mark_search import Mark, MarkSearch, NeedMore, PhraseSearch
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought import ENDS, Thought, ThoughtEvent, attribute_tag
 from converter.core.reading.tool_calls.call_row import CallRow
@@ -133,11 +133,8 @@ class Engine:
         whole_calls: bool = False,
         grammar: Grammar = Grammar.NONE,
     ) -> None:
-        self._table, self._expectations, self._wants_json = (
-            table,
-            expectations or _NO_CALLS,
-            json_answer,
-        )
+        self._table, self._expectations = table, expectations or _NO_CALLS
+        self._wants_json = json_answer
         self._start = GrammarStart(grammar, start)
         self._state = FIRST_STATE[self._start.mode]
         self._source = Source()
@@ -523,7 +520,7 @@ class Engine:
 
     def _is_text(self, mark: Mark, literal: str) -> bool:
         """Return True if a mark is text, by its place."""
-        if self._value and self._value.quoted:
+        if self._value and self._value.quote:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
             return False
@@ -686,7 +683,7 @@ class Engine:
         if silent := self._table.silent_at(self._source.rest):
             return self._leave_out(len(silent))
         in_sentence = self._context.position is MarkPosition.IN_SENTENCE
-        if in_sentence and mark.guards and behind.lstrip()[:1] in ("[", "{"):
+        if in_sentence and mark.guards and behind[:1] in ("[", "{"):
             return self._begin_value(len(mark.mark))
         return self._emit_character()
 

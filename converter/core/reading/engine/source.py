@@ -4,16 +4,12 @@ from collections.abc import Sequence
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import beginnings
+from converter.core.reading.mark_search import NeedMore, beginnings
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _LONGEST = 128
 """Characters of the longest mark, at least."""
-
-
-class NeedMore(Exception):  # noqa: N818 - nothing is wrong
-    """More text must come before the next step is decided. Nothing was taken for that step."""
 
 
 class Source:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
-from converter.core.reading.mark_search import MarkSearch, beginnings, marks_of
+from converter.core.reading.json_extent import JsonExtent
+from converter.core.reading.mark_search import MarkSearch, NeedMore, beginnings, marks_of
 from converter.core.reading.tool_calls.verdict import End
-from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 
-_BETWEEN = " \t\r\n,;"
 _GOES_ON = tuple("\"'{}[],:")
 
 
@@ -58,18 +57,8 @@ class Marks:
     @property
     def search(self) -> MarkSearch:
         """The search for all of them."""
-        quote = (self.quote,) if self.quote else ()
-        marks = (
-            *self.closers,
-            *self.ends,
-            *self.openers,
-            *self.stops,
-            *self.skips,
-            *self.again,
-            *self.drafts,
-            *quote,
-        )
-        return marks_of(*dict.fromkeys(marks))
+        own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
+        return marks_of(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
 
 
 class Extent:
@@ -77,8 +66,7 @@ class Extent:
 
     def __init__(self, marks: Marks) -> None:
         self._marks, self._search = marks, marks.search
-        self._reader = JsonReader(Want.LOOSE) if marks.brackets else None
-        self._depth = 0
+        self._brackets = JsonExtent() if marks.brackets else None
         self._closed = -1  # behind the last bracket, while none is open
         self._in_header = marks.header
         self._in_quote = False  # of the form's own
@@ -88,8 +76,9 @@ class Extent:
     def feed(self, text: str, last: bool = False) -> Point | None:
         """Return the next point; None while more text must tell. `last`: no more will come."""
         self._rest += text
+        undecided = 0 if last else self._search.undecided(self._rest, 0)
         while self._rest:
-            until = len(self._rest) - (0 if last else self._search.undecided(self._rest, 0))
+            until = max(0, len(self._rest) - undecided)
             match = self._search.search(self._rest)
             if match and match.start() >= until:
                 match = None
@@ -97,19 +86,16 @@ class Extent:
                 return point
             if not match:
                 break
-            mark = match[0]
-            decides = mark in self._marks.ends or (mark in self._marks.drafts and not self.quoted)
-            decides = decides or (self._marks.pairs and mark in self._marks.closers)
-            follows = self._follows(mark, last) if decides else False
-            if follows is None:
+            try:
+                follows = self._follows(match[0], last)
+            except NeedMore:
                 return None
-            point = self._point(mark, follows)
-            self._skip(len(mark))
+            point = self._point(match[0], follows)
+            self._skip(match[0])
             if point:
                 return point
         if last and self._closed >= 0:
-            closed, self._closed = self._closed, -1
-            return Point(End.BODY, closed, closed)
+            return self._body_end()
         return None
 
     @property
@@ -120,13 +106,21 @@ class Extent:
     @property
     def quoted(self) -> bool:
         """Return True if a string is open."""
-        return self._in_quote or bool(self._reader and self._reader.quote)
+        return self._in_quote or self._in_string
+
+    @property
+    def _in_string(self) -> bool:
+        return self._brackets is not None and self._brackets.quote != ""
+
+    def _body_end(self) -> Point:
+        closed, self._closed = self._closed, -1
+        return Point(End.BODY, closed, closed)
 
     def _point(self, mark: str, follows: bool) -> Point | None:
         """Return the point at a mark, which comes next. `follows`: the body goes on behind it."""
         marks, begin = self._marks, self._base
         end = begin + len(mark)
-        if mark == marks.quote and not (self._reader and self._reader.quote):
+        if mark == marks.quote and not self._in_string:
             self._in_quote, self._closed = not self._in_quote, -1
         elif mark in marks.closers and not follows:
             return Point(End.MARK, begin, end, quoted=self.quoted)
@@ -145,35 +139,39 @@ class Extent:
     def _before_opener(self, mark: str, begin: int) -> Point | None:
         """Return the point before a mark that begins another call."""
         if self._closed >= 0:
-            closed, self._closed = self._closed, -1
-            return Point(End.BODY, closed, closed)
+            return self._body_end()
         on_new_line = "\n" in self._line and not self._line.rpartition("\n")[2].strip()
         opens = mark in self._marks.stops or on_new_line
         return Point(End.OPENER, begin, begin) if opens else None
 
-    def _follows(self, mark: str, last: bool) -> bool | None:
-        """Return True if the body goes on behind its end, `None` if more text must show it."""
+    def _follows(self, mark: str, last: bool) -> bool:
+        """Return True if the body goes on behind a mark that may end it. Raises `NeedMore`."""
+        marks = self._marks
+        is_draft = mark in marks.drafts and not self.quoted
+        if not (is_draft or mark in marks.ends or (marks.pairs and mark in marks.closers)):
+            return False
         behind = self._rest[behind_closers(self._rest, len(mark)) :]
-        closers = () if mark in self._marks.closers else self._marks.closers
-        nexts = (*closers, *self._marks.nexts)
-        if mark in self._marks.drafts:
-            nexts = (*nexts, *self._marks.ends, *(_GOES_ON if self._reader else ()))
+        closers = () if mark in marks.closers else marks.closers
+        nexts = (*closers, *marks.nexts)
+        if mark in marks.drafts:
+            nexts = (*nexts, *marks.ends, *(_GOES_ON if self._brackets else ()))
         if behind.startswith(nexts):
-            return not behind.startswith(self._marks.openers)
-        return None if not last and behind in beginnings(*nexts, *THOUGHT_CLOSERS) else False
+            return not behind.startswith(marks.openers)
+        if not last and behind in beginnings(*nexts, *THOUGHT_CLOSERS):
+            raise NeedMore
+        return False
 
-    def _skip(self, length: int) -> None:
+    def _skip(self, mark: str) -> None:
         """Pass a mark that is part of the text."""
-        mark = self._rest[:length]
-        silent = mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips)
-        if not silent:
-            self._pass(length)
-        else:
-            self._advance(length)
+        end = self._base + len(mark)
+        if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
+            self._advance(len(mark))
+        while self._base < end:
+            self._pass(end - self._base)
 
     def _advance(self, length: int) -> None:
-        taken, self._rest = self._rest[:length], self._rest[length:]
-        self._line = (self._line + taken)[-64:]
+        self._line = (self._line + self._rest[max(0, length - 64) : length])[-64:]
+        self._rest = self._rest[length:]
         self._base += length
 
     def _pass(self, length: int) -> Point | None:
@@ -183,30 +181,31 @@ class Extent:
             self._in_header = offset < 0
             self._advance(length if offset < 0 else offset)
             length -= length if offset < 0 else offset
-        if self._reader is None or self._in_quote:
-            self._advance(length)
-            return None
-        held = len(self._reader.held)
-        begin, seen = self._base, 0
-        for part, _, end in self._reader.feed(self._rest[:length]):
-            before, seen = seen, max(0, end - held)
-            if self._closed >= 0 and (point := self._behind(part, self._rest[before:seen])):
-                self._advance(seen)
+        if length and self._brackets and not self._in_quote:
+            point = self._read(self._brackets, self._rest[:length])
+            if point:
                 return point
-            self._depth += (part is JsonPart.OPEN) - (part is JsonPart.CLOSE)
-            if part is JsonPart.CLOSE and self._depth <= 0:
-                self._closed, self._depth = begin + seen, 0
         self._advance(length)
         return None
 
-    def _behind(self, part: JsonPart, text: str) -> Point | None:
-        """Return the point where brackets are closed and `text` does not go on."""
-        closed = self._closed
-        if part is JsonPart.CLOSE or not text.strip(_BETWEEN):
-            return None
-        word = self._marks.calls and (text.strip(_BETWEEN)[:1].isalpha() or text[:1] in "_")
-        if part in (JsonPart.OPEN, JsonPart.STRING) or word:
-            self._closed = -1
-            return None
-        self._closed = -1
-        return Point(End.BODY, closed, closed)
+    def _read(self, brackets: JsonExtent, text: str) -> Point | None:
+        """Read strings and brackets; return the point where these are closed and the text does not
+        go on.
+        """
+        at, begin = 0, self._base
+        while at < len(text):
+            if self._closed >= 0:
+                at = brackets.skip_between(text, at)
+                if at == len(text):
+                    break
+                if not (brackets.goes_on(text[at]) or self._is_word(text[at])):
+                    self._advance(at)
+                    return self._body_end()
+                self._closed = -1
+            end = brackets.feed(text, at)
+            self._closed = -1 if end is None else begin + end
+            at = len(text) if end is None else end
+        return None
+
+    def _is_word(self, mark: str) -> bool:
+        return self._marks.calls and (mark.isalpha() or mark == "_")

@@ -16,13 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from converter.core.reading.rows import Counts, tag
-from converter.core.reading.tool_calls.bodies import (
-    Gemma,
-    Header,
-    Json,
-    Keyed,
-    Python,
-)
+from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 
 

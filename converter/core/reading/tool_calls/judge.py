@@ -10,13 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from converter.core.calls.schema_values import Schema
-from converter.core.reading.tool_calls.bodies import (
-    Gemma,
-    Header,
-    Json,
-    Keyed,
-    Python,
-)
+from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
 from converter.core.reading.tool_calls.json_judge import HeaderCalls, JsonCalls

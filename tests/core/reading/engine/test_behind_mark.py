@@ -4,8 +4,8 @@ import pytest
 
 from converter.core.reading.engine.behind_mark import begins_prose, may_begin_call
 from converter.core.reading.engine.context import MarkPosition
-from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.families import CLOSERS
+from converter.core.reading.mark_search import NeedMore
 
 
 @pytest.mark.parametrize(

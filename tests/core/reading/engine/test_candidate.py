@@ -4,8 +4,8 @@ import pytest
 
 from converter.core.reading.engine.candidate import Candidate, find_start
 from converter.core.reading.engine.mark_table import CALL_MARKS
-from converter.core.reading.engine.source import NeedMore
 from converter.core.reading.engine.states import Stands
+from converter.core.reading.mark_search import NeedMore
 from converter.core.reading.tool_calls.forms import SECTIONS
 from converter.core.reading.tool_calls.head import Head
 from converter.core.reading.tool_calls.verdict import End

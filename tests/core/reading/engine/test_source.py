@@ -2,7 +2,8 @@
 
 import pytest
 
-from converter.core.reading.engine.source import NeedMore, Source
+from converter.core.reading.engine.source import Source
+from converter.core.reading.mark_search import NeedMore
 from converter.core.reading.tool_calls.verdict import End
 
 
