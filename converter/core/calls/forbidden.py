@@ -12,54 +12,46 @@ from converter.core.wire.bounds import HELD_LIMIT
 
 
 class ForbiddenCalls:
-    """Events of one choice behind the assembler in, events out. Of calls that take turns the later
-    ones wait, up to a bound.
+    """Takes the events of one choice from the assembler, and returns the events with text in place
+    of calls. The text of calls waits for other text, for the finish, or for too much of it, so that
+    calls whose pieces alternate stand one behind the other.
     """
 
     def __init__(self) -> None:
-        self._begun = False  # something was said, so that a call begins a paragraph
-        self._waiting: dict[int, str] = {}
-        self._ended: set[int] = set()
+        self._begun = False  # text came out, so that a call begins a paragraph
+        self._texts: dict[int, str] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
         match event:
             case ToolCall():
-                text = self._piece(event)
-                return [Text(text, event.choice)] if text else []
+                self._add(event)
+                length = sum(map(len, self._texts.values()))
+                return self._released(event.choice) if length > HELD_LIMIT else []
             case Text():
                 self._begun = True
+                return [*self._released(event.choice), event]
             case Finish():
-                rest = "".join(self._waiting.values())
-                self._waiting.clear()
                 reason = "stop" if event.reason in CALLED else event.reason
-                held = [Text(rest, event.choice)] if rest else []
-                return [*held, replace(event, reason=reason)]
+                return [*self._released(event.choice), replace(event, reason=reason)]
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return all text that is of no call."""
-        return None if kind is ToolCall else (kind, "")
+        """Return all text that is of no call, while no text of calls waits."""
+        return None if kind is ToolCall or any(self._texts.values()) else (kind, "")
 
     def close(self) -> Sequence[Event]:
         """Return nothing: a reply without a finish has failed."""
         return []
 
-    def _piece(self, event: ToolCall) -> str:
+    def _add(self, event: ToolCall) -> None:
         text = event.arguments + ("}" if event.ends else "")
         if event.name:
             gap = "\n\n" if self._begun else ""
             text = f'{gap}{{"name": {json.dumps(event.name)}, "arguments": {text}'
             self._begun = True
-        self._waiting[event.index] = self._waiting.get(event.index, "") + text
-        if event.ends:
-            self._ended.add(event.index)
-        out = ""
-        for index, waiting in [*self._waiting.items()]:
-            out += waiting
-            self._waiting[index] = ""
-            if index in self._ended:
-                del self._waiting[index]
-            elif sum(map(len, self._waiting.values())) <= HELD_LIMIT:
-                break
-        return out
+        self._texts[event.index] = self._texts.get(event.index, "") + text
+
+    def _released(self, choice: int) -> list[Event]:
+        text, self._texts = "".join(self._texts.values()), {}
+        return [Text(text, choice)] if text else []
