@@ -20,7 +20,7 @@ where the client wants no calls, `forbidden` makes them text.
   its number, id and name; later ones have arguments alone; the last one `ends` it. A call that is
   not whole ends the reply in a failure, or stays open under a finish on which no client runs it.
 - A piece that needs no change comes out as the event that came in, so that the server's bytes go
-  on. A name that may still become another offered one waits, with the calls behind it, and so does
-  an empty object of a tool that has parameters; nothing else does.
+  on. A name that may still become another offered one waits, and so does an empty object of a tool
+  that has parameters. A call waits until the call before it is whole. Nothing else waits.
 - An encoder writes the events. It joins, names and numbers nothing.
 """

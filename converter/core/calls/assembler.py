@@ -95,9 +95,10 @@ class Assembler:
         call.over = call.over or event.ends
         call.is_value = call.is_value or event.is_value
         if call.sent:
-            return [*out, *self._sent_piece(call, event)]
-        call.held.append(event)
-        self._count(event.arguments)
+            out += self._sent_piece(call, event)
+        else:
+            call.held.append(event)
+            self._count(event.arguments)
         return [*out, *self._begun()]
 
     def _replaced(self, call: Call | None) -> Sequence[Event]:
@@ -122,14 +123,17 @@ class Assembler:
 
     # The calls that go out.
 
-    def _begun(self, *, over: bool = False) -> Sequence[Event]:
-        """Return the calls whose names are decided, in their order. `over`: no name goes on."""
+    def _begun(self) -> Sequence[Event]:
+        """Return the calls that can go out: their names are decided, and each call before is whole,
+        because most clients read one call after another.
+        """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
             if call.written.strip():
-                if not (over or (self._calls.is_named(call) and self._is_settled(call))):
+                if any(each.sent and not each.complete for each in self._calls.all) or not (
+                    self._calls.is_named(call) and self._is_settled(call)
+                ):
                     break
-                self._calls.waiting.remove(call)
                 out += self._begin(call)
         return out
 
@@ -146,7 +150,8 @@ class Assembler:
         return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
     def _begin(self, call: Call) -> Sequence[Event]:
-        """Return the pieces that waited for the name, as one."""
+        """Return the pieces that waited, as one."""
+        self._calls.waiting.remove(call)
         pieces, arguments = call.held, call.held_arguments
         name, inner = self._call_in(call)
         if name and arguments.strip() in ("", "{}", inner):
@@ -207,9 +212,11 @@ class Assembler:
         """Return the finish behind the calls; an open one becomes a call that nobody runs."""
         if event.at_limit and not all(call.complete for call in self._calls.all):
             event = replace(event, reason="length")
-        out = [*self._begun(over=True)]
-        sent = [call for call in self._calls.all if call.sent]
+        out: list[Event] = []
+        sent = [call for call in self._calls.all if call.sent or call.written.strip()]
         for call in sent:
+            if not call.sent:
+                out += self._begin(call)
             if event.reason in _WHOLE or call.is_value:
                 out += self._ending(call, call.arguments.release())
             if self._may_close(call, event.reason):

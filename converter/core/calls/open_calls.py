@@ -16,8 +16,8 @@ that a piece says of itself decide, its name and its id, held against that call:
     another one  | begins                  | begins         | begins
 
 The offered names tell a name that goes on (`get`, `_weather`) from another one. While pieces may
-still make it another offered name, a name waits, and so do the calls behind it, because they go out
-in their order: call 1 may begin between two pieces of the name of call 0.
+still make it another offered name, a name waits. Calls go out one behind the other, though call 1
+may begin between two pieces of call 0.
 """
 
 import enum

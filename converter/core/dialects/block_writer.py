@@ -6,9 +6,9 @@ It holds blanks until text follows, keeps one block open at a time, and collects
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.core.dialects.call_order import InOrder, ToolPiece
 from converter.core.dialects.wire_form import Encoder
 from converter.core.model.events import (
+    NO_INDEX,
     DialectBlock,
     End,
     Event,
@@ -25,18 +25,19 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    model_text,
 )
 from converter.core.reading.thought import Thought
 from converter.core.wire import json_text
-from converter.core.wire.bounds import BLANKS_LIMIT, MOST_NAMES
+from converter.core.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, MOST_NAMES, TooMuchError
 from converter.core.wire.sse import write_frame
 
-type Content = Text | Thinking | ThinkingEnd | MappedField | DialectBlock
+type Content = Text | Thinking | ThinkingEnd | ToolCall | MappedField | DialectBlock
 _CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, DialectBlock)
 
 type WireEvents = Iterable[dict[str, object]]
 """Events of a dialect, as JSON."""
-type NewBlock = ToolPiece | dict[str, object] | None
+type NewBlock = ToolCall | dict[str, object] | None
 """The block that begins: a call, one of a single dialect, or text or a thought."""
 
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
@@ -78,7 +79,10 @@ class BlockWriter(Encoder, ABC):
         self._open: str | None = None
         self._blanks = ""  # before an answer that says nothing yet
         self._thinking = Thought()
-        self._in_order: InOrder[Content] = InOrder()
+        self._call = ToolCall(NO_INDEX, "", "", "")
+        self._argued = False  # the open call has arguments
+        self._waiting: list[Content] = []  # content that came within the open call
+        self._waiting_length = 0
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}
         self.thinking_length = self.text_length = 0
@@ -157,11 +161,8 @@ class BlockWriter(Encoder, ABC):
             # llama.cpp's own endpoint may leave its head out
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
-            if isinstance(event, ToolCall) or self._in_order.open:
-                for content in self._in_order.feed(event):
-                    yield from self._content(content)
-                if self._open == CALL and not self._in_order.open:
-                    yield from self._leave()
+            if self._open == CALL and not isinstance(event, ToolCall):
+                self._wait(event)
             else:
                 yield from self._content(event)
         else:
@@ -199,13 +200,25 @@ class BlockWriter(Encoder, ABC):
             self._fold(event)
         return 0
 
+    def _wait(self, event: Content) -> None:
+        """Keep content that would tear the open call apart. Raises TooMuchError."""
+        self._waiting.append(event)
+        self._waiting_length += max(_LEAST, len(model_text(event)))
+        if self._waiting_length > DELAYED_LIMIT:
+            raise TooMuchError(DELAYED_LIMIT)
+
+    def _behind_call(self) -> Iterator[dict[str, object]]:
+        """Write the content that waited for the end of the call."""
+        waiting, self._waiting, self._waiting_length = self._waiting, [], 0
+        for event in waiting:
+            yield from self._content(event)
+
     def end(self) -> Iterator[dict[str, object]]:
         """Return the rest."""
-        for content in self._in_order.end():
-            yield from self._content(content)
+        yield from self._cut()
         yield from self._leave()
 
-    def _content(self, event: Content | ToolPiece) -> Iterable[dict[str, object]]:
+    def _content(self, event: Content) -> Iterable[dict[str, object]]:
         match event:
             case Text():
                 return self._text(event.text)
@@ -213,8 +226,8 @@ class BlockWriter(Encoder, ABC):
                 return self._thought(event.text)
             case ThinkingEnd():
                 return self._leave(event.signature) if self._open == THINKING else ()
-            case ToolPiece():
-                return self._tool_piece(event)
+            case ToolCall():
+                return self._call_piece(event)
             case _:
                 return self._other(event)
 
@@ -242,15 +255,31 @@ class BlockWriter(Encoder, ABC):
         """Write the client's events for text of a thought that it wants omitted."""
         return ()
 
-    def _tool_piece(self, piece: ToolPiece) -> Iterator[dict[str, object]]:
-        """Write a piece of a call."""
-        if piece.begins:
-            yield from self._enter(CALL, piece)
-        elif piece.cut:
+    def _call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
+        """Write a piece of a call. The assembler sends the next call behind the end of this one."""
+        if event.name:
+            yield from self._cut()
+            yield from self._enter(CALL, event)
+            self._call, self._argued = event, False
+        if self._open != CALL or event.index != self._call.index:
+            return
+        if event.arguments:
+            self._argued = True
+            self.text_length += _length(event.arguments)
+            yield from self._fill(event.arguments)
+        if event.ends:
+            yield from self._leave()
+            yield from self._behind_call()
+
+    def _cut(self) -> Iterator[dict[str, object]]:
+        """Give the open call up, because its end did not come: its input stays open. Of one without
+        any arguments as well, because clients take no input for an empty one.
+        """
+        if self._open == CALL:
+            if not self._argued:
+                yield from self._fill("{")
             self._drop()
-        else:
-            self.text_length += _length(piece.json) if self._open else 0
-            yield from self._fill(piece.json)
+        yield from self._behind_call()
 
     def _drop(self) -> None:
         """Take note that the open block's call was cut."""
@@ -273,6 +302,10 @@ class BlockWriter(Encoder, ABC):
             self._thinking.end()
         yield from self._finish(kind, signature)
         self._open = None
+
+
+_LEAST = 64
+"""Characters that an event counts at least, because any event costs memory."""
 
 
 def _length(written: str) -> int:

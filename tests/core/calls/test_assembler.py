@@ -54,6 +54,13 @@ def test_a_stop_behind_whole_calls_is_that_of_calls(
     assert judged(*pieces, ended)[-1] == wanted
 
 
+def test_a_call_waits_until_the_call_before_it_is_whole() -> None:
+    second = [ToolCall(1, "b", "time", '{"zone":'), ToolCall(1, "", "", '"CET"}')]
+    out = judged(WHOLE[0], second[0], Text("a"), second[1], WHOLE[1], Finish("tool_calls"))
+    joint = ToolCall(1, "b", "time", '{"zone":"CET"}', ends=True)
+    assert out == [WHOLE[0], Text("a"), WHOLE[1], joint, Finish("tool_calls")]
+
+
 def test_an_id_of_the_history_is_not_used_again() -> None:
     ids = [
         event.id

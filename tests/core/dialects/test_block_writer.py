@@ -22,7 +22,7 @@ from converter.core.model.events import (
     Thinking,
     ToolCall,
 )
-from converter.core.wire.bounds import BLANKS_LIMIT
+from converter.core.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, TooMuchError
 from tests.support.messages_of import blocks, complete, ending
 from tests.support.rows import rows_of
 
@@ -308,3 +308,21 @@ def test_a_whole_reply_is_the_stream_folded() -> None:
     assert encoder.feed([Text("a"), COMMENT, Text("b")]) == []
     assert encoder.ping() == []
     assert encoder.close() == [b'{"said":1,"end":1}']
+
+
+def test_content_within_a_call_waits_for_its_end() -> None:
+    begin, end = _piece(0, '{"x":', "f", "a"), ToolCall(0, "", "", "1}", ends=True)
+    for last in ([end], []):
+        writer = AnthropicEncoder(ReplyContext())
+        for event in (begin, Text("a")):
+            writer.feed([event])
+        rest = b"".join([*writer.feed(last), *writer.feed([Finish("length"), End()])])
+        assert rest.index(b"content_block_stop") < rest.index(b'"text":"a"')
+
+
+@pytest.mark.parametrize("text", ["", "a", "word " * 1000])
+def test_so_much_content_waits_and_no_more(text: str) -> None:
+    writer = AnthropicEncoder(ReplyContext())
+    writer.feed([_piece(0, '{"x":', "f", "a")])
+    with pytest.raises(TooMuchError, match="text within a tool call of more than 1,048,576"):
+        writer.feed([Text(text)] * DELAYED_LIMIT)

@@ -21,7 +21,6 @@ from converter.core.dialects.block_writer import (
     WireEvents,
     thinking_tokens,
 )
-from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     DialectBlock,
@@ -30,6 +29,7 @@ from converter.core.model.events import (
     MappedField,
     Own,
     Start,
+    ToolCall,
     Usage,
     own_fields,
 )
@@ -200,7 +200,7 @@ class AnthropicEncoder(BlockWriter):
         yield error_body(event.message, event.kind, event.status)
 
     def _begin(self, kind: str, block: NewBlock) -> WireEvents:
-        if isinstance(block, ToolPiece):
+        if isinstance(block, ToolCall):
             self._called = True
             block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
         elif block is None:

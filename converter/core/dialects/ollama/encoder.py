@@ -5,8 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter
-from converter.core.dialects.call_order import ToolPiece
+from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter, NewBlock
 from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.dialects.words_apart import JOINT, TextApart
@@ -46,7 +45,6 @@ class OllamaEncoder(BlockWriter):
         self._at = _moment(context.created_at)
         self._thought_over = False
         self._apart = TextApart()
-        self._call = ToolPiece(False)
         self._arguments: list[str] = []
         self._count = self._cut_calls = 0
         self._measured: dict[str, Any] = {}
@@ -64,7 +62,7 @@ class OllamaEncoder(BlockWriter):
         """Return the lines; the server's own line where the events are just its own, and nothing
         waits. A blank line is dropped, because clients read each line as JSON.
         """
-        waits = self._in_order.open or bool(self._blanks) or self._apart.waits
+        waits = self._open == CALL or bool(self._blanks) or self._apart.waits
         lines = super().feed(events)
         if self._whole:
             self._raw.append(raw or b"")
@@ -140,9 +138,8 @@ class OllamaEncoder(BlockWriter):
         self._over = True
         yield {"error": event.message}
 
-    def _begin(self, _: str, block: ToolPiece | dict[str, Any] | None) -> list[dict[str, Any]]:
-        if isinstance(block, ToolPiece):
-            self._call, self._arguments = block, []
+    def _begin(self, _: str, block: NewBlock) -> list[dict[str, Any]]:  # noqa: ARG002
+        self._arguments = []
         return []
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002

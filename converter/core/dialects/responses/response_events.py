@@ -195,8 +195,7 @@ class ResponsesEncoder(BlockWriter):
         """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
         is complete.
         """
-        for content in self._in_order.end():
-            yield from self._content(content)
+        yield from self._cut()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
         yield from self._leave()
         self._status = COMPLETED
