@@ -271,7 +271,7 @@ def test_a_thought_alone_is_gone_on_with_once(
     assert again["messages"][:-1] == first["messages"]
     closed = {"reasoning_content": "I add.", "content": [{"type": "text", "text": ""}]}
     assert again["messages"][-1] == {"role": "assistant", **closed}
-    assert len(asking.wait_for("asked to go on behind it")) == 1  # behind the client's last byte
+    assert len(asking.wait_for("asked to continue it")) == 1  # behind the client's last byte
 
 
 @STREAMED

@@ -425,7 +425,7 @@ def test_a_bad_reply_becomes_a_test(
     think.press("[data-do=keep]")
     think.fill("#keep [name=name]", "misread")
     think.press("#keep .buttons .main")
-    think.until_shown("Keep it as right?", "#keep .problem")
+    think.until_shown("press Keep again", "#keep .problem")
     think.press("#keep .buttons .main")
     think.until_shown("is there already", "#keep .problem")
     think.press("#keep [data-close]")

@@ -108,6 +108,6 @@ def test_a_server_that_answers_no_question_holds_requests_up_once(tmp_path: Path
         for _ in range(4):
             assert _status(proxy) == 200
         let_go.set()
-        lines = [line for line in proxy.troubles() if "was asked what it is" in line]
+        lines = [line for line in proxy.troubles() if "could not be probed" in line]
     assert [server.paths().count(path) for path in paths] == [1, 1, 1, 1]
     assert len(lines) == 1

@@ -240,7 +240,7 @@ class AwaitedReply:
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
-            message = server_message(body) or "no words"
+            message = server_message(body) or "no message"
             # a body that is no JSON is a gateway's page, which the client does not get
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)

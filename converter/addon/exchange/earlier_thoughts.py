@@ -43,8 +43,8 @@ _KEY = "thoughts "
 _LINE_ENDS = "\r\n"
 _NOTES = {
     "thoughts_put_back": "put back",
-    "thoughts_unknown": "not known any more",
-    "thoughts_unreadable": "kept in a shape that is not known here, and taken as not there",
+    "thoughts_unknown": "no longer kept",
+    "thoughts_unreadable": "kept in a format that this version cannot read, and left out",
 }
 """The words for the counts of a summary."""
 

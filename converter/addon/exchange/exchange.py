@@ -33,7 +33,7 @@ from converter.core.wire.bounds import fault_of
 from converter.core.wire.checked import Fields
 
 JSON = "application/json"
-AWAY = "what this request refers to cannot be looked up now, because the memory is away; try again"
+AWAY = "the memory is away, so earlier replies cannot be looked up: try again later"
 
 _KEYS = ("authorization", "x-api-key")
 """Headers that hold a client's key."""

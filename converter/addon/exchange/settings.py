@@ -122,7 +122,7 @@ class Settings:
     prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
     tools: str = _choice(
         ("auto", "off", "told"),
-        "read tool calls from text; told: also tell tools in the system turn",
+        "read tool calls from text; told: also write the tools into the system turn",
     )
     values: str = _choice(
         ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"
@@ -153,10 +153,10 @@ class Settings:
         "", "port, address or file for Prometheus", reader.read_metrics
     )
     traces: str = _unrecorded("", "URL of an OpenTelemetry collector", reader.read_collector)
-    traces_words: bool = _unrecorded(False, "send the words of replies there too")
+    traces_words: bool = _unrecorded(False, "send the text of replies there too")
     native: frozenset[str] = _option(
         [],
-        "dialects of which the server's own endpoints are asked, their replies mended",
+        "dialects that go to the server's own endpoint, with mended replies",
         lambda written: frozenset(map(one_of(_NATIVE), written)),
         _NATIVE,
     )
@@ -177,7 +177,7 @@ class Settings:
     lessons: bool = _unrecorded(False, "keep lessons about servers for the next start")
     server: Server | None = _option(
         AUTO,
-        "what the server is; auto asks it, once",
+        "the kind of server; auto probes it once",
         reader.read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
     )
@@ -192,7 +192,7 @@ class Settings:
         ("text", "refuse"), "what a model gets of pictures that it cannot see", recorded=False
     )
     usage: str = _choice(
-        ("ask", "off"), "whether counts are asked for of a chat client's stream", recorded=False
+        ("ask", "off"), "whether a chat client's stream is requested with counts", recorded=False
     )
     flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
     ping: reader.Ping = _unrecorded(
@@ -200,9 +200,7 @@ class Settings:
         "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
         reader.read_ping,
     )
-    alive: str = _choice(
-        FORMS, "the form in which a chat client is told that a silent stream lives", recorded=False
-    )
+    alive: str = _choice(FORMS, "the sign of life in a chat client's silent stream", recorded=False)
     hosts: tuple[str, ...] = _unrecorded(
         [],
         "names of web pages that may use the proxy; *: all",

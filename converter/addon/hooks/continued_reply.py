@@ -69,7 +69,7 @@ class ContinuedReply:
         """Return why a second reply that is no stream failed; empty for a reply or a refusal. A
         refusal ends the reply at the thought.
         """
-        message = f"status {status}: {server_message(body) or 'no words'}"
+        message = f"status {status}: {server_message(body) or 'no message'}"
         if status not in (OK, *REFUSALS):
             return message
         if status != OK:

@@ -115,5 +115,5 @@ class ExchangeListener(Listener):
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]
         return begun.abort(
-            f"status {flow.response.status_code}: {server_message(body) or 'no words'}"
+            f"status {flow.response.status_code}: {server_message(body) or 'no message'}"
         )

@@ -28,8 +28,10 @@ _log = logging.getLogger(__name__)
 _LONGEST = 1 << 16
 """Bytes of a refusal. The body is parsed at each chunk, so a long one would cost its square."""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
-UNREAD = "the server's own reader threw a reply away; it was asked for once more, to be read here"
-SILENT = "the server's stream has no byte; it was asked once more, whole, for the reason"
+UNREAD = (
+    "the server's own parser rejected a reply, which was requested again as text and parsed here"
+)
+SILENT = "the server's stream was empty, so a whole reply was requested for the reason"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 METADATA = "think_refused"
 """The key in the flow's metadata of the request that the server refused."""

@@ -28,7 +28,7 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.reply.rewriter import Rewriter
 
-PASSED = "another addon has streamed the reply, so that it went on as it came"
+PASSED = "another addon has streamed the reply, so it was passed on unchanged"
 
 
 class ReplySteps:

@@ -177,7 +177,7 @@ async def counterpart(pending: PendingRequest) -> None:
 
     pending.sent, fields = await aside(record.length, asking, pending.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
-        pending.notes.append(f"no server takes it with a request: {dropped}")
+        pending.notes.append(f"left out, because no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
 
 

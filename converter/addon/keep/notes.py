@@ -15,7 +15,7 @@ METADATA = "think"
 VERSION = 1
 LET_GO = "let_go"
 """The note of a flow whose server's bytes were dropped to bound the memory."""
-_UNREADABLE = "what the addon noted of the flow cannot be read"
+_UNREADABLE = "the addon's notes of the flow cannot be read"
 
 type Cuts = Sequence[tuple[int, float]]
 """The length of each chunk, and the seconds after which it came."""

@@ -116,7 +116,7 @@ def tell_of_another_type(expected: str) -> None:
     """Log once that a store has an entry of another type than the addon writes. Such an entry is
     ignored.
     """
-    message = "an entry is passed over (said once): expected %s, got another type"
+    message = "an entry is ignored (reported once): expected %s, got another type"
     _log.warning(f"think: the memory: {message}", expected)
 
 
@@ -156,14 +156,14 @@ class StoreElsewhere(Store):
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
         if time.monotonic() < self._rests_until:
-            raise AwayError("it failed a moment ago")
+            raise AwayError("it failed less than a moment ago")
         try:
             answer = question()
         except Exception as error:  # a driver may raise anything
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:
-                _log.warning("think: the memory is away (said once): %s", fault)
+                _log.warning("think: the memory is away (reported once): %s", fault)
             self._is_away = True
             raise AwayError(fault) from error
         if self._is_away:

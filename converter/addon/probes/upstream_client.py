@@ -128,7 +128,7 @@ class UpstreamClient:
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)
             except Exception as error:  # only the guess suffers; the next request probes again
-                self._complain(upstream, f"it cannot say where its replies begin: {error}")
+                self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
             self._once(key, partial(ask_prompt, server))
@@ -305,8 +305,8 @@ class UpstreamClient:
         """Log a fault once for each server, until it answers again."""
         if upstream not in self._complained:
             self._complained[upstream] = None
-            line = bounded(f"{upstream} was asked what it is: {fault}", LONGEST_LINE)
-            _log.warning("think: %s (said once)", line)
+            line = bounded(f"{upstream} could not be probed: {fault}", LONGEST_LINE)
+            _log.warning("think: %s (reported once)", line)
 
 
 async def carried[Result](

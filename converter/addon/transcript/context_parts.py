@@ -91,7 +91,7 @@ def read(
     elif counted:
         note = f"{counted:,} tokens, counted by the server; shares estimated by length."
     else:
-        note = f"About {kinds.total():,} tokens: estimated by length, the server told no count."
+        note = f"About {kinds.total():,} tokens: estimated by length, the server reported no count."
     return {"note": note, "unused": unused, "kinds": list(kinds.items()), "parts": shown}
 
 
@@ -111,7 +111,7 @@ def _counted(
         in_prompt = seen or tokens is not None or not row.length
         name = row.name if in_prompt else f"{row.name}{_NOWHERE}"
         yield ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0)
-    yield ContextPart("template", "the chat template's own words", rest)
+    yield ContextPart("template", "the chat template's own text", rest)
 
 
 def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:

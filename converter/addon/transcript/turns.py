@@ -39,8 +39,7 @@ class Media:
         """The medium in one line: `image/png 12.3 kB`."""
         size = "" if self.size is None else in_bytes(self.size)
         return (
-            " ".join(filter(None, (self.type, size, self.address, self.title)))
-            or "nothing known of it"
+            " ".join(filter(None, (self.type, size, self.address, self.title))) or "of unknown type"
         )
 
 

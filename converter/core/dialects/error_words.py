@@ -22,7 +22,7 @@ _LONGEST_SHOWN = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})
 """Fields that a reply has in one dialect or another, and FastAPI's error has not."""
-NO_MESSAGE = "the server reported an error without words"
+NO_MESSAGE = "the server reported an error without a message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
     """
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
-        return f"{answered} and no words"
+        return f"{answered} and no message"
     alone = context_length.find(message) or not (with_status or status < 400)
     return message if alone else f"{answered}: {message}"
 

@@ -8,7 +8,7 @@ from converter.core.model.events import Text, Thinking
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.tool_calls.calls_read import CallsRead
 
-_UNANSWERED = "the reply was a thought and no answer, and the server was asked to go on behind it"
+_UNANSWERED = "the reply was a thought and no answer, so the server was asked to continue it"
 _ANSWERED = (
     "the server sent the answer as thinking: it was told as text (its reasoning parser takes what "
     "has no closer, or all of the reply, for a thought)"

@@ -17,7 +17,7 @@ _UNREAD = (
 )
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Text that is in the notes on a reply that was read wrongly."""
-_CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
+_CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 _SAMPLE = 200
 """Characters of a loop that a note quotes."""

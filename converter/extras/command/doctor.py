@@ -291,7 +291,7 @@ def thinking(
             text += "; should a first reply be misread: --set think_start=thinking"
         return Finding("thinking", text, options, needed=IN_TEXT)
     if unread := _unread(streamed.text):
-        text = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
+        text = f"in the text, between {unread[0]} and {unread[1]}; these options have it read"
         options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
         return Finding("thinking", text, options, needed=IN_TEXT)
     return Finding(
@@ -303,7 +303,7 @@ def history(model: str) -> Finding:
     """Return which of its earlier thoughts the model wants, as the addon sends them."""
     wish = history_of(model)
     if wish is None:
-        return Finding("history", "what its template does with earlier thoughts is not known")
+        return Finding("history", "it is unknown whether its template reads earlier thoughts")
     if wish.form == "drop":
         return Finding("history", "the model wants none of its earlier thoughts")
     where = ", behind the user's last message" if wish.loop else ""
@@ -356,7 +356,7 @@ def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tu
 def context(size: int | None, server: Server) -> Finding:
     """Return whether the server's context holds the prompts of agents."""
     if size is None:
-        return Finding("context", "the server does not tell; agents need " + _needs(NEEDS))
+        return Finding("context", "the server does not report it; agents need " + _needs(NEEDS))
     short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
     if not short:
         return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
@@ -380,7 +380,7 @@ def tools(streamed: StreamedReply, server: Server) -> Finding:
     if written := _CALLS.search(streamed.text + "".join(streamed.fields.values())):
         text = f"written into the text, with {written[0].strip()}: the addon reads them"
         return Finding("tools", text + start, needed=CALLS_IN_TEXT)
-    return Finding("tools", "the model called none, though it was given one that fits")
+    return Finding("tools", "the model called no tool, though a fitting one was offered")
 
 
 def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:

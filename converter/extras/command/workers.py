@@ -65,7 +65,7 @@ def check(count: int, arguments: Sequence[str]) -> None:
         raise ValueError("expected one worker: this system lets no two processes share a port")
     if count > 1 and (shared := _shared(arguments)):
         raise ValueError(
-            f"expected a place for each worker, got one for all in {shared!r}:"
+            f"expected a file or port for each worker, got one for all in {shared!r}:"
             f" put {NUMBER} into its name"
         )
 

@@ -46,7 +46,7 @@ SEARCH_LIMIT = Bound(
 """The conversations of a long day."""
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
-_PROMPTED = "Added: words in the prompt that ask the model to think."
+_PROMPTED = "Added: a text in the prompt that asks the model to think."
 _KEPT_BACK = "Withheld: the client got no thinking."
 _CIRCLE = "The model has had this thought {} times in this conversation."
 _OFTEN = 3

@@ -36,7 +36,7 @@ export const keep = {
     const button = event.target.querySelector(".main");
     if (words(event.target) === this.read && !this.sure) {
       this.sure = true;
-      return this.say("This is what was read. Keep it as right? Then press Keep again.");
+      return this.say("This is what the addon read. To keep it as correct, press Keep again.");
     }
     button.disabled = true;
     try {

@@ -43,7 +43,7 @@ class KeptExchanges(Watcher):
         """Put what the file holds into mitmweb's list."""
         self.configure({"think_page"})
         if value_of("think_page") and flow_list() is None:
-            _log.warning("think: think_page: expected mitmweb, whose list it keeps")
+            _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")
 
     def configure(self, updated: set[str]) -> None:
         """Take another file."""

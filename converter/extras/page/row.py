@@ -149,7 +149,7 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
         return "no reply"
     if flow.response.status_code >= 400:
         return f"status {flow.response.status_code}"
-    return "the reply ended without saying so" if noted and not facts.get("finish") else ""
+    return "the reply has no finish" if noted and not facts.get("finish") else ""
 
 
 def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:

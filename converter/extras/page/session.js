@@ -43,7 +43,7 @@ export class Session {
   graph(ended) {
     const most = Math.max(...ended.map((row) => row.input_tokens), 1);
     const newest = ended.at(-1);
-    this.part(".context-now").textContent = newest ? `Context of the newest turn: ${number(newest.input_tokens)} tokens; the most was ${number(most)}.` : "The server told no counts.";
+    this.part(".context-now").textContent = newest ? `Context of the newest turn: ${number(newest.input_tokens)} tokens; the most was ${number(most)}.` : "The server reported no counts.";
     this.part(".graph").replaceChildren(...ended.map((row) => {
       const bar = el("a"), cached = el("i");
       bar.href = `#${row.id}`;

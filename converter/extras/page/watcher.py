@@ -182,7 +182,7 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
     recorder = ctx.master.addons.get("think-recorder")
     if recorder is None:
         got = content_of(flow.response)
-        return [(None, got, got)], f"Only what the client got is known: {NO_RECORDER}"
+        return [(None, got, got)], f"Only the client's bytes are kept: {NO_RECORDER}"
     steps: tuple[Sequence[WireStep], str] = recorder.steps(flow)
     return steps
 

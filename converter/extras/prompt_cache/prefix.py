@@ -70,17 +70,17 @@ BREAKERS = (
         "a billing line, another in each request",
         BILLING_LINES,
         None,
-        "without think_native it is taken out; CLAUDE_CODE_ATTRIBUTION_HEADER=0 as well",
+        "leave think_native off, or set CLAUDE_CODE_ATTRIBUTION_HEADER=0",
     ),
     Breaker("a reminder that the client moves", REMINDER, None),
-    Breaker("the addon's words that ask to think", _ASKS_TO_THINK, None, "think_prompt=off"),
+    Breaker("the addon's text that asks to think", _ASKS_TO_THINK, None, "think_prompt=off"),
     Breaker(
-        "other tools told in words, or another order",
+        "other tools written as text, or another order",
         _TOOLS_IN_TEXT,
         None,
         "have the client offer the same tools in every turn",
     ),
-    Breaker("the date or the time", DATE, 0, "have the client tell the day alone, or neither"),
+    Breaker("the date or the time", DATE, 0, "have the client write the day alone, or no date"),
     Breaker(
         "git status",
         re.compile(r"\b[gG]it ?[sS]tatus\b"),
@@ -209,7 +209,7 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
     """Return the cause of a difference, and advice for the user."""
     if any(part.name.startswith("tool ") for part in (was, now)):
         if was.name == now.name:
-            return "the tool is described otherwise", ""
+            return "the tool's description has changed", ""
         cause = f"{was.name} stood there: other tools, or another order"
         return cause, "have the client offer the same in every turn"
     texts = [(was.plain, now.plain)]
@@ -218,7 +218,7 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
     elif was.plain == now.plain:
         return "an earlier thought was left out or changed", "think_restore=auto puts it back"
     explaining = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
-    return next(((one.name, one.mend) for one in explaining), ("other words", ""))
+    return next(((one.name, one.mend) for one in explaining), ("another text", ""))
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:

@@ -36,7 +36,7 @@ HOST, _, PORT = HERE.partition(":")
 CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
 """Headers that say how a message is carried, because each copy of it has its own."""
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
-_FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
+_FOREIGN = "was captured without the addon, so the server's own bytes are missing"
 
 
 def load(path: Path) -> Recording:

@@ -59,7 +59,7 @@ class Recorder(Watcher):
         """Keep an exchange that is over, if `think_record` names a folder."""
         folder = str(value_of("think_record") or "")
         if folder and len(self._waiting) >= MOST_RECORDINGS:
-            _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
+            _log.error("think: an exchange is not recorded: %s wait to be written", MOST_RECORDINGS)
         elif folder:
             self._hand_over(seen.flow, Path(folder).expanduser())
 
@@ -101,7 +101,7 @@ class Recorder(Watcher):
             recording = flow_file.from_flow(flow.copy(), "reply")
             replay = replace(recording, reply_id=flow.id, created_at=began).replayed_as_got()
         except RecordingError as error:
-            return [(None, got, got)], f"Only what the client got is known: {error}"
+            return [(None, got, got)], f"Only the client's bytes are kept: {error}"
         steps: list[WireStep] = [
             (step.chunk.at, step.chunk.data, step.out) for step in replay.steps
         ]
@@ -158,8 +158,8 @@ def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     error = written.exception()
     fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):
-        _log.info("recording: none of %s: %s", path_of(flow.request), fault)
+        _log.info("recording: %s is not recorded: %s", path_of(flow.request), fault)
     elif isinstance(error, FileError):
-        _log.error("think: no recording: %s", fault)
+        _log.error("think: an exchange is not recorded: %s", fault)
     elif error:
-        _log.error("think: no recording, by a fault of the addon", exc_info=error)
+        _log.error("think: an exchange is not recorded, by a fault of the addon", exc_info=error)

@@ -65,7 +65,7 @@ class Sender:
     def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
         """Create the span of an exchange that is over, unless too many spans wait."""
         if self.waiting >= MOST_SPANS:
-            self.drop(1, "it takes less than comes")
+            self.drop(1, "more spans come than it takes")
             return
         with self._counting:
             self.waiting += 1
@@ -87,7 +87,9 @@ class Sender:
             self.waiting -= spans * waited
         if not self._complained:
             self._complained = True
-            _log.warning("think: think_traces: the collector loses spans: %s (said once)", fault)
+            _log.warning(
+                "think: think_traces: the collector loses spans: %s (reported once)", fault
+            )
 
     def end(self, seconds: float) -> None:
         """Send the waiting spans, and end. Wait at most so many seconds."""
@@ -96,7 +98,9 @@ class Sender:
         if seconds:
             ending.join(seconds)
             if ending.is_alive() and self.waiting:
-                self.drop(self.waiting, f"it did not take the last in {seconds:g} s", waited=True)
+                self.drop(
+                    self.waiting, f"it did not take the last ones within {seconds:g} s", waited=True
+                )
 
 
 class _Provider(TracerProvider):

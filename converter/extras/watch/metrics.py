@@ -53,7 +53,7 @@ _COUNTS = {
     "prompt_tokens": "Tokens of prompts",
     "broken_prefixes": "Prompts that were not read on where the request before them had ended",
     "restored": "Earlier thoughts that were put back",
-    "unknown": "Earlier replies whose thoughts were not known any more",
+    "unknown": "Earlier replies whose thoughts were no longer kept",
 }
 _LABELS = {
     "requests": ("outcome", "Requests by how they ended"),

@@ -207,7 +207,7 @@ def test_a_reply_without_an_entry_is_counted(api: Api) -> None:
     talk.memory = Memory(99, 9999)
     sent, earlier = talk.turn(says("thanks"), ANSWERED)
     assert ("reasoning_content" in replies(sent)[0], earlier.unknown) == (False, 1)
-    assert earlier.notes == ("1 earlier thought not known any more",)
+    assert earlier.notes == ("1 earlier thought no longer kept",)
     assert earlier.facts == {"thoughts_unknown": 1}
 
 
@@ -226,7 +226,7 @@ def test_an_entry_of_another_shape_is_reported_and_ignored(api: Api, value: byte
     assert "reasoning_content" not in replies(sent)[0]
     assert earlier.facts == {"thoughts_unreadable": 1}
     (note,) = earlier.notes
-    assert "taken as not there" in note
+    assert "left out" in note
 
 
 def test_a_reply_without_a_thought_has_an_entry(api: Api) -> None:

@@ -67,7 +67,7 @@ def test_a_store_that_fails_rests_and_comes_back_by_itself(
     troubled.fails = False
     assert memory.find("a") == ""
     assert [record.message for record in caplog.records] == [
-        "think: the memory is away (said once): OSError: the disk is gone",
+        "think: the memory is away (reported once): OSError: the disk is gone",
         "think: the memory is back",
     ]
 

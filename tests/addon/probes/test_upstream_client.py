@@ -549,8 +549,8 @@ def test_whatever_goes_wrong_changes_only_the_guess(
     ask, begins = _ask(_at(server), model, "vllm"), _begins(_at(server), model)
     assert _run(ask, begins, ask, begins) == [None, LIKELY] * 2
     assert [record.getMessage() for record in caplog.records] == [
-        f"think: {_at(server)} was asked what it is: "
-        "it cannot say where its replies begin: broken (said once)"
+        f"think: {_at(server)} could not be probed: "
+        "the beginning of its replies stays unknown: broken (reported once)"
     ]
 
 
@@ -563,9 +563,9 @@ def test_a_failure_is_logged_once_for_each_server(caplog: pytest.LogCaptureFixtu
     lines = [(record.levelno, record.getMessage()) for record in caplog.records]
     # all paths are asked at the same time, so that any of them may be the first to fail
     path = re.compile("|".join(map(re.escape, IDENTITY_PATHS)))
-    message = "no answer to PATH: nothing came within 0.05 s (said once)"
+    message = "no answer to PATH: nothing came within 0.05 s (reported once)"
     assert [(level, path.sub("PATH", line)) for level, line in lines] == [
-        (logging.WARNING, f"think: {upstream} was asked what it is: {message}")
+        (logging.WARNING, f"think: {upstream} could not be probed: {message}")
         for upstream in (one, other)
     ]
 

@@ -20,7 +20,7 @@ def test_a_size_is_written_for_people(count: int, text: str) -> None:
         (Media("image", "image/png", 12_345), "image/png 12.3 kB"),
         (Media("image", address="https://host/cat.png"), "https://host/cat.png"),
         (Media("document", "application/pdf", 3, title="Terms"), "application/pdf 3 B Terms"),
-        (Media("image"), "nothing known of it"),
+        (Media("image"), "of unknown type"),
     ],
 )
 def test_media_is_a_line(media: Media, line: str) -> None:

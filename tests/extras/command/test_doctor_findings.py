@@ -88,7 +88,7 @@ def test_a_context_that_agents_would_fill_is_shown_with_the_remedy(
         (StreamedReply(refused="no --jinja"), "refused: no --jinja", True),
         (
             StreamedReply(text="It rains."),
-            "the model called none, though it was given one that fits",
+            "the model called no tool, though a fitting one was offered",
             False,
         ),
     ],

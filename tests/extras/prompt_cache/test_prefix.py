@@ -64,12 +64,12 @@ STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
     "time": (system("Today is 2026-11-23, 13:06.\ngitStatus: clean"), "message 0 (system), character 25", "the date or the time"),
     "git status": (system("Today is 2026-11-23, 13:05.\ngitStatus: M a.py"), "message 0 (system), character 39", "git status"),
     "billing": (system("x-anthropic-billing-header: cch=2\nToday is 2026-11-23, 13:05.\ngitStatus: clean"), "message 0 (system), character 0", "a billing line, another in each request"),
-    "system": (system("Be kind."), "message 0 (system), character 0", "other words"),
+    "system": (system("Be kind."), "message 0 (system), character 0", "another text"),
     "tools' order": (lambda body: body["tools"].reverse(), "tool write, character 43", "tool read stood there: other tools, or another order"),
     "a tool less": (lambda body: body["tools"].pop(), "message 0 (system), character 0", "tool write stood there: other tools, or another order"),
-    "a tool's words": (lambda body: body["tools"][1]["function"].update(description="W"), "tool write, character 67", "the tool is described otherwise"),
+    "a tool's words": (lambda body: body["tools"][1]["function"].update(description="W"), "tool write, character 67", "the tool's description has changed"),
     "model": (lambda body: body.update(model="n"), "its head", "another model"),
-    "asked to think": (lambda body: body.update(ask_to_think(body, 500) or {}), "message 0 (system), character 44", "the addon's words that ask to think"),
+    "asked to think": (lambda body: body.update(ask_to_think(body, 500) or {}), "message 0 (system), character 44", "the addon's text that asks to think"),
     "reminder": (lambda body: body["messages"][1].update(content="Look at it."), "message 1 (user), character 0", "a reminder that the client moves"),
     "thought": (lambda body: body["messages"][2].pop("reasoning_content"), "message 2 (assistant), character 5", "an earlier thought was left out or changed"),
 }  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_cause_stands_where_the_prompts_part() -> None:
     now = {"messages": [{"role": "system", "content": f"{far} Say b."}]}
     difference = broken(before, now)
     assert difference
-    assert difference.cause == "other words"
+    assert difference.cause == "another text"
 
 
 def test_the_messages_and_the_responses_form_are_read() -> None:
@@ -176,7 +176,7 @@ def test_tools_in_the_prompts_text_are_tools() -> None:
     assert other
     difference = broken(one, other)
     assert difference
-    assert difference.cause == "other tools told in words, or another order"
+    assert difference.cause == "other tools written as text, or another order"
 
 
 def test_another_conversation_or_owner_breaks_nothing() -> None:

@@ -158,7 +158,7 @@ def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
         library.folder.rmdir()
         library.folder.write_text("in the way")
         assert OPENAI.read_stream(_ask(proxy)).thinking == "deep"
-        proxy.wait_for("no recording: ")
+        proxy.wait_for("is not recorded: ")
         [trouble] = proxy.troubles()
     assert str(library.folder) in trouble
 

@@ -108,7 +108,7 @@ def test_refused_spans_are_counted_and_reported_once(
         url = f"{collector.address}{PATH}?key=secret"
         assert sent_to(url, 2) == {"sent": 0, "dropped": 2}
     assert caplog.messages == [
-        "think: think_traces: the collector loses spans: it answers with status 400 (said once)"
+        "think: think_traces: the collector loses spans: it answers with status 400 (reported once)"
     ]
 
 
@@ -158,7 +158,7 @@ def test_a_collector_that_hangs_holds_nobody(
             sender.end(0.01)
     assert caplog.messages == [
         "think: think_traces: the collector loses spans: "
-        "it did not take the last in 0.01 s (said once)"
+        "it did not take the last ones within 0.01 s (reported once)"
     ]
 
 

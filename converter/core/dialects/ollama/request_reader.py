@@ -46,7 +46,7 @@ class EmptyRequestError(RequestError):
     """
 
     def __init__(self, request: Fields, generates: bool) -> None:
-        super().__init__("", "nothing is said to the model: answered as loaded")
+        super().__init__("", "the request has no message for the model: answered as loaded")
         reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
         empty = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
         head = {"model": request.required("model", str), "created_at": now()}
@@ -87,7 +87,11 @@ def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
 def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
     unsaid = (name for name in _UNSUPPORTED if request.values.get(name))
     names = [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]
-    return (f"no server takes it with a request: {', '.join(names)}",) if names else ()
+    return (
+        (f"left out, because no server takes it with a request: {', '.join(names)}",)
+        if names
+        else ()
+    )
 
 
 def _generated(request: Fields) -> tuple[Turn, ...]:

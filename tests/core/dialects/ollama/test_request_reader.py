@@ -37,7 +37,7 @@ def test_options_go_where_a_server_takes_them_and_the_others_are_reported() -> N
     )
     assert (request.max_tokens, request.sampling.temperature, request.sampling.top_k) == (9, 0, 3)
     assert request.extensions == {"seed": 4}
-    assert request.notes == ("no server takes it with a request: num_ctx",)
+    assert request.notes == ("left out, because no server takes it with a request: num_ctx",)
     assert _read(options={"num_predict": -1}).max_tokens is None
     assert _read(options={"stop": ["a", ""]}).stop_sequences == ("a",)
 
@@ -98,7 +98,7 @@ def test_calls_without_ids_are_counted_through_the_conversation() -> None:
 def test_fields_of_the_models_time_and_window_are_reported() -> None:
     request = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
     assert request.notes == (
-        "no server takes it with a request: top_logprobs, keep_alive, truncate",
+        "left out, because no server takes it with a request: top_logprobs, keep_alive, truncate",
     )
 
 
@@ -113,7 +113,7 @@ def test_a_prompt_is_a_conversation_of_one_turn() -> None:
     system, user = Turn("system", (TextBlock("Be."),)), Turn("user", (TextBlock("Why?"),))
     assert request.turns == (system, user)
     assert request.own == "generate"
-    assert request.notes == ("no server takes it with a request: raw",)
+    assert request.notes == ("left out, because no server takes it with a request: raw",)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_an_error_has_text_type_and_code(
     ("status", "body", "message", "type_"),
     [
         (502, b"<h1>Bad Gateway</h1>", "Bad Gateway", "server_error"),
-        (404, b"", "the server answered with status 404 and no words", "not_found_error"),
+        (404, b"", "the server answered with status 404 and no message", "not_found_error"),
         (400, b'{"object": "error", "message": "no"}', "no", "invalid_request_error"),
         (422, b'{"detail": "no"}', "no", "invalid_request_error"),
         (500, b'{"error": "no"}', "no", "server_error"),

@@ -29,7 +29,7 @@ def test_what_does_not_heal_is_not_requested_again(status: int, expected: int) -
 def test_the_servers_text_is_kept() -> None:
     status, body = error_reply(500, b'{"error": {"message": "template"}}')
     assert (status, body["error"]["message"]) == (400, "the server answered with status 500: template")  # type: ignore[index]  # fmt: skip
-    assert error_reply(400, b"")[1]["error"]["message"] == "the server answered with status 400 and no words"  # type: ignore[index]  # fmt: skip
+    assert error_reply(400, b"")[1]["error"]["message"] == "the server answered with status 400 and no message"  # type: ignore[index]  # fmt: skip
 
 
 def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
