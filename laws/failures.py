@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 _AROUND = 60
-"""Characters shown before the place where two events part, and after it."""
+"""Characters that are shown before the first difference of two events, and behind it."""
 _NOTHING = "(nothing)"
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 

@@ -137,7 +137,7 @@ def _check_end(
     recording: Recording, variant: Variant, came: bytes, sent: ParsedReply, name: str
 ) -> None:
     message = read_message(body_of(recording, variant, [came]), variant)
-    fails = variant.client is RESPONSES and sent.choice().cut_call  # else it would be run
+    fails = variant.client is RESPONSES and sent.choice().cut_call  # a client would run a cut call
     ends = sent.complete and not fails
     if ends == bool(message.get("error")):
         end = message.get("error") or message.get("stop_reason")

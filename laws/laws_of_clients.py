@@ -32,7 +32,7 @@ class NotInstalledError(Exception):
 
 def law_7(recording: Recording, _: int) -> None:
     """Check each variant with its SDK. Raises NotInstalledError where an SDK is missing."""
-    with warnings.catch_warnings(action="ignore"):  # the SDKs' own, where warnings are errors
+    with warnings.catch_warnings(action="ignore"):  # the SDKs warn, which may be an error
         sdk = readers()
         wire = sdk.Wire()
         for variant in variants(recording):
@@ -61,7 +61,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         if variant.form is Form.WHOLE:
             message = sdk.anthropic_whole(wire, body)
         else:
-            sdk.anthropic_events(wire, body)  # each is of its types
+            sdk.anthropic_events(wire, body)  # raises for an event that is none of its types
             message = sdk.anthropic_accumulated(wire, body)
     compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
     compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
@@ -159,7 +159,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
-        return  # the SDK raises it, whatever came before
+        return  # the SDK raises the error, whatever came before
     with _raising_nothing(variant, "ollama"):
         replies = sdk.ollama_read(body, variant.form)
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)

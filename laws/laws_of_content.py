@@ -151,7 +151,7 @@ def _takes_strings(schema: object) -> bool:
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
     if "$ref" in schema or unions:
         return any(map(_takes_strings, unions))
-    return "string" in schema.get("type", "string")  # a name, or a list of them
+    return "string" in schema.get("type", "string")  # a name, or a list of names
 
 
 def _read_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:

@@ -108,7 +108,7 @@ def fold(values: list[Json]) -> Json:
 
 
 def unfold(value: Json, cut: Any) -> Iterator[Json]:
-    """Yield the lines of a stream that says the same."""
+    """Yield the lines of a stream with the same content."""
     message = value.get("message") or {}
     head: Json = {name: value[name] for name in ("model", "created_at") if name in value}
     for name in ("thinking", "content"):

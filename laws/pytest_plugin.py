@@ -34,11 +34,11 @@ _OURS: dict[str, ModuleType] = {}
 
 
 class RecordingFailureError(Exception):
-    """A recording that is not as it should be; pytest shows the message alone."""
+    """Raised by a recording's test that fails; pytest shows the message alone."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, and the same as a setting."""
+    """Add the command's options, and the setting `think_recordings`."""
     group = parser.getgroup("think-addon", "recordings of think-addon")
     group.addoption(
         "--think-recordings",
@@ -56,7 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the folder collected: the option's always, the setting's when no files are named."""
+    """Add the folder to pytest's arguments: the option's folder always, the setting's folders when
+    the command names no files.
+    """
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
     for folder in folders:
@@ -81,7 +83,7 @@ def _covered(folder: Path, config: pytest.Config) -> bool:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
-    """Take the recordings of the folders, and nothing else."""
+    """Collect the recordings of the chosen folders, and nothing else."""
     if file_path.suffix != ".mitm":
         return None
     folders = parent.config.stash.get(_FOLDERS, [])
@@ -100,16 +102,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Hold a recording to a law with our `converter`."""
+    """Run a recording's test with our `converter`."""
     with _own_converter(item):
         return (yield)
 
 
 @contextmanager
 def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
-    """Have `converter` name our package while a recording is read, because a project may have a
-    module of that name. Where our package is loaded already, or is the one that the project finds,
-    it stays: modules that were loaded twice would not know each other's values.
+    """Make `converter` our package for a recording, because a project may have such a module.
+
+    Nothing changes where our package is loaded already, or is the one that the project imports:
+    modules that were loaded twice would not recognise each other's values.
     """
     ours = isinstance(node, RecordingFile | _RecordingItem)
     if not ours or _is_ours(sys.modules.get("converter")) or _is_ours(_theirs(node.config)):
@@ -127,7 +130,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
 
 
 def _theirs(config: pytest.Config) -> ModuleType | None:
-    """Return `converter`, not loaded, as the project's tests find it."""
+    """Return the `converter` that the project's tests would import, without loading it."""
     folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
     spec = PathFinder.find_spec("converter", folders)
     return module_from_spec(spec) if spec else None
@@ -140,13 +143,13 @@ def _is_ours(module: ModuleType | None) -> bool:
 
 
 def _taken_out() -> dict[str, ModuleType]:
-    """Return the modules of whichever `converter` is loaded, and unload them."""
+    """Unload the package `converter`; return its modules."""
     names = [name for name in sys.modules if name.partition(".")[0] == "converter"]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def _possible_libraries(file: Path) -> list[Path]:
-    """Return the folder of a file, and the one above where it may be in a folder of its own."""
+    """Return the folders that may be a file's library: its own, or the one above its own."""
     return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 
@@ -158,7 +161,7 @@ class RecordingFile(pytest.File):
         self._library_folder = library_folder
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return the items; a file that cannot be read is one that fails."""
+        """Yield the items; a file that cannot be read has one item, which fails."""
         # mitmproxy's imports warn
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.extras.recordings.library import Library  # noqa: PLC0415
@@ -167,7 +170,7 @@ class RecordingFile(pytest.File):
         try:
             recording = library.load(self.path.stem)
             applying, dialects = list(laws.laws_of(recording)), list(recording.dialects)
-        except Exception as error:  # whatever is wrong with one file harms no other
+        except Exception as error:  # a damaged file must not stop the others
             yield DamagedItem.from_parent(self, name="can be read", error=error)
             return
         for law in applying:
@@ -186,7 +189,7 @@ class RecordingFile(pytest.File):
 
 
 def _short(folder: Path) -> Path:
-    """Return the folder as a person here would write it."""
+    """Return the folder relative to the current one, if it is within that."""
     here = Path(os.path.relpath(folder))
     return folder if here.parts[:1] == ("..",) else here
 
@@ -195,25 +198,25 @@ class _RecordingItem(pytest.Item):
     """An item whose failure is its message, without a traceback of ours."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what to show."""
+        """Return the message of a failure, or pytest's own text of any other error."""
         if isinstance(excinfo.value, RecordingFailureError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return where it is, and its headline."""
+        """Return the file, and the headline of a failure."""
         return self.path, None, f"{self.path.stem}::{self.name}"
 
 
 class DamagedItem(_RecordingItem):
-    """A file that cannot be read."""
+    """The failing item of a file that cannot be read."""
 
     def __init__(self, *, error: Exception, **keywords: Any) -> None:
         super().__init__(**keywords)
         self._error = error
 
     def runtest(self) -> None:
-        """Fail, in one line."""
+        """Raise RecordingFailureError with the reason in one line."""
         message = " ".join(str(self._error).split()) or type(self._error).__name__
         raise RecordingFailureError(
             message if self.path.stem in message else f"{self.path.name}: {message}"
@@ -230,7 +233,7 @@ class LawItem(_RecordingItem):
         self._law, self._recording, self._library = law, recording, library
 
     def runtest(self) -> None:
-        """Fail with the first event that differs; skip what needs an SDK that is not there."""
+        """Raise RecordingFailureError with the first difference; skip where an SDK is missing."""
         from laws import laws, variants  # noqa: PLC0415
 
         cuts = self.config.getoption("think_cuts")
@@ -247,7 +250,7 @@ class LawItem(_RecordingItem):
 
 
 class GoldenItem(_RecordingItem):
-    """A recording held to what was accepted before."""
+    """A recording held to its accepted golden of one client."""
 
     def __init__(
         self, *, dialect: "Dialect", recording: "Recording", library: "Library", **keywords: Any
@@ -256,7 +259,7 @@ class GoldenItem(_RecordingItem):
         self._dialect, self._recording, self._library = dialect, recording, library
 
     def runtest(self) -> None:
-        """Fail with what is new."""
+        """Raise RecordingFailureError with the lines that differ from the golden."""
         from converter.extras.recordings.golden import golden  # noqa: PLC0415
 
         path = self._library.golden_path(self._recording.name, self._dialect)
@@ -272,14 +275,14 @@ class GoldenItem(_RecordingItem):
 
 
 class ExpectationItem(_RecordingItem):
-    """A recording held to what a person says it should read."""
+    """A recording held to the thinking and text that a person expects of it."""
 
     def __init__(self, *, recording: "Recording", library: "Library", **keywords: Any) -> None:
         super().__init__(**keywords)
         self._recording, self._library = recording, library
 
     def runtest(self) -> None:
-        """Fail with what is read otherwise."""
+        """Raise RecordingFailureError with the parts that are read otherwise."""
         if unmet := self._library.unmet(self._recording):
             raise RecordingFailureError(unmet)
 

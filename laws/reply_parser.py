@@ -102,7 +102,7 @@ class _OpenAI:
             choice = self.reply.choice(position if index is None else index)
             self._message(choice, sent.get("message") or sent.get("delta") or {})
             choice.finish = sent.get("finish_reason") or choice.finish
-            ended = sent.get("finish_reason", "") is not None  # null: Ollama's JSON in a circle
+            ended = sent.get("finish_reason", "") is not None  # null: Ollama 0.5.4, in a loop
             self.reply.done = self.reply.done or ("message" in sent and ended)
             _note(choice, {name: value for name, value in sent.items() if name not in _OUTER})
 

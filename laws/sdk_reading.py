@@ -196,7 +196,7 @@ def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, An
 
 
 def ollama_error(body: bytes, status: int) -> str:
-    """Return the words of the error that the package raises, or nothing."""
+    """Return the message of the error that the package raises; empty where it raises none."""
     try:
         ollama_read(body, Form.WHOLE, status)
     except ollama.ResponseError as error:

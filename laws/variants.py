@@ -61,7 +61,7 @@ def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[V
 
 
 class _AsRecorded:
-    """The replies that the clients of the latest recording get: each law asks for all of them."""
+    """A cache of the replies to the latest recording's clients, because each law needs them all."""
 
     def __init__(self) -> None:
         self._recording: Recording | None = None
@@ -83,8 +83,9 @@ _AS_RECORDED = _AsRecorded()
 def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> Sequence[bytes]:
-    """Return the pieces that a client gets for the server's bytes in these chunks, else in the
-    recorded ones. Raises BrokenLawError, also for a fault that the rewriter survived.
+    """Return the pieces that a client gets for the server's chunks: `pieces`, or as recorded.
+
+    Raises BrokenLawError, also for a fault that the rewriter survived.
     """
     if pieces is None:
         return _AS_RECORDED.reply(recording, variant)
@@ -110,15 +111,15 @@ def _rewritten(recording: Recording, variant: Variant, pieces: Iterable[bytes]) 
 
 
 def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None) -> bytes:
-    """Return it in one piece."""
+    """Return the bytes that a client gets, in one piece."""
     return b"".join(rewrite(recording, variant, pieces))
 
 
 def with_body(
     recording: Recording, body: bytes, form: Form | None = None, **options: object
 ) -> Recording:
-    """Return the recording as if the server had said this, in this form, with these options beside
-    those in force.
+    """Return the recording with another body from the server, in this form, and with these options
+    beside the recorded ones.
     """
     answered = (
         recording.answered
@@ -130,12 +131,12 @@ def with_body(
 
 
 def seeded_random(recording: Recording, law: int) -> random.Random:
-    """Return what draws for this recording and law, the same each time."""
+    """Return a random generator for this recording and law; it draws the same each time."""
     return random.Random(f"{recording.name} {law}")
 
 
 def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
-    """Return it in up to so many pieces, none of them empty."""
+    """Return `whole` cut into at most `most` pieces, none of them empty."""
     offsets: list[int] = (
         sorted(drawing.sample(range(1, len(whole)), min(most - 1, len(whole) - 1))) if whole else []
     )

@@ -68,13 +68,11 @@ def _group(plan: RecordingPlan) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Capture:
-    """Takes the plans. `folder`: for what nobody needs afterwards, `flows`: for the flows as they
-    came, `into`: the library.
-    """
+    """Records the exchanges of plans."""
 
-    folder: Path
-    flows: Path
-    into: Path
+    folder: Path  # for temporary files
+    flows: Path  # for the flow files, before redaction
+    into: Path  # the library
 
     def record_from_llama(self, variant: str, plans: Iterable[RecordingPlan]) -> None:
         with LlamaServer(LLAMAS[variant], self.folder / "llama.log") as server:
@@ -123,7 +121,7 @@ class Capture:
 
 
 def ask(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
-    """Return the bytes that a client receives, or their beginning if it leaves before the end."""
+    """Send a plan's request; return the bytes that the client receives before it leaves."""
     if plan.path == OLLAMA and plan.body:
         with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
             streamed = plan.body.get("stream", True)

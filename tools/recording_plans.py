@@ -1,5 +1,5 @@
-"""What the recordings are made of: one row for each, saying which server is asked what, in which
-dialect, under which options.
+"""The plans of the recordings, one row for each: the server, the request in its dialect, and the
+addon's options.
 """
 
 from collections.abc import Mapping
@@ -22,27 +22,22 @@ TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT, MISREAD = (
 )
 """Variants of llama.cpp, by their names in `harness.VARIANTS` and `MISREADS`."""
 VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
-"""Servers that are not started here; each is an option of `capture`."""
+"""Servers that `capture` does not start; each has an option of `capture` for its address."""
 
 
 @dataclass(frozen=True)
 class RecordingPlan:
-    """One recording: which server is asked what.
-
-    `pieces`: the server's bytes come so many at a time, as through a slow network. `times`: it is
-    asked so often, and the last time is kept, when the addon has learned from those before.
-    `before`: what the same client has asked earlier.
-    """
+    """The plan of one recording: a request to a server."""
 
     name: str
     server: str
     path: str
-    body: Body | None = None
-    options: tuple[str, ...] = ()
-    ending: Ending = ""
-    pieces: int = 0
-    times: int = 1
-    before: tuple[Body, ...] = ()
+    body: Body | None = None  # None sends a GET
+    options: tuple[str, ...] = ()  # of the addon, as NAME=VALUE
+    ending: Ending = ""  # who breaks the reply off, if anybody
+    pieces: int = 0  # bytes at a time, as through a slow network; 0 leaves the server's chunks
+    times: int = 1  # requests; the last is recorded, when the addon has learned from the others
+    before: tuple[Body, ...] = ()  # earlier requests of the same client
 
     @property
     def method(self) -> str:
@@ -66,8 +61,9 @@ type Content = str | list[dict[str, object]]
 def chat(
     name: str, server: str, content: Content, *, system: str = "", **extra: object
 ) -> RecordingPlan:
-    """An OpenAI client's question; streamed if the name says so, with usage if the server takes
-    that.
+    """Return the plan of an OpenAI client's request.
+
+    Streamed if the name ends in `-stream`, with usage unless the server refuses that.
     """
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     messages = [*([{"role": "system", "content": system}] if system else []), *turns]
@@ -77,7 +73,7 @@ def chat(
         else {}
     )
     if server == TRANSFORMERS:
-        streamed.pop("stream_options", None)  # it answers with a 422
+        streamed.pop("stream_options", None)  # the server answers such a request with 422
     body: Body = {
         "model": "tiny-think",
         "messages": messages,
@@ -89,7 +85,7 @@ def chat(
 
 
 def forgetful(plan: RecordingPlan) -> RecordingPlan:
-    """The last request of a client that drops thoughts: it asked all of it from the beginning."""
+    """Return the plan of a client that drops thoughts, with the requests of its earlier turns."""
     assert plan.body
     turns = cast(list[object], plan.body["messages"])
     bodies = tuple({**plan.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
@@ -97,7 +93,7 @@ def forgetful(plan: RecordingPlan) -> RecordingPlan:
 
 
 def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """An Anthropic client's question; streamed if the name says so."""
+    """Return the plan of an Anthropic client's request; streamed if the name ends in `-stream`."""
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
@@ -105,14 +101,14 @@ def messages(name: str, server: str, content: Content, **extra: object) -> Recor
 
 
 def responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """A question of a client of the Responses API; streamed if the name says so."""
+    """Return the plan of a Responses client's request; streamed if the name ends in `-stream`."""
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "input": content, "temperature": 0}
     return _plan(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)
 
 
 def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPlan:
-    """An Ollama client's question; streamed, as it is unasked, if the name says so."""
+    """Return the plan of an Ollama client's request; whole unless the name ends in `-stream`."""
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
     turns = [{"role": "user", "content": content}]
     sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
@@ -121,21 +117,21 @@ def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPl
 
 
 def own_responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """A question of a Responses client to the server's own endpoint."""
+    """Return the plan of a Responses client's request to the server's own endpoint."""
     return responses(name, server, content, options=("think_native=responses",), **extra)
 
 
 def own_messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """An Anthropic client's question to the server's own endpoint."""
+    """Return the plan of an Anthropic client's request to the server's own endpoint."""
     return messages(name, server, content, options=("think_native=messages",), **extra)
 
 
 def _plan(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> RecordingPlan:
-    """`extra`: more of the body, and what a plan has besides."""
-    besides = {
+    """Return a plan. `extra`: further fields of the plan, and of the body."""
+    of_plan = {
         key: extra.pop(key) for key in ("options", "ending", "pieces", "times") if key in extra
     }
-    return RecordingPlan(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
+    return RecordingPlan(name, server, path, body | extra, **of_plan)  # type: ignore[arg-type]  # each by its own name
 
 
 FORGOTTEN: Content = [
@@ -146,7 +142,7 @@ FORGOTTEN: Content = [
 """The history of a client that drops thoughts."""
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
-TOO_LONG = "🎉" * 1100  # four tokens each, more than the server's context has
+TOO_LONG = "🎉" * 1100  # four tokens each: more than the server's context holds
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
 MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """
@@ -170,9 +166,9 @@ HARMONY = (
     r'<|start|>assistant<|channel|>final<|message|>It is 42."'
 )
 DOUBLED = r'root ::= "<think><think>Six sevens.</think>It is 42."'
-"""What models write that is hard to read, in the words of a small one."""
+"""Grammars that make the small model write replies that are hard to read, as other models do."""
 BY_NAME = ("think_server=generic",)
-"""Nothing is known of the server, so that a model's name tells where its reply begins."""
+"""Options that hide the server's kind, so that the model's name decides the initial state."""
 STEPS = "think between steps"
 ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
 CITY: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -201,7 +197,7 @@ ENFORCED = (
     "think_enough=6 times 7 is 42.",
 )
 LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
-"""A thought without an end, or the answer behind it."""
+"""A grammar of a thought that repeats itself, or of the answer behind it."""
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
 TOOLS_IN_TEXT = ("think_tools=told",)
@@ -261,7 +257,7 @@ CODEX: Body = {
     "client_metadata": {"session": "none"},
     "text": {"verbosity": "low"},
 }
-"""What Codex adds to its requests."""
+"""Fields that Codex adds to its requests."""
 CODEX_RESULT: list[Body] = [
     {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "You are a helpful assistant."}]},
     {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Answer in one sentence."}]},
@@ -286,7 +282,7 @@ AGENT: Body = {
     "metadata": {"user_id": "nobody"},
     "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
 }
-"""What Claude Code adds to its requests."""
+"""Fields that Claude Code adds to its requests."""
 AGENT_TURNS: list[Body] = [
     {
         "role": "user",
