@@ -13,7 +13,7 @@ from tests.support.frames import stream, whole
 
 PIECES = stream("<thi", "nk>hm</think>So")
 SSE, JSON = b"text/event-stream", b"application/json"
-ASKED = {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
+REQUEST = {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
 
 
 class Server:
@@ -75,7 +75,7 @@ def _body(pieces: list[Message]) -> bytes:
     ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/api/chat", "/base/v1/messages"],
 )
 def test_every_client_gets_thinking_in_its_own_field(path: str) -> None:
-    server, body = Server(PIECES), {**ASKED, "input": "hi", "stream": True}
+    server, body = Server(PIECES), {**REQUEST, "input": "hi", "stream": True}
     head, pieces = request_to(server, path, body)
     message = read(_body(pieces))
     assert (message.thinking, message.text, message.failure) == ("hm", "So", "")
@@ -86,14 +86,14 @@ def test_every_client_gets_thinking_in_its_own_field(path: str) -> None:
 
 def test_a_stream_is_sent_as_it_comes() -> None:
     frames = stream("<think>a", "b", "c</think>", "So", " it", " is")
-    _, pieces = request_to(Server(frames), "/v1/messages", {**ASKED, "stream": True})
+    _, pieces = request_to(Server(frames), "/v1/messages", {**REQUEST, "stream": True})
     assert len(pieces) > 5
     assert all(piece["body"] for piece in pieces[:-1])
 
 
 def test_a_whole_reply_is_one_body() -> None:
     server = Server([whole("<think>hm</think>So")], JSON)
-    head, pieces = request_to(server, "/v1/messages", ASKED)
+    head, pieces = request_to(server, "/v1/messages", REQUEST)
     blocks = json.loads(_body(pieces))["content"]
     assert [block["type"] for block in blocks] == ["thinking", "text"]
     assert (b"content-type", b"application/json") in head["headers"]
@@ -101,13 +101,13 @@ def test_a_whole_reply_is_one_body() -> None:
 
 def test_an_error_has_the_clients_dialect() -> None:
     error = b'{"error": {"message": "busy", "type": "overloaded"}}'
-    head, pieces = request_to(Server([error[:9], error[9:]], JSON, 503), "/v1/messages", ASKED)
+    head, pieces = request_to(Server([error[:9], error[9:]], JSON, 503), "/v1/messages", REQUEST)
     assert (head["status"], json.loads(_body(pieces))["error"]["message"]) == (529, "busy")
 
 
 def test_a_request_that_breaks_the_format_goes_no_further() -> None:
     server = Server(PIECES)
-    head, pieces = request_to(server, "/v1/messages", {**ASKED, "max_tokens": "many"})
+    head, pieces = request_to(server, "/v1/messages", {**REQUEST, "max_tokens": "many"})
     assert (head["status"], server.request) == (400, None)
     assert "max_tokens" in json.loads(_body(pieces))["error"]["message"]
 
@@ -115,13 +115,13 @@ def test_a_request_that_breaks_the_format_goes_no_further() -> None:
 def test_an_app_that_breaks_off_leaves_no_reply_without_an_end() -> None:
     server = Server(PIECES[:3])
     server.breaks = True
-    _, pieces = request_to(server, "/v1/messages", {**ASKED, "stream": True})
+    _, pieces = request_to(server, "/v1/messages", {**REQUEST, "stream": True})
     assert b"event: error" in pieces[-1]["body"]
     assert b"out of memory" in pieces[-1]["body"]
 
 
 def test_all_else_is_the_apps_own() -> None:
     server = Server([b"[]"], JSON)
-    head, pieces = request_to(server, "/v1/tokenize", ASKED)
-    assert (server.path, server.request, head["headers"][1][1]) == ("/v1/tokenize", ASKED, b"9")
+    head, pieces = request_to(server, "/v1/tokenize", REQUEST)
+    assert (server.path, server.request, head["headers"][1][1]) == ("/v1/tokenize", REQUEST, b"9")
     assert _body(pieces) == b"[]"

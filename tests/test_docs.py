@@ -24,7 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
-FAMILIES_TOLD = (DOCS / "options.md").read_text().partition("### Families of marks\n")[2]
+FAMILIES_SECTION = (DOCS / "options.md").read_text().partition("### Families of marks\n")[2]
 ALWAYS, BY_MODEL = (
     "By `auto`, for every model",
     "By `auto`, if the request's model has such a name",
@@ -43,7 +43,7 @@ def family_line(family: ThoughtRow) -> str:
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_has_its_row(family: ThoughtRow) -> None:
     head = BY_MODEL if family.ambiguous_in_prose else ALWAYS
-    listed = FAMILIES_TOLD.partition(f"**{head}**\n")[2].partition("\n**")[0]
+    listed = FAMILIES_SECTION.partition(f"**{head}**\n")[2].partition("\n**")[0]
     assert family_line(family) in listed.splitlines()
 
 
@@ -54,9 +54,9 @@ def _templates_texts() -> dict[str, str]:
     return {head: " ".join(text.split()) for head, text in lists}
 
 
-TEMPLATES_WORDS = _templates_texts()
-TEMPLATES_TOLD = {
-    head: set(re.findall("`([^`]+)`", text)) for head, text in TEMPLATES_WORDS.items()
+TEMPLATES_TEXTS = _templates_texts()
+TEMPLATES_LISTED = {
+    head: set(re.findall("`([^`]+)`", text)) for head, text in TEMPLATES_TEXTS.items()
 }
 USUAL_SWITCHES = {"enable_thinking: true", "thinking: true"}
 """Told once, for all models for which no other is named."""
@@ -86,12 +86,12 @@ def lists_of(row: Template) -> set[str]:
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)
 def test_every_chat_template_is_in_its_lists(row: Template) -> None:
-    heads = {head for head, listed in TEMPLATES_TOLD.items() if row.models in listed}
+    heads = {head for head, listed in TEMPLATES_LISTED.items() if row.models in listed}
     assert heads == lists_of(row)
     if row.switches and not _switches(row.switches) <= USUAL_SWITCHES:
-        assert _with_switches(row, row.switches) in TEMPLATES_WORDS["only with a switch"]
+        assert _with_switches(row, row.switches) in TEMPLATES_TEXTS["only with a switch"]
     if row.history and row.history.switches:
-        assert _with_switches(row, row.history.switches) in TEMPLATES_WORDS["all"]
+        assert _with_switches(row, row.history.switches) in TEMPLATES_TEXTS["all"]
 
 
 def _with_switches(row: Template, switches: Mapping[str, object]) -> str:
@@ -103,7 +103,7 @@ def test_the_lists_of_chat_templates_have_nothing_else() -> None:
     switches = [each for row in TEMPLATES for each in _switches(row.switches)]
     kept = [each for row in TEMPLATES if row.history for each in _switches(row.history.switches)]
     listed = {"chat_template_kwargs", *(row.models for row in TEMPLATES), *switches, *kept}
-    assert set().union(*TEMPLATES_TOLD.values()) == listed
+    assert set().union(*TEMPLATES_LISTED.values()) == listed
 
 
 def form_line(form: CallRow) -> str:

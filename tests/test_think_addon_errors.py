@@ -6,7 +6,7 @@ import pytest
 from mitmproxy import flow as mitmproxy_flow
 
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -95,7 +95,7 @@ def test_a_side_that_leaves_is_in_the_log(
 
 def test_a_misread_stream_is_marked_and_described_in_its_comment() -> None:
     with running() as (addon, _):
-        flow = ask(addon, request(CHAT, {**ASKED, "stream": True}))
+        flow = ask(addon, request(CHAT, {**BASIC, "stream": True}))
         answer(addon, flow, response(EVENT_STREAM), b"".join(stream("a</think>", "b")))
         assert flow.marked == ":warning:"
         assert flow.comment.startswith("opener missing")

@@ -13,7 +13,7 @@ from converter.core.reading.reading import Reading
 from converter.core.wire.json_text import UnreadableError
 from tests.support.frames import stream, whole
 
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "m",
     "max_tokens": 4096,
     "stream": True,
@@ -26,7 +26,7 @@ NAMES = [dialect.name for dialect in DIALECTS]
 
 
 def request_body(**fields: Any) -> bytes:
-    return json.dumps({**ASKED, **fields}).encode()
+    return json.dumps({**REQUEST, **fields}).encode()
 
 
 def thought(*pieces: str) -> bytes:
@@ -73,7 +73,7 @@ def test_a_request_is_sent_to_a_server_of_chat_completions() -> None:
 
 
 def test_a_chat_completion_stays_as_it_is() -> None:
-    assert translate(request_body(), client="openai").body == ASKED
+    assert translate(request_body(), client="openai").body == REQUEST
 
 
 def test_a_reply_takes_its_form_and_its_model_from_the_request() -> None:

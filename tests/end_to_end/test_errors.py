@@ -15,7 +15,7 @@ import pytest
 from laws.strict_reader import read_strictly
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.support.clients import Client, anthropic_error, question
-from tests.support.error_words import OVERFLOWS, SHAPES, WORDS
+from tests.support.error_words import ERROR, OVERFLOWS, SHAPES
 from tests.support.frames import DONE, ROLE, data, text
 from tests.support.harness import TESTS, Program, start_proxy
 from tests.support.sdks import anthropic_client
@@ -38,7 +38,7 @@ def test_the_message_of_every_server_arrives(
     model.rows[CHAT] = says
     answer = front.ask(MESSAGES, question(streamed))
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
-    assert WORDS in anthropic_error(answer.body)
+    assert ERROR in anthropic_error(answer.body)
     assert answer.headers["content-type"].startswith("application/json")
 
 
@@ -63,7 +63,7 @@ def test_the_sdk_raises_what_it_has_for_the_status(
     model: ByPathServer, sdk: anthropic.Anthropic, row: Row
 ) -> None:
     status, seen, kind, error = row
-    model.rows[CHAT] = Says({"error": {"message": WORDS, "type": "own", "code": status}}, status)
+    model.rows[CHAT] = Says({"error": {"message": ERROR, "type": "own", "code": status}}, status)
     with pytest.raises(error, match="does not exist") as raised:
         sdk.messages.create(**REQUEST)
     body = raised.value.body

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.hostile_server import HELLO, SAID
+from tests.faults.hostile_server import BOTH, HELLO
 from tests.faults.judge import CLIENTS, CUT, FULL, SECONDS, Client, Verdict, hear_on, verdict_of
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import stream, whole
@@ -106,12 +106,12 @@ HI = [says("user", "hi")]
 
 def on_the_first_request(route: Route) -> None:
     """The server is asked what it is, for which the request waits."""
-    assert route.ask(HI) == Verdict(FULL, SAID)
+    assert route.ask(HI) == Verdict(FULL, BOTH)
     assert ("/v1/models" in route.server.paths()) is (route.mode != "upstream")
 
 
 def where_a_hook_waits(route: Route) -> None:
-    assert route.ask(HI, more=f"{WAITS}: yes\r\n") == Verdict(FULL, SAID)
+    assert route.ask(HI, more=f"{WAITS}: yes\r\n") == Verdict(FULL, BOTH)
     [request] = [request for request in route.server.requests if WAITED in request.headers]
     assert request.target.endswith(CHAT)  # a question of the addon's own may have come later
 
@@ -124,16 +124,16 @@ def with_long_bodies(route: Route) -> None:
 
 def with_a_memory_in_a_file(route: Route) -> None:
     """Each request waits for the file; the thought that a client has dropped is there again."""
-    assert route.ask(HI, kept=True) == Verdict(FULL, SAID)
-    later = [*HI, says("assistant", SAID[1]), says("user", "more")]
-    assert route.ask(later, kept=True) == Verdict(FULL, SAID)
-    assert SAID[0] in json.dumps(route.server.bodies()[-1])
+    assert route.ask(HI, kept=True) == Verdict(FULL, BOTH)
+    later = [*HI, says("assistant", BOTH[1]), says("user", "more")]
+    assert route.ask(later, kept=True) == Verdict(FULL, BOTH)
+    assert BOTH[0] in json.dumps(route.server.bodies()[-1])
 
 
 def when_a_stream_is_cut(route: Route) -> None:
     route.server.rows[CHAT] = Says(steps=[*stream(*HELLO)[:-3], Drop()])
     verdict = route.ask(HI)
-    assert (verdict.word, verdict.parts) == (CUT, SAID)
+    assert (verdict.word, verdict.parts) == (CUT, BOTH)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import json
 
 from tests.faults.hostile_server import (
+    BOTH,
     HELLO,
-    SAID,
     Fault,
     Step,
     chunk,
@@ -42,7 +42,7 @@ def _choice(index: str = "0", delta: str = '{"content": "lo"}', finish: str = "n
     return f'{{"index": {index}, "delta": {delta}, "finish_reason": {finish}}}'
 
 
-def _last(name: str, verdict: str, *frames: bytes, parts: tuple[str, str] = SAID) -> Fault:
+def _last(name: str, verdict: str, *frames: bytes, parts: tuple[str, str] = BOTH) -> Fault:
     """The frame that brings the last of the text is another."""
     return Fault(name, verdict, streamed([*START, *frames, *END]), parts=parts, before=BEFORE)
 
@@ -219,33 +219,33 @@ WHOLE = [
             whole([{"type": "text", "text": "Hello"}]),
             ("", "Hello"),
         ),
-        ("whole: JSON that is cut", "failed", whole("".join(HELLO))[:-9], SAID),
-        ("whole: no JSON", "failed", b"nonsense", SAID),
-        ("whole: empty", "failed", b"", SAID),
-        ("whole: a list", "failed", b"[]", SAID),
-        ("whole: no choices", "failed", b'{"id": "x"}', SAID),
+        ("whole: JSON that is cut", "failed", whole("".join(HELLO))[:-9], BOTH),
+        ("whole: no JSON", "failed", b"nonsense", BOTH),
+        ("whole: empty", "failed", b"", BOTH),
+        ("whole: a list", "failed", b"[]", BOTH),
+        ("whole: no choices", "failed", b'{"id": "x"}', BOTH),
         ("whole: choices are empty", "full failed", b'{"id": "x", "choices": []}', ("", "")),
-        ("whole: choices are null", "failed", b'{"id": "x", "choices": null}', SAID),
-        ("whole: an error with 200", "failed", b'{"error": {"message": "boom"}}', SAID),
-        ("whole: vLLM's error with 200", "failed", b'{"object": "error", "message": "boom"}', SAID),
+        ("whole: choices are null", "failed", b'{"id": "x", "choices": null}', BOTH),
+        ("whole: an error with 200", "failed", b'{"error": {"message": "boom"}}', BOTH),
+        ("whole: vLLM's error with 200", "failed", b'{"object": "error", "message": "boom"}', BOTH),
         (
             "whole: a raw NUL",
             "full",
             whole("".join(HELLO)).replace(b"Hel", b"Hel\0"),
             ("deep", "Hel\0lo"),
         ),
-        ("whole: NaN beside", "full failed", whole("".join(HELLO)).replace(b'"f"', b"NaN"), SAID),
+        ("whole: NaN beside", "full failed", whole("".join(HELLO)).replace(b'"f"', b"NaN"), BOTH),
         (
             "whole: 4,301 digits beside",
             "full failed",
             whole("".join(HELLO)).replace(b'"f"', b"7" * 4301),
-            SAID,
+            BOTH,
         ),
         (
             "whole: deep nesting beside",
             "full failed",
             whole("".join(HELLO)).replace(b'"f"', b"[" * 99999 + b"]" * 99999),
-            SAID,
+            BOTH,
         ),
     ]
 ]

@@ -16,7 +16,7 @@ from tests.support.frames import stream, whole
 
 HELLO = ("<th", "ink>de", "ep</th", "ink>Hel", "lo")
 """A reply in the pieces of a model, and what it says."""
-SAID = ("deep", "Hello")
+BOTH = ("deep", "Hello")
 SECONDS = 10
 """For a server that hangs; whoever waits longer has failed."""
 
@@ -48,7 +48,7 @@ class Fault:
     verdict: str
     stream: Steps = ()
     whole: Steps = ()
-    parts: tuple[str, str] = SAID
+    parts: tuple[str, str] = BOTH
     before: tuple[str, str] = ("", "")
     message: str = ""
     accept: Steps = ()

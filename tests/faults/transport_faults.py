@@ -70,7 +70,7 @@ INTERIM = [
     _after_interim("many 102 first", b"HTTP/1.1 102 Processing\r\n\r\n" * 30, Do.PAUSE),
 ]
 
-PLACES: dict[str, tuple[Steps, tuple[str, str]]] = {
+POINTS: dict[str, tuple[Steps, tuple[str, str]]] = {
     "after the head": ([], ("", "")),
     "after the role": ([chunk(ROLE)], ("", "")),
     "in a tag": ([*map(chunk, FRAMES[:2])], ("", "<th")),
@@ -115,7 +115,7 @@ def breaks_after(places: Mapping[str, Steps]) -> list[Fault]:
 
 
 BROKEN = [
-    *breaks({position: ([head(), *steps], parts) for position, (steps, parts) in PLACES.items()}),
+    *breaks({position: ([head(), *steps], parts) for position, (steps, parts) in POINTS.items()}),
     *breaks_after(
         {
             "the finish": [head(), *map(chunk, [*FRAMES, finish()])],

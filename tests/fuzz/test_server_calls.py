@@ -36,12 +36,12 @@ OFFERED: list[Json] = [
     for name in NAMES
 ]
 OFFERED.append({"type": "custom", "custom": {"name": TEXTS}})
-_WORDS = (
+_TEXTS = (
     *("Oslo", "", "</think>", "}", '{"a": 1}', "é\U0001f600", "\n", '"', "\\", "<tool_call>"),
     *("</tool_call>", "look", '"}', "{}", "', '", "\u2028", "[", '{"path": "x"}', "<|call|>"),
 )
 _VALUES: st.SearchStrategy[object] = st.sampled_from(
-    [*_WORDS, 7, -0.5, 1e30, True, None, [1, "x"], {"k": {}}, [], {}, {"city": "]"}]
+    [*_TEXTS, 7, -0.5, 1e30, True, None, [1, "x"], {"k": {}}, [], {}, {"city": "]"}]
 )
 _ARGUMENTS = st.dictionaries(st.sampled_from([*PROPERTIES]), _VALUES, max_size=3)
 _DRESSES = st.sampled_from(
@@ -110,7 +110,7 @@ UNCLEAR = [Numbering(index, "none") for index in ("none", "null", "zero", "first
 def _meant(draw: st.DrawFn) -> Call:
     name = draw(st.sampled_from([*NAMES, TEXTS]))
     if name == TEXTS:
-        return Call(name, draw(st.lists(st.sampled_from(_WORDS), max_size=3).map("".join)))
+        return Call(name, draw(st.lists(st.sampled_from(_TEXTS), max_size=3).map("".join)))
     return Call(name, {} if name == "now" else draw(_ARGUMENTS))
 
 

@@ -27,7 +27,7 @@ _SLOW = 1.0
 _LARGE = 1 << 20
 """Bytes of a fault: a frame of 5 MB, held up to its limit, would hide what memory does by itself.
 """
-_WORDS = ROWS["words"]
+_VOCABULARY = ROWS["words"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _good(number: int, dialect: str, stream: bool, drawn: random.Random) -> Plan
 
 
 def _sentences(drawn: random.Random, count: int) -> str:
-    return " ".join(drawn.choices(_WORDS, k=count))
+    return " ".join(drawn.choices(_VOCABULARY, k=count))
 
 
 def _cut(drawn: random.Random, text: str) -> list[str]:

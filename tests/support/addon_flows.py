@@ -18,7 +18,7 @@ MESSAGES = "/v1/messages"
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 JSON = "application/json"
 THINKING = stream("<think>a</think>", "b")
-ASKED = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+BASIC = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 
 _RUNNERS: list[asyncio.Runner] = []
 
@@ -42,7 +42,7 @@ def running(**options: Any) -> Iterator[tuple[ThinkAddon, taddons.context]]:
         _RUNNERS.pop()
 
 
-def request(path: str, body: object = ASKED, method: str = "POST", **headers: str) -> HTTPFlow:
+def request(path: str, body: object = BASIC, method: str = "POST", **headers: str) -> HTTPFlow:
     """A flow in reverse mode, before its first hook. Header names have `_` for `-`."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     built = tutils.treq(
@@ -58,7 +58,7 @@ def request(path: str, body: object = ASKED, method: str = "POST", **headers: st
 
 
 def streaming(path: str = MESSAGES) -> HTTPFlow:
-    return request(path, {**ASKED, "stream": True})
+    return request(path, {**BASIC, "stream": True})
 
 
 def ask(addon: ThinkAddon, flow: HTTPFlow) -> HTTPFlow:

@@ -10,7 +10,7 @@ FUNCTION = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</func
 
 WRONG_NAMES = ROWS["wrong names"]
 PROSE = ROWS["prose"]
-ASKED_FOR = ROWS["asked for"]
+REQUESTED = ROWS["asked for"]
 CODE = [
     f"`{ONE_LINE}`",
     f"``{ONE_LINE}``",
@@ -31,4 +31,4 @@ QUOTED_LINES = [
     "-<function=now>\n-</function>",
 ]
 HALF = ROWS["half"]
-LOOK_ALIKES = [*WRONG_NAMES, *PROSE, *ASKED_FOR, *CODE, *QUOTED_LINES, *HALF]
+LOOK_ALIKES = [*WRONG_NAMES, *PROSE, *REQUESTED, *CODE, *QUOTED_LINES, *HALF]

@@ -7,24 +7,24 @@ ROWS = rows_of(__file__)
 
 HTML = {"content-type": "text/html"}
 PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1><hr>nginx</body></html>"
-WORDS = "The model `none` does not exist."
+ERROR = "The model `none` does not exist."
 SHAPES: dict[str, Says] = {
     "vllm": Says(
-        {"error": {"message": WORDS, "type": "NotFoundError", "param": "model", "code": 404}}, 404
+        {"error": {"message": ERROR, "type": "NotFoundError", "param": "model", "code": 404}}, 404
     ),
     "vllm of old": Says(
-        {"object": "error", "message": WORDS, "type": "NotFoundError", "param": None, "code": 404},
+        {"object": "error", "message": ERROR, "type": "NotFoundError", "param": None, "code": 404},
         404,
     ),
-    "llama.cpp": Says({"error": {"code": 404, "message": WORDS, "type": "not_found_error"}}, 404),
+    "llama.cpp": Says({"error": {"code": 404, "message": ERROR, "type": "not_found_error"}}, 404),
     "sglang": Says(
-        {"object": "error", "message": WORDS, "type": "NotFound", "param": None, "code": 404}, 404
+        {"object": "error", "message": ERROR, "type": "NotFound", "param": None, "code": 404}, 404
     ),
-    "fastapi": Says({"detail": WORDS}, 404),
-    "ollama": Says({"error": WORDS}, 404),
-    "plain text": Says(WORDS.encode(), 404, {"content-type": "text/plain"}),
+    "fastapi": Says({"detail": ERROR}, 404),
+    "ollama": Says({"error": ERROR}, 404),
+    "plain text": Says(ERROR.encode(), 404, {"content-type": "text/plain"}),
     "a page": Says(
-        f"<html><style>p {{}}</style><body><p>{WORDS}</p></body></html>".encode(), 404, HTML
+        f"<html><style>p {{}}</style><body><p>{ERROR}</p></body></html>".encode(), 404, HTML
     ),
 }
 

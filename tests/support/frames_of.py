@@ -21,7 +21,7 @@ type Json = dict[str, Any]
 
 OPENAI = OPENAI_CHAT
 STREAM, WHOLE = Form.STREAM, Form.WHOLE
-ASKED = ReplyContext("asked", "flow", signature="ours")
+CONTEXT = ReplyContext("asked", "flow", signature="ours")
 
 
 def choice(index: int = 0, /, **fields: object) -> Json:
@@ -79,7 +79,7 @@ def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
 ) -> Rewriter:
     chosen = settings.read(options)
-    context = replace(ASKED, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
+    context = replace(CONTEXT, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
     return rewriter_of(chosen, client, server_form, client_form, context=context)
 
 

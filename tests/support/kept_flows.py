@@ -22,7 +22,7 @@ from mitmproxy.proxy.layers.http._hooks import (
 )
 from mitmproxy.test import taddons
 
-from tests.support.addon_flows import ASKED, EVENT_STREAM, request, response, running, wait
+from tests.support.addon_flows import BASIC, EVENT_STREAM, request, response, running, wait
 from think_addon import ThinkAddon
 
 
@@ -147,5 +147,5 @@ def shown(
 
 def exchanged(path: str, kind: str, chunks: list[bytes]) -> HTTPFlow:
     """A flow after its exchange."""
-    flow = request(path, {**ASKED, "stream": kind is EVENT_STREAM})
+    flow = request(path, {**BASIC, "stream": kind is EVENT_STREAM})
     return kept(flow, response(kind), *chunks)

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import Event, Start
-from tests.support.frames_of import ASKED, Json, values
+from tests.support.frames_of import CONTEXT, Json, values
 from tests.support.judged_calls import judged
 
 HEAD = Start("chatcmpl-1", "small")
-SIGNATURE = ASKED.signature
+SIGNATURE = CONTEXT.signature
 DELTA_FIELDS = ("text", "thinking", "partial_json")
 
 
@@ -28,13 +28,13 @@ def strictly_sequential(stream: list[Json]) -> bool:
     return kinds == [*expected, ("message_delta", None), ("message_stop", None)]
 
 
-def written(events: Iterable[Event], context: ReplyContext = ASKED) -> list[Json]:
+def written(events: Iterable[Event], context: ReplyContext = CONTEXT) -> list[Json]:
     """What the stream says of `events`, and at its end."""
     machine = AnthropicEncoder(context)
     return values([*machine.feed(judged(events)), *machine.close()])
 
 
-def complete(events: Iterable[Event], context: ReplyContext = ASKED) -> list[Json]:
+def complete(events: Iterable[Event], context: ReplyContext = CONTEXT) -> list[Json]:
     """The same, of a message that must be right."""
     stream = written([HEAD, *events], context)
     assert strictly_sequential(stream), stream
@@ -72,13 +72,13 @@ def counts(stream: list[Json]) -> Json:
 
 
 def streamed(events: Iterable[Event]) -> list[bytes]:
-    encoder = AnthropicEncoder(ASKED)
+    encoder = AnthropicEncoder(CONTEXT)
     pieces = (piece for event in judged(events) for piece in encoder.feed([event]))
     return [*pieces, *encoder.close()]
 
 
 def whole(events: Iterable[Event]) -> Json:
-    encoder = AnthropicEncoder(ASKED, whole=True)
+    encoder = AnthropicEncoder(CONTEXT, whole=True)
     assert encoder.feed(judged(events)) == []
     message: Json = json.loads(b"".join(encoder.close()))
     return message

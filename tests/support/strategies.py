@@ -73,7 +73,7 @@ SUFFIXED = ["<think:a>", "</think:a>", "<think:b>", "</think:b>", "<think:", "</
 LOOKALIKES = ROWS["lookalikes"]
 CODE = ROWS["code"]
 BLANKS = ["\n", "\n\n", "\r\n", "\r", " ", "\t", "\u2028", "\u00a0", " \n"]
-WORDS = ["a", "word", "你好", "🙂", "e\u0301", "\x00", "x = 1", "\ufeff", "data: [DONE]"]
+PIECES = ["a", "word", "你好", "🙂", "e\u0301", "\x00", "x = 1", "\ufeff", "data: [DONE]"]
 ATTRIBUTE_FORMS = ROWS["attribute forms"]
 THOUGHTS = [
     "<think>a</think>",
@@ -105,7 +105,7 @@ _FRAGMENTS = st.one_of(
             LOOKALIKES,
             CODE,
             BLANKS,
-            WORDS,
+            PIECES,
             ATTRIBUTE_FORMS,
             HALF_FORMS,
         ],

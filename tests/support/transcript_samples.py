@@ -12,7 +12,7 @@ from converter.addon.transcript.turns import FailurePart, Field, Part, Raw, Tran
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.strategies import TEXTS
 
-SAID = (TextBlock, ThinkingBlock, ToolResult, Raw)
+SHOWN = (TextBlock, ThinkingBlock, ToolResult, Raw)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: (

@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.addon.hooks.refused_request import METADATA, RefusalReader
 from converter.addon.servers import refusals
-from tests.support.addon_flows import ASKED, CHAT, MESSAGES, ask, request, running, wait
+from tests.support.addon_flows import BASIC, CHAT, MESSAGES, ask, request, running, wait
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"\d"}}}
 TOOL = {"type": "function", "function": {"name": "log", "parameters": SCHEMA}}
@@ -123,7 +123,7 @@ def test_tools_go_to_a_server_that_reads_no_calls() -> None:
 
 def test_a_servers_own_endpoint_gets_no_calls_as_text() -> None:
     tool = {"name": "log", "input_schema": SCHEMA}
-    body = {**ASKED, "tools": [tool], "tool_choice": {"type": "auto"}}
+    body = {**BASIC, "tools": [tool], "tool_choice": {"type": "auto"}}
     unparsed = b'{"type": "error", ' + UNPARSED[1:]
     with running(native=["messages"]) as (addon, _):
         flow = ask(addon, request(MESSAGES, body))

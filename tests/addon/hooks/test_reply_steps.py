@@ -20,7 +20,7 @@ from converter.addon.keep.flow_record import RUNNING_RECORDS
 from converter.addon.servers.profiles import by_name
 from converter.core.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -45,7 +45,7 @@ THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
 def test_texts_are_freed_with_their_exchange_and_not_by_garbage_collection(path: str) -> None:
-    body = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
+    body = {**BASIC, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
     with running() as (addon, _):
         flow = ask(addon, request(path, body))
         record = weakref.ref(RUNNING_RECORDS[flow.id])
@@ -81,7 +81,7 @@ def test_a_broken_prompt_is_reported_of_a_client_that_leaves_at_the_last_event(
                 ("user", "?"),
             ]
             messages = [{"role": role, "content": text} for role, text in turns_sent[: 1 + turns]]
-            flow = ask(addon, request(CHAT, {**ASKED, "stream": True, "messages": messages}))
+            flow = ask(addon, request(CHAT, {**BASIC, "stream": True, "messages": messages}))
             _streamed(addon, flow, leaves)
     [line] = [message for message in caplog.messages if "the cached prompt was broken" in message]
     assert "character 10: the date or the time; 37 of 40 tokens were read again" in line
@@ -107,7 +107,7 @@ def test_a_client_that_leaves_is_one_line_that_blames_nobody(
 ) -> None:
     caplog.set_level("INFO")
     with running() as (addon, _):
-        flow = ask(addon, request(MESSAGES, {**ASKED, "max_tokens": 9, "stream": True}))
+        flow = ask(addon, request(MESSAGES, {**BASIC, "max_tokens": 9, "stream": True}))
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
         cast(Callable[[bytes], list[bytes]], flow.response.stream)(b"".join([ROLE, *text("b")]))
@@ -156,7 +156,7 @@ def test_a_remedy_reaches_client_log_and_comment(
     error = json.dumps({"error": {"message": message, "type": "Error"}}).encode()
     with running() as (addon, _):
         monkeypatch.setattr(addon._replies._client, "models", models)
-        flow = ask(addon, request(path, {**ASKED, "max_tokens": 9}))
+        flow = ask(addon, request(path, {**BASIC, "max_tokens": 9}))
         answer(addon, flow, response(status=status), error)
     assert flow.response
     shown = json.loads(flow.response.content or b"")["error"]["message"]

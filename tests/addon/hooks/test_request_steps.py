@@ -22,7 +22,7 @@ from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED
 from converter.core.model.memory import AwayError, Memory
 from converter.core.wire import json_text
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     MESSAGES,
     answer,
@@ -72,7 +72,7 @@ def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
 def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
     turns = [("user", "a" * SHORT), ("assistant", "b"), ("user", "c"), ("assistant", "d")]
     messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]
-    bodies = [{**ASKED, "messages": messages[: at + 1]} for at in range(4)]
+    bodies = [{**BASIC, "messages": messages[: at + 1]} for at in range(4)]
     with running() as (addon, _):
         sent = [
             ask(addon, request(MESSAGES, json.dumps(body).encode(), x_api_key=name)).request
@@ -92,7 +92,7 @@ def _talked(path: str, forgets: bool) -> list[bytes]:
         for turn in range(3):
             if forgets:
                 addon._requests._turns = KnownTurns()
-            body = {**ASKED, "model": "GLM-4.7", "messages": messages}
+            body = {**BASIC, "model": "GLM-4.7", "messages": messages}
             flow = ask(addon, request(path, body))
             sent.append(flow.request.raw_content or b"")
             answer(addon, flow, response(), whole(f"<think>thought {turn}</think>words {turn}"))
@@ -136,7 +136,7 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
     with running(memory="memory:", **options) as (addon, _):
         for _turn in range(3):
             messages = {"input" if path == "/v1/responses" else "messages": turns}
-            flow = ask(addon, request(path, {**ASKED, "model": model, "tools": [tool], **messages}))
+            flow = ask(addon, request(path, {**BASIC, "model": model, "tools": [tool], **messages}))
             assert flow.response is None
             answer(addon, flow, response(), whole("<think>a thought</think>words"))
             turns = [*turns, reply, {"role": "user", "content": "more"}]
@@ -168,7 +168,7 @@ def test_a_reply_that_is_kept_belongs_to_its_key(key: str, status: int | None) -
 def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
     with running() as (addon, _):
         ask(
-            addon, request(path, {**ASKED, "messages": [{"role": "user", "content": "a" * length}]})
+            addon, request(path, {**BASIC, "messages": [{"role": "user", "content": "a" * length}]})
         )
         assert len(addon._requests._turns._kept) == kept
 
@@ -191,7 +191,7 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
     with running() as (addon, _):
         others = Memory(store=addon._requests._store, owner="another")
         others.keep("kept", b"a" * (AT_ONCE + 1))
-        flow = ask(addon, request(path, {**ASKED, "messages": messages, "input": messages}))
+        flow = ask(addon, request(path, {**BASIC, "messages": messages, "input": messages}))
         sent = json.loads(flow.request.content or b"")["messages"]
     assert "".join(str(each["content"]) for each in sent).count(text) == times
     assert bool(works) is in_a_thread
@@ -211,7 +211,7 @@ def test_a_request_goes_without_thoughts_where_the_memory_is_away(
     messages = [{"role": role, "content": "a"} for role in ("user", "assistant", "user")]
     with running(memory=f"sqlite:{tmp_path / 'replies'}") as (addon, _):
         for model in ("small", "GLM-4.7"):
-            flow = ask(addon, request(path, {**ASKED, "model": model, "messages": messages}))
+            flow = ask(addon, request(path, {**BASIC, "model": model, "messages": messages}))
             assert flow.response is None
             assert json.loads(flow.request.content or b"")["messages"] == messages
             assert len(keys) == (model != "small")
@@ -239,7 +239,7 @@ def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
     with running() as (addon, _):
         flow = request(MESSAGES)
         flow.request.headers["content-encoding"] = "gzip"
-        flow.request.content = json.dumps(ASKED).encode()
+        flow.request.content = json.dumps(BASIC).encode()
         assert b"small" not in (flow.request.raw_content or b"")
         sent = ask(addon, flow).request
         assert "content-encoding" not in sent.headers
@@ -252,7 +252,7 @@ def test_a_compressed_request_may_hold_no_more_than_others(path: str) -> None:
         with running(limits=[f"request_mb={limit}"]) as (addon, _):
             flow = request(path)
             flow.request.headers["content-encoding"] = "gzip"
-            flow.request.content = json.dumps({**ASKED, "rest": "x" * (1 << 20)}).encode()
+            flow.request.content = json.dumps({**BASIC, "rest": "x" * (1 << 20)}).encode()
             assert len(flow.request.raw_content or b"") < 9999
             answered = ask(addon, flow).response
             assert (answered and answered.status_code) == status or path == "/v1/conversations"
@@ -277,9 +277,9 @@ BROKEN = {
     "no JSON": (b"{", ""),
     "no object": (b"[]", ""),
     "nothing": (b"", ""),
-    "no messages": ({**ASKED, "messages": []}, "messages"),
+    "no messages": ({**BASIC, "messages": []}, "messages"),
     "an unknown role": (
-        {**ASKED, "messages": [{"role": "tool", "content": "a"}]},
+        {**BASIC, "messages": [{"role": "tool", "content": "a"}]},
         "messages.0.role",
     ),
     "deep nesting": (b'{"messages":' + b"[" * 100_000, ""),
@@ -329,7 +329,7 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
     monkeypatch.setattr(UpstreamClient, "count", left)
     with running() as (addon, _):
         flow = request(
-            f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]}
+            f"{MESSAGES}/count_tokens", {"model": "small", "messages": BASIC["messages"]}
         )
         ask(addon, flow)
         assert flow.response
@@ -344,7 +344,7 @@ def test_a_count_names_its_counter(
 
     monkeypatch.setattr(UpstreamClient, "count", count)
     with running(server="vllm") as (addon, _):
-        flow = ask(addon, request(f"{MESSAGES}/count_tokens", ASKED))
+        flow = ask(addon, request(f"{MESSAGES}/count_tokens", BASIC))
     assert flow.response
     assert flow.response.headers["x-think-tokens-counted-by"] == who
 
@@ -354,7 +354,7 @@ def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None
     with socket.socket() as closed, running(server="auto") as (addon, _):
         closed.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
         port = closed.getsockname()[1]
-        flow = request(path, {**ASKED, "input": "hi"})
+        flow = request(path, {**BASIC, "input": "hi"})
         flow.request.host, flow.request.port = "127.0.0.1", port
         ask(addon, flow)
         assert flow.response
@@ -367,10 +367,10 @@ def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None
 
 def _is_prompted(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
     """Whether the addon asks the model to think; then the reply comes."""
-    flow = ask(addon, request(CHAT, {**body, "messages": ASKED["messages"]}))
+    flow = ask(addon, request(CHAT, {**body, "messages": BASIC["messages"]}))
     sent = json.loads(flow.request.content or b"")
     answer(addon, flow, response(), whole(reply))
-    return bool(sent["messages"] != ASKED["messages"])
+    return bool(sent["messages"] != BASIC["messages"])
 
 
 WISHES: dict[str, object] = {"model": "small", "reasoning_effort": "high"}
@@ -410,7 +410,7 @@ def test_earlier_calls_have_the_ids_that_the_model_needs(
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "toolu_1", "content": "x"},
         ]
-    body = {**ASKED, "model": model, "messages": [{"role": "user", "content": "Hi"}, *turns]}
+    body = {**BASIC, "model": model, "messages": [{"role": "user", "content": "Hi"}, *turns]}
     with running() as (addon, _):
         sent = ask(addon, request(path, body)).request
     _, calling, answered = json.loads(sent.raw_content or b"")["messages"]
@@ -420,7 +420,7 @@ def test_earlier_calls_have_the_ids_that_the_model_needs(
 def test_the_server_gets_its_own_name_of_a_model() -> None:
     with running(models=["gpt-*=small"]) as (addon, _):
         for name, served in (("gpt-4o", "small"), ("other", "other")):
-            flow = ask(addon, request(CHAT, {**ASKED, "model": name}))
+            flow = ask(addon, request(CHAT, {**BASIC, "model": name}))
             assert json.loads(flow.request.content or b"")["model"] == served
 
 
@@ -465,11 +465,11 @@ def test_an_exchange_takes_the_steps_of_its_kind(
     steps = tuple((noted(step), kinds) for step, kinds in STEPS)
     with running(**options) as (addon, _), pytest.MonkeyPatch.context() as patch:
         patch.setattr(request_steps, "STEPS", steps)
-        ask(addon, request(path, {**ASKED, "input": "Hi"}, method))
+        ask(addon, request(path, {**BASIC, "input": "Hi"}, method))
     assert taken == [step for step, kinds in STEPS if kind in kinds]
 
 
-STREAM = {**ASKED, "stream": True}
+STREAM = {**BASIC, "stream": True}
 COUNTED = {"stream_options": {"include_usage": True}}
 
 
@@ -480,8 +480,8 @@ COUNTED = {"stream_options": {"include_usage": True}}
         (STREAM, {"server": "vllm"}, COUNTED),
         ({**STREAM, "stream_options": None}, {}, {"stream_options": None}),
         ({**STREAM, "stream_options": {}}, {}, {"stream_options": {}}),
-        (ASKED, {}, {}),
-        ({**ASKED, "stream": False}, {}, {}),
+        (BASIC, {}, {}),
+        ({**BASIC, "stream": False}, {}, {}),
         (STREAM, {"usage": "off"}, {}),
         (STREAM, {"server": "llama.cpp"}, {}),
         ({**STREAM, "tools": [{"function": {"name": "f"}}]}, {"tools": "told"}, COUNTED),
@@ -519,7 +519,7 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
     path: str, refused: bool
 ) -> None:
     with running(loops="end", server="vllm") as (addon, _):
-        flow = request(path, ASKED)
+        flow = request(path, BASIC)
         begin(addon, flow)
         if refused:
             servers, upstream = addon._requests._client.servers, RUNNING_RECORDS[flow.id].upstream

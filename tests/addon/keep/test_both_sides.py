@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.keep.flow_record import NOTHING, notes_of
 from converter.addon.keep.notes import METADATA
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -44,7 +44,7 @@ def test_the_flow_shows_the_clients_request_and_reply(
     path: str, kind: str, chunks: list[bytes]
 ) -> None:
     shown, body, got = bodies(exchanged(path, kind, chunks))
-    assert (shown, json.loads(body or b"")) == (path, {**ASKED, "stream": kind is EVENT_STREAM})
+    assert (shown, json.loads(body or b"")) == (path, {**BASIC, "stream": kind is EVENT_STREAM})
     assert got
     assert b"<think>" not in got
     assert (b"content_block" in got or b'"content": [' in got or b'"content":[' in got) is (
@@ -79,7 +79,7 @@ def test_a_flow_is_the_same_after_it_was_saved(path: str, kind: str, chunks: lis
 @EACH
 def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: list[bytes]) -> None:
     client_request = request(
-        path, {**ASKED, "stream": kind is EVENT_STREAM}, accept_encoding="gzip"
+        path, {**BASIC, "stream": kind is EVENT_STREAM}, accept_encoding="gzip"
     )
     flow = kept(client_request, response(kind), *chunks)
     assert flow.request.headers["accept-encoding"] == "gzip"
@@ -88,7 +88,7 @@ def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: li
 
 
 def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
-    body = {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
+    body = {**BASIC, "stream": True, "stream_options": {"include_usage": True}}
     flow = kept(request(CHAT, body), response(EVENT_STREAM), *PLAIN)
     assert not flow.modified()
     assert flow.marked == NOTHING

@@ -14,7 +14,7 @@ from converter.addon.keep.notes import METADATA
 from converter.addon.mitmproxy_internals import is_replayed_by_the_server
 from converter.extras.page.row import row
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     MESSAGES,
@@ -87,7 +87,7 @@ def test_a_request_that_no_server_answered_has_both_sides() -> None:
 
 def test_where_nobody_looks_no_body_is_kept() -> None:
     with running() as (addon, _):
-        flow = request(CHAT, {**ASKED, "stream": True})
+        flow = request(CHAT, {**BASIC, "stream": True})
         addon.requestheaders(flow)
         wait(addon.request(flow))
         flow.response = response(EVENT_STREAM)
@@ -107,7 +107,7 @@ def test_notes_that_are_none_count_as_none() -> None:
 
 def misread(path: str = CHAT) -> HTTPFlow:
     return kept(
-        request(path, {**ASKED, "stream": True}), response(EVENT_STREAM), *stream("a</think>", "b")
+        request(path, {**BASIC, "stream": True}), response(EVENT_STREAM), *stream("a</think>", "b")
     )
 
 
@@ -130,7 +130,7 @@ def test_the_comment_says_where_a_thought_was_ended_and_why() -> None:
 
 
 def test_a_tag_that_no_family_reads_is_in_the_comment_with_its_option() -> None:
-    flow_request = request(CHAT, {**ASKED, "stream": True})
+    flow_request = request(CHAT, {**BASIC, "stream": True})
     flow = kept(flow_request, response(EVENT_STREAM), *stream("<mythink>a", "</mythink>b"))
     assert flow.comment == (
         "<mythink> begins the text, and no family reads it, "

@@ -20,7 +20,7 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
     },
 }
-ASKED = {"role": "user", "content": "Is it warm in Oslo?"}
+USER_TURN = {"role": "user", "content": "Is it warm in Oslo?"}
 CALL = {
     "id": "c1",
     "type": "function",
@@ -37,30 +37,30 @@ def sent(*messages: object, **fields: object) -> dict[str, Any]:
 
 
 def system(**fields: object) -> str:
-    return str(sent(ASKED, **fields)["messages"][0]["content"])
+    return str(sent(USER_TURN, **fields)["messages"][0]["content"])
 
 
 def test_tools_are_written_into_the_system_turn_and_gone_from_the_request() -> None:
-    body = sent(ASKED, tool_choice="auto", parallel_tool_calls=True, temperature=0)
+    body = sent(USER_TURN, tool_choice="auto", parallel_tool_calls=True, temperature=0)
     assert set(body) == {"model", "messages", "temperature"}
     first, second = body["messages"]
     assert first["role"] == "system"
     assert json.dumps(TOOL) in first["content"].splitlines()
     assert '<tool_call>\n{"name": "the tool", "arguments": ' in first["content"]
-    assert second == ASKED
+    assert second == USER_TURN
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
 @pytest.mark.parametrize("content", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
 def test_they_stand_behind_what_the_system_turn_says(role: str, content: object) -> None:
-    first = sent({"role": role, "content": content}, ASKED)["messages"][0]
+    first = sent({"role": role, "content": content}, USER_TURN)["messages"][0]
     assert first["role"] == role
     assert first["content"].startswith("Be brief.\n\n# Tools\n")
 
 
 def test_earlier_calls_and_results_become_text() -> None:
-    assert sent(ASKED, CALLED, RESULT)["messages"][1:] == [
-        ASKED,
+    assert sent(USER_TURN, CALLED, RESULT)["messages"][1:] == [
+        USER_TURN,
         {
             "role": "assistant",
             "content": "I look.\n<tool_call>\n"
@@ -78,12 +78,12 @@ def test_results_in_a_row_and_the_text_behind_them_are_one_turn() -> None:
 
 def test_answers_in_a_row_stay_turns_of_their_own() -> None:
     reply = {"role": "assistant", "content": "I look."}
-    assert sent(ASKED, reply, reply)["messages"][1:] == [ASKED, reply, reply]
+    assert sent(USER_TURN, reply, reply)["messages"][1:] == [USER_TURN, reply, reply]
 
 
 def test_a_turn_with_an_image_stays_as_it_is() -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
-    assert sent(ASKED, image)["messages"][1:] == [ASKED, image]
+    assert sent(USER_TURN, image)["messages"][1:] == [USER_TURN, image]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_requested_use_of_calls_is_written(fields: dict[str, object], ending
 
 
 def test_where_no_call_is_wanted_no_tools_are_written_but_the_history_is_text() -> None:
-    body = sent(ASKED, CALLED, RESULT, tool_choice="none")
+    body = sent(USER_TURN, CALLED, RESULT, tool_choice="none")
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert "tools" not in body
 

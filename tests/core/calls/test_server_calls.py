@@ -79,7 +79,7 @@ def calls(body: bytes, client: Dialect, form: Form) -> object:
 
 REMOVE_AND_LOOK = [("remove", {}), ("look", PATH)]
 WEATHER = [("get_weather", OSLO)]
-PLACES: tuple[tuple[str, Json], ...] = (("one index", {"index": 0}), ("no index", {}))
+INDEXES: tuple[tuple[str, Json], ...] = (("one index", {"index": 0}), ("no index", {}))
 FIRSTS: tuple[object, ...] = ("", None, {}, "{}", "null")
 STREAMS: dict[str, tuple[list[list[Json]], object]] = {
     **{
@@ -87,7 +87,7 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
             [[piece("remove", first, **index)], [piece("look", LOOK, **index)]],
             REMOVE_AND_LOOK,
         )
-        for where, index in PLACES
+        for where, index in INDEXES
         for first in FIRSTS
     },
     "two without index in one frame": (
@@ -268,7 +268,7 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
             [[piece("look", LOOK, **index)], [piece("look", LOOK, **index)]],
             [("look", PATH)] * 2,
         )
-        for where, index in PLACES
+        for where, index in INDEXES
     },
     "a name that grows, of another id": (
         [

@@ -274,11 +274,11 @@ def test_only_a_tool_with_an_argument_that_is_no_string_is_looked_at(
 
 
 OFFERED = [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]
-GIVEN = {"text": "5", "count": "5", "exact": "true", "strings": '["a"]', "numbers": 7}
+UNTYPED = {"text": "5", "count": "5", "exact": "true", "strings": '["a"]', "numbers": 7}
 MEANT = {"text": "5", "count": 5, "exact": True, "strings": ["a"], "numbers": [7]}
-WRITTEN = json.dumps(GIVEN)
+WRITTEN = json.dumps(UNTYPED)
 FUNCTION = {"name": "f", "arguments": WRITTEN}
-SAID: dict[str, list[dict[str, Any]]] = {
+DELTAS: dict[str, list[dict[str, Any]]] = {
     "the server's": [{"tool_calls": [{"index": 0, "id": "a", "function": FUNCTION}]}],
     "the server's, in pieces": [
         {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}}]},
@@ -294,8 +294,8 @@ SAID: dict[str, list[dict[str, Any]]] = {
 }
 
 
-BODIES = {kind: chat_stream(deltas, "tool_calls") for kind, deltas in SAID.items()} | {
-    f"{kind}, whole": chat_whole({"role": "assistant", **SAID[kind][0]}, "tool_calls")
+BODIES = {kind: chat_stream(deltas, "tool_calls") for kind, deltas in DELTAS.items()} | {
+    f"{kind}, whole": chat_whole({"role": "assistant", **DELTAS[kind][0]}, "tool_calls")
     for kind in ("the server's", "in text")
 }
 
@@ -313,6 +313,6 @@ def test_every_client_gets_the_values_in_their_types(
     rewriter = reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(body), *rewriter.close()])
     (call,) = parse_reply(out, form, client).choice().calls.values()
-    assert json.loads(call["arguments"]) == (MEANT if values == "schema" else GIVEN)
+    assert json.loads(call["arguments"]) == (MEANT if values == "schema" else UNTYPED)
     hint = "4 values of calls put in the schema's type: 'count', 'exact', 'strings', 'numbers'"
     assert (hint in rewriter.findings.hints) is (values == "schema")

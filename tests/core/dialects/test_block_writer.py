@@ -47,7 +47,7 @@ def _calls(*pieces: Event) -> list[tuple[str, str, object]]:
 
 
 BOTH = [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
-WAYS: dict[str, list[ToolCall]] = {
+VARIANTS: dict[str, list[ToolCall]] = {
     "one after another": [
         _piece(0, '{"x":', "f", "a"),
         _piece(0, "1}"),
@@ -117,16 +117,16 @@ WAYS: dict[str, list[ToolCall]] = {
 }
 
 
-@pytest.mark.parametrize("pieces", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("pieces", VARIANTS.values(), ids=VARIANTS)
 def test_nothing_is_lost_and_nothing_gets_into_the_wrong_call(pieces: list[ToolCall]) -> None:
     assert [(name, value) for _, name, value in _calls(*pieces)] == [
         (name, value) for _, name, value in BOTH
     ]
 
 
-@pytest.mark.parametrize("variant", [variant for variant in WAYS if variant != "the id late"])
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if variant != "the id late"])
 def test_a_call_keeps_its_id(variant: str) -> None:
-    assert _calls(*WAYS[variant]) == BOTH
+    assert _calls(*VARIANTS[variant]) == BOTH
 
 
 def test_calls_without_ids_get_ids_of_their_own() -> None:

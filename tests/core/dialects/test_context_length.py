@@ -99,10 +99,10 @@ def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
     )
 
 
-OTHER_WORDS = ROWS["other words"]  # fmt: skip
+OTHER_MESSAGES = ROWS["other words"]  # fmt: skip
 
 
-@pytest.mark.parametrize("message", OTHER_WORDS)
+@pytest.mark.parametrize("message", OTHER_MESSAGES)
 def test_another_text_is_read_by_its_meaning(message: str) -> None:
     matched = find(message)
     assert matched

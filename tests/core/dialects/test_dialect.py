@@ -22,7 +22,7 @@ CHAT, MESSAGES, COUNT, MODELS = (
 )
 HELLO, TELEMETRY = endpoints.HELLO, endpoints.TELEMETRY
 
-KNOWN: list[tuple[str, str, Endpoint, str]] = [
+REQUEST_PATHS: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "/v1/chat/completions", CHAT, ""),
     ("POST", "/chat/completions", CHAT, ""),
     (
@@ -73,7 +73,7 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "route", "prefix"), KNOWN, ids=str)
+@pytest.mark.parametrize(("method", "path", "route", "prefix"), REQUEST_PATHS, ids=str)
 def test_an_endpoint_is_matched_behind_any_prefix_and_query(
     method: str, path: str, route: Endpoint, prefix: str
 ) -> None:

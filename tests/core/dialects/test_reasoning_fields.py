@@ -67,10 +67,10 @@ def test_what_says_something(value: object, expected: bool) -> None:
     assert has_value(value) is expected
 
 
-WORDS: dict[str, tuple[object, str]] = ROWS["words"]
+TEXTS: dict[str, tuple[object, str]] = ROWS["words"]
 
 
-@pytest.mark.parametrize(("value", "text"), WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(("value", "text"), TEXTS.values(), ids=TEXTS)
 def test_text_in_a_field(value: object, text: str) -> None:
     assert thinking_in(value) == text
 

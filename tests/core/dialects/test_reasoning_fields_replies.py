@@ -25,8 +25,8 @@ from tests.support.rows import rows_of
 TABLES = rows_of(__file__)
 
 CHUNKS = (1, 2, 3, 7, 64, 100_000)
-TOLD: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["told"]
-TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), TOLD.values(), ids=TOLD)
+REPEATED: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["told"]
+TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), REPEATED.values(), ids=REPEATED)
 
 
 @TABLE

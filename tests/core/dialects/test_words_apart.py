@@ -29,7 +29,7 @@ CALL = '<tool_call>{"name": "look", "arguments": {"at": "sky"}}</tool_call>'
 READ = ToolCall(0, "a", "look", "{}", read_from="text (hermes)")
 OWN = ToolCall(0, "a", "look", "{}")
 
-SAID = {
+REPLIES = {
     "a plan around a call": (f"# Plan\n\n{CALL}\n\n- first", ["# Plan", "- first"]),
     "words without a blank": (f"So.{CALL}Then.", ["So.", "Then."]),
     "a thought behind the call": (f"So.\n{CALL}\n<think>hm</think>Then.", ["So.", "Then."]),
@@ -52,22 +52,22 @@ def _out(content: str, client: Dialect, form: Form, size: int) -> bytes:
 @pytest.mark.parametrize("size", [1, 7, 999])
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("client", [OPENAI_CHAT, OLLAMA], ids=lambda it: it.name)
-@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("kind", REPLIES)
 def test_text_around_a_call_is_in_paragraphs_in_one_field(
     kind: str, client: Dialect, form: Form, size: int
 ) -> None:
-    content, expected = SAID[kind]
+    content, expected = REPLIES[kind]
     received = parse_reply(_out(content, client, form, size), form, client).choice()
     assert received.joined("text") == "\n\n".join(expected)
 
 
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES], ids=lambda it: it.name)
-@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("kind", REPLIES)
 def test_where_text_comes_in_blocks_nothing_is_put_between(
     kind: str, client: Dialect, form: Form
 ) -> None:
-    content, expected = SAID[kind]
+    content, expected = REPLIES[kind]
     message = read_message(_out(content, client, form, 7), Variant(client, form))
     assert [block["text"] for block in message["content"] if block["type"] == "text"] == expected
 

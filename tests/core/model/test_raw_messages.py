@@ -25,17 +25,17 @@ from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
 
-ASKED = {"role": "user", "content": "Hi"}
+TURN = {"role": "user", "content": "Hi"}
 IN_PARTS = {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {}}]}
 ODD: list[object] = ROWS["odd"]
 
 
 @pytest.mark.parametrize("name", ["messages", "input"])
 def test_messages_stand_under_one_of_two_names(name: str) -> None:
-    assert messages_of({name: [ASKED]}) == [ASKED]
+    assert messages_of({name: [TURN]}) == [TURN]
     assert not messages_of({name: "Hi"})
     assert [*all_messages({name: [IN_PARTS]})] == [IN_PARTS]
-    assert [*all_messages({name: "Hi"})] == [ASKED]
+    assert [*all_messages({name: "Hi"})] == [TURN]
 
 
 def test_a_reply_is_no_request() -> None:
@@ -47,15 +47,15 @@ def test_a_reply_is_no_request() -> None:
 
 def test_a_reply_goes_on_from_the_models_own_last_message() -> None:
     begun = {"role": "assistant", "content": "Well,"}
-    assert begun_message({"messages": [ASKED, begun]}) is begun
-    assert begun_message({"messages": [begun, ASKED]}) is None
+    assert begun_message({"messages": [TURN, begun]}) is begun
+    assert begun_message({"messages": [begun, TURN]}) is None
     assert begun_message({}) is None
 
 
 def test_the_texts_of_a_content_are_plain_or_in_parts() -> None:
     parts = [{"type": "text", "text": "a"}, "b", {"text": 7}, {"type": "text", "text": ""}]
     assert [*spoken({"content": parts})] == ["a", ""]
-    assert [*spoken(ASKED)] == ["Hi"]
+    assert [*spoken(TURN)] == ["Hi"]
     assert [*spoken({"reasoning": "hm"})] == []
 
 
@@ -64,7 +64,7 @@ def test_each_part_of_a_content_is_changed_at_its_index() -> None:
     message = {"role": "user", "content": parts}
     assert content_parts(message) == parts
     assert with_each_part(message, str) == {**message, "content": [*map(str, parts)]}
-    without: list[object] = [ASKED, 7, {"content": []}]
+    without: list[object] = [TURN, 7, {"content": []}]
     assert [with_each_part(each, str) for each in without] == without
     assert not any(map(content_parts, without))
 
@@ -73,7 +73,7 @@ def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
     call, block = {"function": {"name": "f"}}, {"type": "tool_use", "name": "f"}
     message = {"role": "assistant", "tool_calls": [call, 7], "content": [block, "Hi"]}
     assert [*entries_of(message)] == [message, call, block]
-    assert [*entries_of(ASKED)] == [ASKED]
+    assert [*entries_of(TURN)] == [TURN]
 
 
 @pytest.mark.parametrize(
@@ -94,18 +94,18 @@ def test_a_message_is_matched_without_what_moves(one: str, other: str, same: boo
 
 def test_a_prompt_has_the_system_text_of_either_field() -> None:
     for name in ("system", "instructions"):
-        assert texts_of({name: "be short", "input": [ASKED]})["the system text"] == "be short"
+        assert texts_of({name: "be short", "input": [TURN]})["the system text"] == "be short"
 
 
 def test_a_message_is_matched_by_its_text_and_not_by_its_form() -> None:
-    assert fingerprint_of(ASKED) == fingerprint_of(IN_PARTS)
-    assert alike([ASKED, IN_PARTS], [IN_PARTS, ASKED, ASKED]) == 2
-    assert alike([ASKED], [{"role": "user", "content": "Ho"}]) == 0
+    assert fingerprint_of(TURN) == fingerprint_of(IN_PARTS)
+    assert alike([TURN, IN_PARTS], [IN_PARTS, TURN, TURN]) == 2
+    assert alike([TURN], [{"role": "user", "content": "Ho"}]) == 0
 
 
 def test_the_prompt_is_listed_in_the_order_of_templates() -> None:
     body = {
-        "messages": [ASKED],
+        "messages": [TURN],
         "system": "Be brief.",
         "tools": [{"type": "function", "function": {"name": "f"}}],
     }
@@ -130,13 +130,13 @@ def test_strings_are_listed_in_their_order_and_as_deep_as_wanted() -> None:
 
 @pytest.mark.parametrize("name", ["messages", "input"])
 def test_each_message_is_changed_at_its_index(name: str) -> None:
-    body = {"model": "m", name: [ASKED, 7]}
-    changed = with_each(body, lambda message: {**ASKED, "content": "Ho"} if message == ASKED else 7)
-    assert changed == {"model": "m", name: [{**ASKED, "content": "Ho"}, 7]}
-    assert body[name] == [ASKED, 7]
+    body = {"model": "m", name: [TURN, 7]}
+    changed = with_each(body, lambda message: {**TURN, "content": "Ho"} if message == TURN else 7)
+    assert changed == {"model": "m", name: [{**TURN, "content": "Ho"}, 7]}
+    assert body[name] == [TURN, 7]
 
 
-@pytest.mark.parametrize("body", [{}, {"messages": [ASKED]}, {"messages": 7}, {"input": "Hi"}])
+@pytest.mark.parametrize("body", [{}, {"messages": [TURN]}, {"messages": 7}, {"input": "Hi"}])
 def test_a_request_of_which_nothing_changes_is_itself(body: dict[str, object]) -> None:
     assert with_each(body, lambda message: message) is body
 

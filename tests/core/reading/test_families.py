@@ -23,7 +23,7 @@ from laws.oracle_blocks import Block
 from tests.support import frames
 from tests.support.call_engine import held_by
 from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
-from tests.support.strategies import BLANKS, CODE, WORDS, cut, every_so_many, law
+from tests.support.strategies import BLANKS, CODE, PIECES, cut, every_so_many, law
 
 type Blocks = list[tuple[str, str]]
 """What arrives: `>` and a thought, or an empty string and text."""
@@ -437,7 +437,7 @@ def texts(draw: st.DrawFn, families: tuple[ThoughtRow, ...]) -> str:
     )
     framed = st.sampled_from(["<answer>", "</answer>", "<response>", "</response>"])
     half = marks.flatmap(lambda mark: st.integers(1, len(mark)).map(lambda length: mark[:length]))
-    other = st.sampled_from([*CODE, *BLANKS, *WORDS])
+    other = st.sampled_from([*CODE, *BLANKS, *PIECES])
     return "".join(draw(st.lists(st.one_of(marks, row, framed, half, other), max_size=12)))
 
 

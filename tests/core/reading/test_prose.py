@@ -107,10 +107,10 @@ def test_prose_behind_a_thought_passes_unchanged(answer: str) -> None:
     ]
 
 
-WORDS = [family.name for family in TABLE if family.counts is Counts.AT_START or family.answer_tags]
+PROSE = [family.name for family in TABLE if family.counts is Counts.AT_START or family.answer_tags]
 
 
-@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("name", PROSE)
 def test_what_is_switched_on_by_name_is_still_text_in_the_middle(name: str) -> None:
     text = "So: Here is my thought process: a. Here is my response: b. An analysis. assistantfinal. <answer>c</answer> <response>"
     parser = Engine(mark_table(choose(["auto", name])))

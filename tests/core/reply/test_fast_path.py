@@ -129,14 +129,14 @@ def _frame(fields: dict[str, object], **more: object) -> bytes:
     return data({**HEAD, **more, "choices": [choice]})
 
 
-WORDS = st.one_of(
+TEXTS = st.one_of(
     st.sampled_from(
         [" the", "a", "Ü", "◁", "<", "think>", "</think>", "<think>", "\n", '"', "`", ""]
     ),
     st.text(max_size=6),
 )
 FIELDS = st.sampled_from(["content", "content", "content", "reasoning", "reasoning_content"])
-FRAMES = st.lists(st.tuples(FIELDS, WORDS, st.booleans()), max_size=40)
+FRAMES = st.lists(st.tuples(FIELDS, TEXTS, st.booleans()), max_size=40)
 
 
 @law(300)
@@ -355,13 +355,13 @@ def test_text_beyond_ascii_is_plain() -> None:
     assert fast.hurried == len(texts)
 
 
-OWN_WORDS = [":", ",", "text", "delta", "index", "type", "content", "content_block_delta", "{}"]
+FRAME_TEXTS = [":", ",", "text", "delta", "index", "type", "content", "content_block_delta", "{}"]
 """Words that the frames hold as names, values and marks of their own."""
 
 
 @CLIENTS
 @pytest.mark.parametrize("name", ["content", "reasoning", "reasoning_content"])
-@pytest.mark.parametrize("first", OWN_WORDS)
+@pytest.mark.parametrize("first", FRAME_TEXTS)
 def test_text_that_frames_have_of_their_own_teaches_nothing_wrong(
     first: str, name: str, client: Dialect
 ) -> None:

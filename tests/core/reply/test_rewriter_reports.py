@@ -4,7 +4,7 @@ from converter.core.model.events import Text, Thinking
 from tests.support.frames import ROLE, stream, text, whole
 from tests.support.frames_of import OPENAI, WHOLE, rewriter
 
-_WORDS = (Thinking, Text)
+_TEXTS = (Thinking, Text)
 
 
 def test_times_are_those_of_the_chunks() -> None:
@@ -35,7 +35,7 @@ def test_a_reply_that_breaks_off_behind_its_finish_counts_once() -> None:
 def test_a_whole_reply_tells_its_events_and_counts() -> None:
     through = rewriter(OPENAI, WHOLE)
     through.whole(whole("<think>a</think>b"), 2.0)
-    assert [type(event) for event in through.events if isinstance(event, _WORDS)] == [*_WORDS]
+    assert [type(event) for event in through.events if isinstance(event, _TEXTS)] == [*_TEXTS]
     assert (through.summary.first_text, through.summary.text) == (2.0, 1)
 
 
@@ -47,7 +47,7 @@ def test_a_stream_that_is_all_there_tells_the_events_of_both_calls() -> None:
     apart.feed(body, 2.0)
     fed = apart.events
     apart.close()
-    assert [event for event in fed if isinstance(event, _WORDS)] == [Thinking("a"), Text("b")]
-    assert [event for event in apart.events if isinstance(event, _WORDS)] == [Text("<thi")]
+    assert [event for event in fed if isinstance(event, _TEXTS)] == [Thinking("a"), Text("b")]
+    assert [event for event in apart.events if isinstance(event, _TEXTS)] == [Text("<thi")]
     assert through.events == [*fed, *apart.events]
     assert (through.summary.first_text, through.summary.text) == (2.0, 5)

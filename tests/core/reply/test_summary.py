@@ -124,10 +124,10 @@ def test_a_failure_is_kept_and_what_was_not_reported_is_left_out() -> None:
     }
 
 
-WORDS = ROWS["words"]
+LINES = ROWS["words"]
 
 
-@pytest.mark.parametrize(("values", "expected"), WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(("values", "expected"), LINES.values(), ids=LINES)
 def test_in_text(values: dict[str, object], expected: str) -> None:
     assert describe_thinking(values) == expected
 

@@ -124,17 +124,17 @@ def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None
     }
 
 
-SAID = (
+TEXT = (
     "<think>\na\n</think>b<think> </think>[THINK]c[/THINK]"
     "<thinking thought='d' thought_type='plan' confidence='0.9'/> <thinking thought=\"e\">\n</thinking>f<think>g\n"
 )
 
 
-@pytest.mark.parametrize("cut_at", range(len(SAID)))
+@pytest.mark.parametrize("cut_at", range(len(TEXT)))
 def test_thoughts_of_each_form_are_reported_wherever_the_text_is_cut(cut_at: int) -> None:
     out = list[ThoughtEvent]()
     parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEventStage("", "", out)
-    events = [event for piece in (SAID[:cut_at], SAID[cut_at:]) for event in parser.feed(piece)]
+    events = [event for piece in (TEXT[:cut_at], TEXT[cut_at:]) for event in parser.feed(piece)]
     for event in [*events, *parser.flush()]:
         thoughts.feed(event)
     thoughts.close()

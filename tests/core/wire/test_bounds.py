@@ -28,7 +28,7 @@ from converter.core.wire.bounds import MOST_CALLS, TABLE, TooMuchError
 from tests.support.frames import ROLE, delta
 
 CHUNK = 8192
-SAID = 6 * 1024 * 1024
+SIZE = 6 * 1024 * 1024
 """Bytes of a server's words, of which no place may hold more than HELD."""
 HELD = 6 * 1024 * 1024
 TOOLS = Tools({"f": {}})
@@ -110,7 +110,7 @@ def frames_of(name: str) -> Iterator[bytes]:
     head, make = UNENDING[name]
     yield ROLE + head
     length, at = 0, 0
-    most = SAID // 32 if "blanks" in name else SAID
+    most = SIZE // 32 if "blanks" in name else SIZE
     while length < most and at < 2_000:
         frame = make(at)
         length, at = length + len(frame), at + 1

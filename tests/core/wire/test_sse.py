@@ -162,15 +162,15 @@ def test_no_bytes_are_no_frame_whatever_they_are_called() -> None:
 # Lines of JSON, cut anywhere.
 
 
-SAID = b'{"a":1}\n\n{"b":"\xe2\x80\xa8"}\r\n{"c":3}'
+BODY = b'{"a":1}\n\n{"b":"\xe2\x80\xa8"}\r\n{"c":3}'
 
 
 def test_lines_are_the_same_however_they_are_cut() -> None:
-    for size in range(1, len(SAID)):
+    for size in range(1, len(BODY)):
         lines = LineDecoder()
-        cut = [SAID[offset : offset + size] for offset in range(0, len(SAID), size)]
+        cut = [BODY[offset : offset + size] for offset in range(0, len(BODY), size)]
         frames = [frame for piece in cut for frame in lines.feed(piece)] + lines.close()
-        assert b"".join(frame.raw for frame in frames) == SAID
+        assert b"".join(frame.raw for frame in frames) == BODY
         emitted = [frame.data for frame in frames]
         assert emitted == [b'{"a":1}', None, b'{"b":"\xe2\x80\xa8"}', b'{"c":3}']
         assert frames[1].comment

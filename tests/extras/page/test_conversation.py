@@ -14,7 +14,7 @@ from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.shown import news_values as values
 from converter.extras.page.conversation import Search, conversation, end_of
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     MESSAGES,
@@ -65,7 +65,7 @@ def test_an_error_is_shown_as_the_client_saw_it() -> None:
 
 
 def test_thinking_that_the_client_wants_omitted_is_withheld() -> None:
-    body = {**ASKED, "stream": True, "thinking": {"type": "adaptive", "display": "omitted"}}
+    body = {**BASIC, "stream": True, "thinking": {"type": "adaptive", "display": "omitted"}}
     flow = kept(request(MESSAGES, body), response(EVENT_STREAM), *stream(*TAGGED))
     shown = of(flow)
     assert ("thinking", THOUGHT) not in parts_of(shown)
@@ -109,7 +109,7 @@ def flows() -> list[HTTPFlow]:
     parts_of = {"Where is Oslo?": ("<think>Nor", "way</think>", "ÜBER there"), "Hi": ("hel", "lo")}
     kept_flows = [
         kept(
-            request(CHAT, {**ASKED, "messages": [{"role": "user", "content": question}]}),
+            request(CHAT, {**BASIC, "messages": [{"role": "user", "content": question}]}),
             response(EVENT_STREAM),
             *stream(*pieces),
         )

@@ -21,7 +21,7 @@ from converter.extras.traces.spans import TRACED_TEXT, TracedText
 from converter.extras.traces.traces import Traces
 from tests.support import frames
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     MESSAGES,
@@ -96,7 +96,7 @@ def traced(
 
 
 def asking(path: str = CHAT, **headers: str) -> HTTPFlow:
-    return request(path, {**ASKED, "stream": True}, **headers)
+    return request(path, {**BASIC, "stream": True}, **headers)
 
 
 def test_a_reply_is_a_span_by_the_conventions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_text_is_sent_by_an_option_with_thoughts_as_parts_of_their_own(
 def test_a_call_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
     frames_sent = frames.whole("", tool_calls=[call])
-    span, _ = traced(monkeypatch, request(CHAT, ASKED), response(), frames_sent, with_text=True)
+    span, _ = traced(monkeypatch, request(CHAT, BASIC), response(), frames_sent, with_text=True)
     attributes_of_span = attributes(span)
     (part,) = json.loads(attributes_of_span["gen_ai.output.messages"])[0]["parts"]
     assert part == {"type": "tool_call", "id": "a", "name": "f", "arguments": {"x": 1}}
@@ -231,7 +231,7 @@ def test_a_span_joins_the_clients_trace(
 
 
 def test_half_a_character_spoils_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    flow = request(CHAT, {**ASKED, "model": "\ud800"})
+    flow = request(CHAT, {**BASIC, "model": "\ud800"})
     frames_sent = frames.whole("half").replace(b"half", rb"\ud83d")
     span, _ = traced(monkeypatch, flow, response(), frames_sent, with_text=True)
     assert span.name == "chat ?"

@@ -19,7 +19,7 @@ from converter.extras.watch.views import (
 )
 from tests.support import recorded
 from tests.support.addon_flows import (
-    ASKED,
+    BASIC,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -45,10 +45,10 @@ def offered() -> Iterator[None]:
 
 
 def request_to(path: str, streamed: bool = True, **fields: object) -> HTTPFlow:
-    return request(path, {**ASKED, "stream": streamed, **fields})
+    return request(path, {**BASIC, "stream": streamed, **fields})
 
 
-def bare(path: str, content_type: str, body: bytes, asking: object = ASKED) -> HTTPFlow:
+def bare(path: str, content_type: str, body: bytes, asking: object = BASIC) -> HTTPFlow:
     """A flow of another proxy's: no addon has seen it."""
     flow = request(path, asking)
     flow.response = response(content_type)
@@ -75,7 +75,7 @@ def test_the_view_is_chosen_by_itself_and_sets_thinking_apart(
 ) -> None:
     flow = kept(request_to(path, streamed), response(kind), *chunks)
     if how == "no addon":
-        flow = bare(path, kind, b"".join(chunks), {**ASKED, "stream": streamed})
+        flow = bare(path, kind, b"".join(chunks), {**BASIC, "stream": streamed})
     flow = saved(flow) if how == "from a file" else flow
     if how == "reverted":
         flow.revert()

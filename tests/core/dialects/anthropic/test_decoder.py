@@ -352,12 +352,12 @@ def test_whatever_a_server_says_nothing_is_raised(values: list[object]) -> None:
     )
 
 
-_WORDS = PLAIN.filter(lambda text: text.strip() == text != "")
+_NONBLANK = PLAIN.filter(lambda text: text.strip() == text != "")
 _BY = st.sampled_from(["", "S"])
 _THOUGHTS = st.builds(
-    lambda text, by: list[Event]([Thinking(text), ThinkingEnd(signature=by)]), _WORDS, _BY
+    lambda text, by: list[Event]([Thinking(text), ThinkingEnd(signature=by)]), _NONBLANK, _BY
 )
-_TEXTS = _WORDS.map(lambda text: list[Event]([Text(text), Text(text)]))
+_TEXTS = _NONBLANK.map(lambda text: list[Event]([Text(text), Text(text)]))
 _ENDS = st.builds(Finish, st.sampled_from(("content_filter", "length", "stop")))
 
 

@@ -20,7 +20,7 @@ from converter.core.model.events import (
     Usage,
 )
 from converter.core.wire.partial_json import WRAPPED
-from tests.support.frames_of import ASKED, Json
+from tests.support.frames_of import CONTEXT, Json
 from tests.support.messages_of import HEAD, SIGNATURE, complete, folded, streamed, whole
 from tests.support.rows import rows_of
 
@@ -35,7 +35,7 @@ EVENTS: list[Event] = [
 
 
 def fold(*events: dict[str, object]) -> dict[str, object]:
-    encoder = AnthropicEncoder(ASKED, whole=True)
+    encoder = AnthropicEncoder(CONTEXT, whole=True)
     for event in events:
         encoder._fold(event)
     return encoder._result
@@ -127,7 +127,7 @@ def test_a_whole_call_has_an_object_for_input() -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
-    encoder = AnthropicEncoder(ASKED, whole=True)
+    encoder = AnthropicEncoder(CONTEXT, whole=True)
     encoder.feed([HEAD, ToolCall(0, "a", "f", f'{{"x":{number}}}'), Finish("tool_calls")])
     written = b"".join(encoder.close())
     assert b"NaN" not in written
@@ -148,7 +148,7 @@ def test_a_delta_without_text_costs_nothing() -> None:
 
 def test_deep_arguments_do_not_cost_the_message() -> None:
     deep = '{"x":' + "[" * 30_000 + "]" * 30_000 + "}"
-    encoder = AnthropicEncoder(ASKED, whole=True)
+    encoder = AnthropicEncoder(CONTEXT, whole=True)
     encoder.feed([HEAD, Text("important"), ToolCall(0, "a", "f", deep), Finish("tool_calls")])
     assert b"important" in b"".join(encoder.close())
 
@@ -174,7 +174,7 @@ def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
 
 
 def test_comments_pass_at_once_and_wherever_they_come() -> None:
-    encoder = AnthropicEncoder(ASKED)
+    encoder = AnthropicEncoder(CONTEXT)
     assert encoder.feed([PING]) == [PING.own.raw]
     encoder.feed([HEAD, Text("a")])
     assert encoder.feed([PING]) == [PING.own.raw]
@@ -188,7 +188,7 @@ def test_comments_are_left_out_in_a_whole_message() -> None:
 
 def test_other_frames_do_not_pass() -> None:
     assert (
-        AnthropicEncoder(ASKED).feed(
+        AnthropicEncoder(CONTEXT).feed(
             [OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))], b"data: {}\n\n"
         )
         == []
@@ -197,7 +197,7 @@ def test_other_frames_do_not_pass() -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_an_encoder_tells_why_the_client_got_an_error(whole: bool) -> None:
-    encoder = AnthropicEncoder(ASKED, whole)
+    encoder = AnthropicEncoder(CONTEXT, whole)
     encoder.feed([HEAD, Text("a")])
     assert encoder.failure == ""
     encoder.feed([Failure("gone")])

@@ -20,7 +20,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from tests.support.frames_of import ASKED, Json
+from tests.support.frames_of import CONTEXT, Json
 from tests.support.messages_of import HEAD, blocks, complete, counts, ending, written
 from tests.support.rows import rows_of
 
@@ -96,7 +96,7 @@ def test_starts_of_blocks_are_empty() -> None:
 def test_a_signature_comes_just_before_a_thoughts_stop(
     signature: str, following: list[Event]
 ) -> None:
-    stream = complete([Thinking("a"), *following, STOP], replace(ASKED, signature=signature))
+    stream = complete([Thinking("a"), *following, STOP], replace(CONTEXT, signature=signature))
     stop = next(at for at, event in enumerate(stream) if event["type"] == "content_block_stop")
     assert stream[stop - 1]["delta"] == {"type": "signature_delta", "signature": signature}
     assert [

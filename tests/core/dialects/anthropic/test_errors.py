@@ -40,10 +40,10 @@ def test_a_status_has_its_type(status: int, expected: tuple[int, str]) -> None:
     assert _sent(status, b'{"error":{"message":"m","type":"BadRequestError"}}') == (*expected, "m")
 
 
-WORDS = ROWS["words"]
+MESSAGES = ROWS["words"]
 
 
-@pytest.mark.parametrize(("body", "message"), WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(("body", "message"), MESSAGES.values(), ids=MESSAGES)
 def test_the_servers_text_is_kept_wherever_it_puts_them(body: bytes, message: str) -> None:
     assert _sent(500, body)[2] == message
 

@@ -23,7 +23,7 @@ CREATE: dict[str, Any] = {
     "thread": {"type": "create"},
 }
 MORE = {"role": "user", "content": "And 3 * 3?"}
-SAID: list[Event] = [HEAD, Thinking("12 * 7"), Text("84"), Finish("stop"), End()]
+EVENTS: list[Event] = [HEAD, Thinking("12 * 7"), Text("84"), Finish("stop"), End()]
 REPLY = {
     "role": "assistant",
     "content": [
@@ -48,7 +48,7 @@ def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.
     request = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
     context = ReplyContext("m", name, signature="ours", own=request.own)
     machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
-    assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
+    assert b"".join([*machine.feed(EVENTS), *machine.close()]).count(f"msg_{name}".encode()) == 1
 
 
 def whole(memory: Memory, body: object) -> Mapping[str, Any]:

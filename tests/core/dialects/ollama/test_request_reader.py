@@ -18,11 +18,11 @@ from converter.core.model.conversation import (
     Turn,
 )
 
-ASKED = [{"role": "user", "content": "Why?"}]
+MESSAGES = [{"role": "user", "content": "Why?"}]
 
 
 def _read(**fields: object) -> Conversation:
-    body: dict[str, Any] = {"model": "small", "messages": ASKED, **fields}
+    body: dict[str, Any] = {"model": "small", "messages": MESSAGES, **fields}
     return read(body)
 
 
@@ -73,7 +73,7 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
         {"role": "tool", "content": "3", "tool_call_id": "mine"},
     ]
     thought = {"role": "assistant", "thinking": "hm", "content": "", "tool_calls": calls}
-    request = _read(messages=[{"role": "system", "content": "Be."}, *ASKED, thought, *results])
+    request = _read(messages=[{"role": "system", "content": "Be."}, *MESSAGES, thought, *results])
     assert request.turns[0] == Turn("system", (TextBlock("Be."),))
     uses = tuple(ToolUse(f"call_{at + 1}", n, "{}") for at, n in enumerate(names))
     assert request.turns[2] == Turn("assistant", (ThinkingBlock("hm"), *uses))

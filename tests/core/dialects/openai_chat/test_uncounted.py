@@ -25,7 +25,7 @@ def choice(content: str = "", finish: str | None = None, index: int = 0) -> dict
     return {"index": index, "delta": delta, "finish_reason": finish}
 
 
-WORDS = [frame([choice(word)]) for word in ("<think>a", "b</think>", "one ", "two ", "three")]
+FRAMES = [frame([choice(word)]) for word in ("<think>a", "b</think>", "one ", "two ", "three")]
 FINISH = frame([choice(finish="stop")])
 COUNTS = frame([], usage=USAGE)
 DONE = b"data: [DONE]\n\n"
@@ -49,7 +49,7 @@ def step(request: pytest.FixtureRequest) -> int:
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_frame_of_counts_stays_away(fast: bool, step: int) -> None:
-    body = b"".join([*WORDS, FINISH, COUNTS, DONE])
+    body = b"".join([*FRAMES, FINISH, COUNTS, DONE])
     through, plain = rewriter(fast), rewriter(fast, counted=True)
     got, all_of_it = rewritten(body, through, step), rewritten(body, plain, step)
     assert got == all_of_it.replace(COUNTS, b"")
@@ -61,7 +61,7 @@ def test_a_frame_of_counts_stays_away(fast: bool, step: int) -> None:
 def test_counts_beside_text_or_a_finish_go_on(step: int, text: str) -> None:
     """As llama.cpp 11549 writes them for a text completion, whoever asks."""
     last = frame([choice(text, finish=None if text else "stop")], usage=USAGE)
-    body = [*WORDS, last, *([FINISH] if text else []), DONE]
+    body = [*FRAMES, last, *([FINISH] if text else []), DONE]
     through = rewriter(fast=True)
     assert last in rewritten(b"".join(body), through, step)
     assert through.summary.usage is not None
@@ -69,7 +69,7 @@ def test_counts_beside_text_or_a_finish_go_on(step: int, text: str) -> None:
 
 def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
     """As llama.cpp 11549 writes it for a client that has not asked."""
-    body = b"".join([*WORDS, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
+    body = b"".join([*FRAMES, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
     *_, last, done, rest = rewritten(body, rewriter(fast=True), step).split(b"\n\n")
     parsed = json.loads(last.removeprefix(b"data: "))
     assert (parsed["timings"], parsed["choices"]) == (TIMINGS, [choice(finish="stop")])
@@ -80,13 +80,13 @@ def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        [*WORDS, FINISH, DONE],
-        [*WORDS, FINISH],
-        [*WORDS, FINISH, b'data: {"error": {"message": "gone"}}\n\n'],
-        [*WORDS, FINISH, b": a comment\n\n", DONE],
+        [*FRAMES, FINISH, DONE],
+        [*FRAMES, FINISH],
+        [*FRAMES, FINISH, b'data: {"error": {"message": "gone"}}\n\n'],
+        [*FRAMES, FINISH, b": a comment\n\n", DONE],
         [
             frame([choice("one", index=1)]),
-            *WORDS,
+            *FRAMES,
             FINISH,
             frame([choice("two", index=1)]),
             frame([choice(finish="stop", index=1)]),
@@ -101,11 +101,11 @@ def test_all_else_goes_on(body: list[bytes], step: int) -> None:
 
 def test_a_finish_goes_out_where_the_reply_breaks_off() -> None:
     through = rewriter(fast=True)
-    assert FINISH not in b"".join(through.feed(b"".join([*WORDS, FINISH])))
+    assert FINISH not in b"".join(through.feed(b"".join([*FRAMES, FINISH])))
     assert b"".join(through.abort("gone")) == FINISH
 
 
 def test_text_behind_a_finish_stays_behind_it(step: int) -> None:
-    body = b"".join([*WORDS, FINISH, *WORDS[2:]])
+    body = b"".join([*FRAMES, FINISH, *FRAMES[2:]])
     plain = rewritten(body, rewriter(fast=True, counted=True), step)
     assert rewritten(body, rewriter(fast=True), step) == plain

@@ -246,8 +246,8 @@ def test_the_server_names_the_model_when_nobody_else_does() -> None:
 
 # Laws, over drawn replies.
 
-WORDS = st.text(st.sampled_from("ab \né🙂"), min_size=1, max_size=6)
-ARGUMENTS = st.dictionaries(st.sampled_from("ab"), WORDS, max_size=2).map(json.dumps)
+TEXTS = st.text(st.sampled_from("ab \né🙂"), min_size=1, max_size=6)
+ARGUMENTS = st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2).map(json.dumps)
 NAMES = st.sampled_from(["f", "mcp__m__g", "apply", "tool_search"])
 
 
@@ -264,7 +264,7 @@ def replies(draw: st.DrawFn) -> list[Event]:
             calls += 1
         else:
             event_type = {"text": Text, "thinking": Thinking}.get(kind)
-            events.append(event_type(draw(WORDS)) if event_type else ThinkingEnd())
+            events.append(event_type(draw(TEXTS)) if event_type else ThinkingEnd())
     return [*events, Finish("tool_calls" if calls else "stop"), Usage(3, 2), End()]
 
 

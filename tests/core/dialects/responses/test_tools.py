@@ -149,7 +149,7 @@ def test_a_name_too_long_keeps_its_head() -> None:
     assert name != flat_name("f" * 81, "n")
 
 
-SAID: dict[str, dict[str, Any]] = {
+INPUTS: dict[str, dict[str, Any]] = {
     "function": {"a": 1},
     "custom": {"input": "text"},
     "tool_search": {"query": "q", "limit": 3},
@@ -157,14 +157,14 @@ SAID: dict[str, dict[str, Any]] = {
 
 
 def test_every_kind_is_tried() -> None:
-    assert SAID.keys() == CALL_KINDS.keys() == set(KIND_OF_ITEM.values())
+    assert INPUTS.keys() == CALL_KINDS.keys() == set(KIND_OF_ITEM.values())
 
 
-@pytest.mark.parametrize("kind", SAID)
+@pytest.mark.parametrize("kind", INPUTS)
 def test_what_a_reply_says_is_what_the_history_gives_back(kind: str) -> None:
     row = CALL_KINDS[kind]
-    item = row.write(ToolName(kind, "f"), SAID[kind])
-    assert row.read(Fields(json.loads(json.dumps(item)))) == SAID[kind]
+    item = row.write(ToolName(kind, "f"), INPUTS[kind])
+    assert row.read(Fields(json.loads(json.dumps(item)))) == INPUTS[kind]
 
 
 def test_a_name_comes_with_its_namespace() -> None:

@@ -334,7 +334,7 @@ def test_what_is_cut_off_is_no_repetition() -> None:
 # Calls within a thought: which count, and when.
 
 
-KNOWN = ["hermes", "qwen3-coder", "qwen3-coder, bare", "glm", "kimi", "minimax", "apertus"]
+FORM_NAMES = ["hermes", "qwen3-coder", "qwen3-coder, bare", "glm", "kimi", "minimax", "apertus"]
 OTHERS = ["mistral-args", "llama", "cohere", "deepseek", "lfm2"]
 UNMARKED = ["json", "fenced", "python"]
 OSLO_CALL = ("get_weather", {"city": "Oslo"})
@@ -352,7 +352,7 @@ def read(
     return [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", FORM_NAMES)
 def test_calls_of_forms_whose_models_call_in_thoughts_count(name: str) -> None:
     thought = f"I look.\n\n{WRITTEN[name].write([OSLO_CALL, ROME])}\n"
     assert read(thought) == read(thought, answered=True) == [OSLO_CALL, ROME]

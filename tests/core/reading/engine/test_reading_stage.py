@@ -123,7 +123,7 @@ def test_a_guess_that_a_closer_confirms_is_none_the_next_time(whole: bool) -> No
     assert stage.findings.beginning.confirmed is InitialState.THINKING
 
 
-KNOWN = [
+BEGUN = [
     ("Use the ` sign</think>so `it` is", "(Use the ` sign).so `it` is"),
     ("```python\nprint()\n```</think>so", "(```python\nprint()\n```).so"),
     ("no closer at all", "(no closer at all)."),
@@ -131,7 +131,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("content", "read"), KNOWN)
+@pytest.mark.parametrize(("content", "read"), BEGUN)
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_initial_state_of_the_prompt_holds_streamed_and_whole(
     content: str, read: str, whole: bool
@@ -203,13 +203,13 @@ def test_a_thought_in_the_field_and_in_the_content_is_emitted_once() -> None:
 # A closer without its opener is found wherever the text is cut, and in code it is a word.
 
 
-FOUND = [
+ENDING = [
     "so it is.</think>\n\nYes",
     " a</think>",
     "a\n`b` </thinking> c",
     "`</think>` and </think>",
 ]
-NOT_FOUND = [
+NOT_ENDING = [
     "",
     "Yes",
     "`</think>`",
@@ -231,7 +231,7 @@ def _watched(pieces: list[str]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "ends"), [*((text, True) for text in FOUND), *((text, False) for text in NOT_FOUND)]
+    ("text", "ends"), [*((text, True) for text in ENDING), *((text, False) for text in NOT_ENDING)]
 )
 def test_a_closer_counts_outside_of_code(text: str, ends: bool) -> None:
     assert _watched([text]) is ends

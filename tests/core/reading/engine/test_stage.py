@@ -19,7 +19,7 @@ from tests.support.tool_call_texts import TOOLS, WRITTEN
 OSLO = ("get_weather", {"city": "Oslo"})
 CALLS = [written.write([OSLO]) for written in WRITTEN.values()]
 NOW = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
-SAID = [
+PARTS = [
     NOW,
     "Look.\n",
     "So ",
@@ -65,7 +65,7 @@ def test_every_form_is_read_behind_a_thought(call: str, start: InitialState) -> 
 
 
 @law(100)
-@given(st.lists(st.sampled_from(SAID), max_size=6), st.data())
+@given(st.lists(st.sampled_from(PARTS), max_size=6), st.data())
 def test_cut_anywhere_the_same_events_and_notes(parts: list[str], data: st.DataObject) -> None:
     text = "".join(parts)
     pieces = data.draw(cut(text))
@@ -113,7 +113,7 @@ KIMI = (
     "<|tool_calls_section_end|>"
 )
 MUSE = '<atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls>'
-WORDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
+DROPPED: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "a section before words": ("", f"{SECTION}I look.", [("", "I look.")]),
     "a section before words, in a text": ("", f"So.\n{SECTION}I look.", [("", "So.\nI look.")]),
     "a section before words, in a thought": (
@@ -156,7 +156,7 @@ def _blocks(events: Sequence[Event]) -> list[tuple[str, str]]:
     return kinds
 
 
-@pytest.mark.parametrize(("model", "text", "expected"), WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(("model", "text", "expected"), DROPPED.values(), ids=DROPPED)
 def test_marks_that_say_nothing_go(model: str, text: str, expected: list[tuple[str, str]]) -> None:
     cuts = [[text[:offset], text[offset:]] for offset in range(1, len(text))]
     for pieces in ([text], list(text), *cuts):
