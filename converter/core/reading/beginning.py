@@ -1,12 +1,18 @@
-"""The beginning of a reply, as far as it is known before it comes."""
+"""The beginning of a reply, as far as it is known before the reply comes."""
 
 import enum
 
 
 class Mode(enum.Enum):
-    """The mode in which a reply begins. CLOSED: in its text, and thinking is off. GUESSED: in a
-    thought, if the guess is right. UNDECIDED is for whole replies of which nothing is known: the
-    first mark tells what came before.
+    """The mode in which the engine begins to read a reply.
+
+    Attributes:
+        ANSWERING: in the answer.
+        CLOSED: in the answer, because thinking is turned off.
+        THINKING: in a thought.
+        GUESSED: in a thought, by a guess that may be wrong.
+        UNDECIDED: not known. Only for whole replies: if the first mark is a closer, all text before
+            it is a thought, else it is the answer.
     """
 
     ANSWERING = enum.auto()
@@ -17,14 +23,21 @@ class Mode(enum.Enum):
 
 
 JSON_BEGINS = ("[", "{", '"')
-"""The beginnings of an answer in JSON; a thought begins with a word."""
+"""The first characters of an answer in JSON. A thought begins with a word instead."""
 
 
 class Grammar(enum.Enum):
-    """The grammar by which a server makes an answer. The answer begins with the first character, so
-    the model has no room for a thought, unless the server keeps room for one.
+    """The grammar to which a server constrains the answer, at the client's request.
+
+    Such an answer begins with the first character of the reply: a model cannot think before it,
+    except on servers that apply the grammar only behind a thought.
+
+    Attributes:
+        NONE: the answer is not constrained.
+        JSON: the answer is JSON, so that its first character tells it from a thought.
+        OTHER: any other grammar, such as a regular expression.
     """
 
     NONE = enum.auto()
-    JSON = enum.auto()  # the answer begins with a bracket or a quote, a thought with a word
+    JSON = enum.auto()
     OTHER = enum.auto()

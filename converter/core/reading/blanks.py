@@ -1,9 +1,9 @@
-"""Blanks that touch a mark: a stage that leaves them out of the answer.
+"""A stage that removes blanks next to thoughts from the answer.
 
-Models write blank lines between a thought and the answer; a client that prints the answer shows
-them. An empty thought, as Qwen3 writes one when it is not to think, leaves its blank lines at the
-reply's head, so they go there as well. Blanks in a line with words stay, so that code keeps
-its indentation.
+Models write blank lines between a thought and the answer, and a client that prints the answer would
+show these lines. Blank lines at the beginning of a reply are removed too, because an empty thought
+may have stood before them: Qwen3 writes an empty thought if thinking is off. Blanks in a line with
+text stay, so that code keeps its indentation: `</think>\\n\\n  x = 1` becomes `  x = 1`.
 """
 
 import re
@@ -21,20 +21,22 @@ from converter.core.model.events import (
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BEFORE_TEXT = re.compile(r"\A(?:\s*[\r\n]|\s+)")
-"""The blanks before the line in which a text's first word stands, or before the word itself."""
+"""Blanks at the beginning of a text: up to the line with the first word; if the first word stands
+in the first line, up to this word.
+"""
 
 
 class BlanksTrimmer:
-    """Events of one choice in, events out: text loses the blanks before and behind thinking, and
-    those at the reply's head.
+    """A stage for one choice that removes blanks from text, before and behind thinking and at the
+    beginning of the reply.
     """
 
     def __init__(self) -> None:
         self._held: Text | None = None
-        self._behind_thought = True  # or at the head, where an empty one stood
+        self._behind_thought = True  # no text since a thought, or since the reply's beginning
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the text that goes out now: blanks wait for what follows them."""
+        """Return the event without blanks at its end. These wait for the next event."""
         match event:
             case Text() if not event.refusal:
                 return self._read_text(event)
@@ -45,18 +47,20 @@ class BlanksTrimmer:
             case ThinkingEnd():
                 return [event]
             case ToolCall() | Finish() if self._behind_thought:
-                self._held = None  # nothing but blanks stands between the thought and it
+                self._held = None  # only blanks have come since the thought
                 return [event]
             case _:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
-        """Return the held text: no thought follows."""
+        """Return the blanks that wait, unless no text stands before them."""
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
-        """Return thinking alone: any text may end in blanks that wait."""
+        """Pass plain thinking on, if no blanks wait; see `Stage.plain`. Text is never plain,
+        because blanks at its end must wait.
+        """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None
 

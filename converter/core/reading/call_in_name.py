@@ -1,5 +1,7 @@
-"""A whole call, or arguments, within the name of a server's call, as servers' own readers leave
-them: judged as the same call in a text is.
+"""Repair of a call whose name holds the whole call: name and arguments.
+
+Servers whose own parser of calls fails send such names. The text in the name is read with the same
+functions as a call in a reply's text.
 """
 
 import re
@@ -13,16 +15,19 @@ from converter.core.reading.tool_calls.verdict import End
 
 _ROWS = {row.name: row for row in FORMS}
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
-"""The forms in which a name was found to hold a call."""
+"""The forms of calls that were seen in names."""
 _LONGEST = 65_536
-"""Characters of a name that are read; a file that a tool is to write is shorter."""
+"""A longer name is not searched for a call. Even a file that a tool writes is shorter."""
 _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
 _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)
 
 
 def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
-    """Return the offered name and the arguments, JSON text, of the only call in a name; two empty
-    texts where there is none, or words beside it.
+    """Return the tool's name and the arguments (JSON text) of the call that stands in a name.
+
+    Return two empty strings unless the name holds exactly one call of an offered tool, with no
+    other text beside the call. `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city":
+    "Oslo"}`.
     """
     for row, text in _texts(written) if len(written) <= _LONGEST else ():
         verdict = judge(row, text, End.MARK, tools, last=True)
@@ -34,7 +39,9 @@ def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
 
 
 def _texts(written: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield the text of a candidate of each form, with the marks that a server has taken off."""
+    """Yield each form with the text of a possible call. Marks that the server may have removed are
+    put back.
+    """
     for row in map(_ROWS.__getitem__, _FORMS):
         text = written.strip()
         for mark in row.opens:

@@ -1,19 +1,20 @@
-"""Markdown code, found in a text that arrives in pieces: a tag inside code is a word about tags,
-not a thought.
+"""A finder of Markdown code in text that arrives in pieces. A tag within code is quoted, and does
+not begin a thought.
 
-Fenced blocks and inline spans are CommonMark's, with one difference that a stream forces: a run of
-backticks opens a span at once, where CommonMark first looks for its end. The span ends with the
-paragraph in any case. A fence may stand behind the marks of a list or a quotation, and its info
-string holds no backtick (else it is an inline span).
+Fenced blocks and inline spans are those of CommonMark, with one difference: a run of backticks
+opens a span at once, while CommonMark first looks for the end of the span. In a stream the end has
+not arrived yet. A span ends at the end of its paragraph in any case. A fence may stand behind the
+marks of a list or a quotation. A line of three backticks with another backtick behind them is not a
+fence but begins an inline span.
 
-The text is read by lines, and only lines with backticks or tildes are examined, so that a text of
-nothing but newlines costs no more than words.
+The text is read by lines, and only lines with backticks or tildes are examined, so that text of
+nothing but line ends is read fast.
 """
 
 import re
 
 LINE_LIMIT = 4096
-"""Characters of a line that are kept, because a stream's memory is bounded."""
+"""How many characters of a line are kept. The limit bounds the memory that a stream takes."""
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -22,17 +23,19 @@ _RUN = re.compile(r"(\\*+)(`++)")
 
 
 class CodeSpans:
-    """Feed the text; `inside()` tells whether the next character stands in code. Begin anew after
-    each thought.
+    """The code that is open behind the text that was fed so far.
+
+    A new object is needed behind each thought.
     """
 
     def __init__(self) -> None:
-        self._fence = self._span = ""  # the runs that opened what is open before the text
-        self._line_span = ""  # the same, if a span ends with its line
-        self._text = ""  # of this line
+        # The runs that opened the fenced block and the span that are open before this line.
+        self._fence = self._span = ""
+        self._line_span = ""  # as `_span`, if a span ends with its line
+        self._text = ""  # the text of this line so far
 
     def feed(self, text: str) -> None:
-        """Take the next piece of the text."""
+        """Read the next piece of the text."""
         text, begin = self._text + text, 0
         end = text.rfind("\n") + 1
         for line in _LINE.finditer(text, 0, end):
@@ -49,21 +52,23 @@ class CodeSpans:
             self._shorten()
 
     def inside(self) -> bool:
-        """Return True if code is open, given that the text goes on with something other than a
-        backtick or tilde.
+        """Return True if the next character stands in code. It must not be a backtick or a
+        tilde.
         """
         return any(_open_behind(self._text, self._fence, self._span))
 
     def inside_line(self) -> bool:
-        """Return the same where a span ends with its line, and not with its paragraph."""
+        """Return True if the next character stands in code, if a span ends with its line and not
+        with its paragraph.
+        """
         return any(_open_behind(self._text, self._fence, self._line_span))
 
     def fenced(self) -> bool:
-        """Return True if a fenced block is open, given the same."""
+        """Return True if the next character stands in a fenced block."""
         return bool(_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten(self) -> None:
-        """Forget the words of a long line, but not the run at its end, which may go on."""
+        """Drop the text of a long line, except a run of marks at its end, which may go on."""
         before = self._text.rstrip("\\`~")
         run = self._text[len(before) :][-LINE_LIMIT // 2 :]
         if re.fullmatch(_MARGIN, before):
@@ -77,8 +82,10 @@ class CodeSpans:
 
 
 def _open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
-    """Return the runs that opened the fenced block and the span which are open behind a line, or
-    behind its beginning, given the runs open before it.
+    """Return the runs that opened the fenced block and the span that are open behind `line`; an
+    empty string for each that is not open.
+
+    `line` is a line or its beginning; `fence` and `span` are the same two runs before it.
     """
     if "`" not in line and "~" not in line:
         return fence, "" if fence else span

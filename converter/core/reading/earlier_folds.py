@@ -1,4 +1,4 @@
-"""Folded thoughts in the turns that clients send back: taken out of them again."""
+"""Removal of folded thoughts (`folding`) from the earlier turns that clients send back."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,12 @@ from converter.core.reading.folding import unfold
 
 
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
+    """Return a request without folded thoughts in its turns; `body` itself if there are none."""
     return with_each(body, _without_folds)
 
 
 def _without_folds(turn: object) -> object:
-    """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
+    """Return a turn without folded thoughts if its role is `assistant`, else the turn itself."""
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = content_of(turn)

@@ -1,6 +1,6 @@
-"""The marks that stand around thinking: one row per family of models.
+"""The table of marks around thinking, a row for each family of models.
 
-Sources: the chat templates that llama.cpp ships, the parser registries of vLLM and SGLang, and the
+The sources are the chat templates that llama.cpp ships, the parsers of vLLM and SGLang, and the
 filter list of Open WebUI.
 """
 
@@ -10,7 +10,7 @@ from functools import partial
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
 from converter.core.reading.thought_row import PLAIN, Lone, ThoughtBody, ThoughtRow
 
-# a row's first word says where its openers count (`Counts`)
+# Functions that make rows; the name of each says where the openers of its rows count (`Counts`).
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
 _at_start = partial(ThoughtRow, counts=Counts.AT_START)
 _at_paragraph = partial(ThoughtRow, counts=Counts.AT_PARAGRAPH)
@@ -41,7 +41,7 @@ FAMILIES = (
         PLAIN,
         (f"<think:{SUFFIX}>",),
         (f"</think:{SUFFIX}>",),
-        models="Hunyuan v3/v4",  # checkpoints name the suffix
+        models="Hunyuan v3/v4",  # the suffix depends on the checkpoint
     ),
     _in_text("minimax", PLAIN, *tag("mm:think"), models="MiniMax-M3", ignored=("[e~[",)),
     _in_text("seed", PLAIN, *tag("seed:think"), models="Seed-OSS"),
@@ -63,7 +63,7 @@ FAMILIES = (
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
         ),
-        models="Kimi-K3",  # the answer's marks may come without the thought's closer
+        models="Kimi-K3",  # the answer's opener may come without the thought's closer
         torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
@@ -77,7 +77,7 @@ FAMILIES = (
         PLAIN,
         ("<|START_THINKING|>",),
         ("<|END_THINKING|>", "<|START_TEXT|>", "<|START_RESPONSE|>"),
-        models="Command-A reasoning",  # the answer's marks may come without the thought's closer
+        models="Command-A reasoning",  # the answer's opener may come without the thought's closer
         ignored=(
             "<|START_TEXT|>",
             "<|END_TEXT|>",
@@ -91,8 +91,9 @@ FAMILIES = (
         PLAIN,
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
         ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
-        models="gpt-oss",  # also with `<|end|>` left out, or a tool's name in the next header
-        # headers as they should be, then the rests of broken ones
+        # The model may leave `<|end|>` out, or write a tool's name into the next header.
+        models="gpt-oss",
+        # Whole headers of answers first, then pieces of broken headers.
         ignored=(
             "<|end|>",
             "<|start|>assistant",
@@ -104,7 +105,7 @@ FAMILIES = (
             "<|call|>",
         ),
         torn=("<|start|>", "<|channel|>"),
-        not_behind=r"\bto=[\w.-]+\s*\Z",  # a recipient: the header is a call's
+        not_behind=r"\bto=[\w.-]+\s*\Z",  # behind a recipient the header is that of a call
     ),
     _in_text(
         "solar",
@@ -148,7 +149,7 @@ FAMILIES = (
         ignored=(
             "<|end_message|>",
             "<|content_text|>",
-            f"<|message_model|>{SUFFIX}",  # its recipient
+            f"<|message_model|>{SUFFIX}",  # the suffix is the recipient
             "<|message_model|>",
             "<|content_model_end_sampling|>",
         ),
@@ -207,8 +208,8 @@ FAMILIES = (
         ignored=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
         model_pattern="apriel",
     ),
-    # not for all: a mark that begins with a blank or a letter would hold back words of any
-    # answer
+    # Only for models of this name: a mark that begins with a blank or a letter makes text wait at
+    # every blank, in any answer.
     _in_text(
         "muse",
         ThoughtBody(shown=(" to=user<|message|>", "to=user<|message|>")),
@@ -218,7 +219,7 @@ FAMILIES = (
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
-            f" to={SUFFIX}<|message|>",  # of the answer, to=user, or of a call
+            f" to={SUFFIX}<|message|>",  # the header of the answer (to=user) or of a call
             f"to={SUFFIX}<|message|>",
             "<|message|>",
             "<|eot|>",
@@ -255,7 +256,7 @@ WORD_FAMILIES = (
         PLAIN,
         ("Here are my reasoning steps:",),
         ("[BEGIN FINAL RESPONSE]",),
-        models="Apriel 1.5 and 1.6",  # the template of 1.6 has said the opener
+        models="Apriel 1.5 and 1.6",  # the chat template of 1.6 ends with the opener
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),
@@ -287,8 +288,7 @@ WORD_FAMILIES = (
         lone=Lone.TEXT,
     ),
 )
-"""Families whose openers are words: they count only where a message begins, nothing but blanks
-before them.
+"""Families whose openers are words. These count only at the beginning of a message, behind blanks.
 """
 TABLE = (*FAMILIES, *WORD_FAMILIES)
 _LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
@@ -310,20 +310,23 @@ HEURISTIC = _at_paragraph(
     models="those that mark their thoughts with phrases alone",
     lone=Lone.TEXT,
 )
-"""A guess that the user switches on. It errs on one side: a thought shown as answer is what a
-reader would see without it, but an answer hidden in a thought is lost. So a thought begins only
-where a paragraph does. It ends easily: at a closing phrase, words that lead in before it, and at a
-heading or a fenced block, which stand in answers and not in unmarked thoughts.
+"""A family of phrases, for models that do not mark their thoughts. The user must switch it on,
+because it only guesses.
+
+It rather takes a thought for text than text for a thought, because an answer that is hidden in a
+thought is lost. So a thought begins only at the beginning of a paragraph. It ends at a closing
+phrase, which may have a leading word ("okay, now I'll"), and at a heading or a fenced block, which
+stand in answers and not in such thoughts.
 """
 CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
-"""The closers that are no marks of anything else."""
+"""The usual closers of all families, without those that have another meaning too."""
 _SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
 _BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
 
 
 def behind_closers(text: str, offset: int) -> int:
-    """Return the offset behind blanks and closers, which models that call in a thought put anywhere
-    in a call.
+    """Return the offset behind all blanks and closers that stand at `offset`. Models that call a
+    tool in a thought may put a closer anywhere in the call.
     """
     match = _BLANKS_AND_CLOSERS.match(text, offset)
     return match.end() if match else offset

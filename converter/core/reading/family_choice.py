@@ -1,4 +1,4 @@
-"""The families that are looked for: how they are chosen."""
+"""The choice of the families of thinking marks by which a reply is read."""
 
 import itertools
 import re
@@ -16,11 +16,10 @@ _BY_NAME = {family.name: family for family in TABLE}
 
 
 def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
-    """Return the families that `names` ask for: `auto`, a family's name, or a literal pair `OPEN
-    CLOSE`.
+    """Return the families that `names` request: `auto`, a family's name, or two marks `OPEN CLOSE`.
 
-    Of two with an opener in common the later is taken. Raises ValueError, saying what is allowed,
-    for anything else and for marks that a reader could not tell apart.
+    If two families have an opener in common, only the later one is returned. Raises ValueError for
+    any other name, and for families of which one's opener begins with another one's mark.
     """
     return _chosen(tuple(filter(None, map(str.strip, names))))
 
@@ -37,7 +36,7 @@ def _chosen(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
 
 
 def for_model(model: str) -> tuple[ThoughtRow, ...]:
-    """Return the families that the name of a model asks for beyond `auto`."""
+    """Return the families that are on for models of this name only, and not by `auto`."""
     return tuple(
         family
         for family in TABLE
@@ -46,8 +45,10 @@ def for_model(model: str) -> tuple[ThoughtRow, ...]:
 
 
 def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
-    """Return `families` and `more`: a row takes the place of those with its opener; one that a
-    reader confuses stays out.
+    """Return `families` together with `more`.
+
+    A row of `more` replaces the rows that have an opener in common with it. A row is left out if a
+    reader could confuse its marks with those of another row.
     """
     for family in more:
         merged = _merged([*families, family])
@@ -56,8 +57,8 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
 
 
 def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
-    """Return the families that a reply is read by: auto knows more of them when the model's name
-    does.
+    """Return the families by which a reply is read: the chosen ones, and with `auto` also those for
+    the model's name.
     """
     return _with_models_own(reading.tags, reading.expected.model)
 
@@ -79,8 +80,8 @@ def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
 
 
 def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
-    """Return an opener and another mark of which one begins the other, if there are such. A row of
-    the table has its own tried with it.
+    """Return an opener and another mark if one is the beginning of the other; else `None`. Two
+    marks of the same row are compared only if the row is the user's own pair.
     """
     rows = tuple(families)
     openers = [(row, mark, head_of(mark)) for row in rows for mark in row.opens]

@@ -1,12 +1,13 @@
-"""An answer that a server sends as thinking: a stage that makes it an answer again.
+"""A stage for answers that a server sends as thinking: it turns them into text again.
 
-Readers of servers take a reply without a closer for one long thought: SGLang 0.5.23 with
-`--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM Studio where a
-grammar makes the answer. Others leave closer and answer in the field: mlx-lm, of Kimi-K2.6.
+The reasoning parsers of some servers take a reply without a closer for one long thought: SGLang
+0.5.23 with `--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM
+Studio if a grammar constrains the answer. mlx-lm leaves the closer and the answer of Kimi-K2.6 in
+the reasoning field.
 
-A sign must say that the field holds the answer: no thought is due, the field can be what the
-request's grammar makes, or a closer stands in it. From there on the server's thinking waits for
-what tells: it is the answer where the model stops without another word or a call, else a thought.
+The stage holds the server's thinking if there is a sign that it may be the answer (`_Sign`): no
+thought is expected, the thinking fits the grammar of the request, or a closer stands in it. The
+held thinking is the answer if the model stops and sends no text and no call; else it is a thought.
 """
 
 import enum
@@ -29,11 +30,21 @@ from converter.core.reading.reading import Expected
 from converter.core.wire import json_text
 
 LONGEST = 1 << 18
-"""Characters that wait. A thought may be longer than that, an answer hardly."""
+"""The most characters of thinking that wait. Longer thinking is a thought, because hardly any
+answer is so long.
+"""
 
 
 class _Sign(enum.Enum):
-    """A sign that the words of the field may be the answer. DECIDED: they are not."""
+    """A sign that the thinking in the field may be the answer.
+
+    Attributes:
+        NONE: no sign so far.
+        NO_THOUGHT_DUE: the request turns thinking off, or ends in a closed thought.
+        GRAMMAR: the thinking may be an answer by the request's grammar.
+        CLOSER: a closer stands in the thinking; the answer may stand behind it.
+        DECIDED: the thinking is a thought, whatever follows.
+    """
 
     NONE = enum.auto()
     NO_THOUGHT_DUE = enum.auto()
@@ -43,10 +54,10 @@ class _Sign(enum.Enum):
 
 
 class FieldAnswer:
-    """Events of one choice in, events out, before tags are read. `closers`: those of thoughts of
-    the reply's model.
+    """The stage, for one choice. It stands before the engine.
 
-    A thought of nothing but blanks goes nowhere.
+    `closers` are the closers of the families by which the reply is read. A thought of nothing but
+    blanks is dropped.
     """
 
     def __init__(self, expected: Expected, closers: Sequence[str], findings: Findings) -> None:
@@ -57,10 +68,10 @@ class FieldAnswer:
         self._sign = _Sign.NO_THOUGHT_DUE if expected.no_thought_due else self._sign
         self._held: list[Event] = []
         self._size = 0
-        self._blank = True  # this thought has said nothing but blanks
+        self._blank = True  # this thought has only blanks so far
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that are decided."""
+        """Return the events that need not wait any longer."""
         match event:
             case Thinking(text=text) if text:
                 self._held.append(event)
@@ -80,13 +91,15 @@ class FieldAnswer:
                 return [event]
 
     def close(self) -> Sequence[Event]:
-        """Return the thinking that waits, but for blanks alone."""
+        """Return the thinking that waits, as a thought; nothing if it is only blanks."""
         held = [] if self._blank else self._held
         self._held, self._size = [], 0
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words as they are where none wait. A closer may begin in those of a thought."""
+        """Pass plain text on if nothing waits; see `Stage.plain`. Thinking with the first character
+        of a closer is not plain.
+        """
         if self._held or self._waits or self._blank == (kind is Thinking):
             return None
         if self._sign is _Sign.DECIDED:
@@ -95,17 +108,17 @@ class FieldAnswer:
 
     @property
     def _waits(self) -> bool:
-        """Return True if the words of the field wait for the reply's end."""
+        """True if thinking waits for the end of the reply."""
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
     def _released(self, event: Event) -> Sequence[Event]:
-        """Return the thinking that waits, and the event that ends the thought."""
+        """Return the thinking that waits, as a thought, and the event that ends it."""
         out = [*self.close(), event]
         self._blank = True
         return out
 
     def _decided(self) -> Sequence[Event]:
-        """Return the words of the field that are a thought."""
+        """Return the part of the held thinking that is certain to be a thought."""
         self._blank = self._blank and not _text(self._held).strip()
         if self._size > LONGEST:
             self._sign, self._blank = _Sign.DECIDED, False
@@ -118,7 +131,7 @@ class FieldAnswer:
         return [] if self._waits else self.close()
 
     def _may_fit(self) -> bool:
-        """Return True if the grammar may make an answer that begins as the field does."""
+        """Return True if an answer by the grammar can begin like the held thinking."""
         if choices := self._expected.choices:
             short = self._size <= 2 * max(map(len, choices))
             text = _text(self._held).strip() if short else ""
@@ -127,13 +140,13 @@ class FieldAnswer:
         return first.startswith(JSON_BEGINS)
 
     def _fits(self, text: str) -> bool:
-        """Return True if the grammar has made the field's words."""
+        """Return True if `text` is a whole answer by the grammar."""
         if choices := self._expected.choices:
             return text.strip() in choices
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
     def _up_to_closer(self) -> Sequence[Event]:
-        """Return the words before a closer, or before what may become one."""
+        """Return the held thinking before a closer, or before a possible beginning of a closer."""
         text = _text(self._held)
         closer = self._marks.search(text)
         at = closer.start() if closer else len(text) - self._marks.undecided(text, 0)
@@ -143,7 +156,9 @@ class FieldAnswer:
         return _as_one(before)
 
     def _answer(self, choice: int) -> Sequence[Event]:
-        """Return the answer that the field proves to hold, behind words of the thought, if any."""
+        """Return the held thinking as the answer, if it is one. A thought in front of the answer,
+        up to the closer, comes first.
+        """
         thought: Sequence[Event] = []
         if self._sign is _Sign.GRAMMAR and not self._fits(_text(self._held)):
             self._sign = _Sign.NONE
@@ -171,7 +186,7 @@ def _text(events: Sequence[Event]) -> str:
 
 
 def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
-    """Return the events before the character `at` of their words, and those behind it."""
+    """Return the events, divided in two at the character `at` of their joined text."""
     before, behind = list[Event](), list[Event]()
     for event in events:
         size = len(_text_of(event))
@@ -185,7 +200,9 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
 
 
 def _as_one(events: list[Event]) -> list[Event]:
-    """Return words that waited in one event with those behind them, if all fields are strings."""
+    """Return thinking as one event, if all events have the same fields and all these are strings;
+    else the events as they are.
+    """
     thoughts = [each for each in events if isinstance(each, Thinking)]
     fields = [each.own.fields if each.own else {} for each in thoughts]
     if len(events) < 2 or len(thoughts) < len(events) or len({(*each,) for each in fields}) > 1:
@@ -196,7 +213,9 @@ def _as_one(events: list[Event]) -> list[Event]:
 
 
 def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:
-    """Return a part of a thought. Fields that tell it in another form go with the `rest`."""
+    """Return the event with a part of its text. Fields that are not strings (a list of blocks) stay
+    only in the last part, the `rest`.
+    """
     if event.own is None:
         return replace(event, text=text)
     fields = {

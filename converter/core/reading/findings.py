@@ -1,6 +1,4 @@
-"""Findings: facts that reading a reply shows beside the reply itself, for the log and for the next
-reply.
-"""
+"""Findings: facts that the stages learn from a reply, for the log and for the next reply."""
 
 from dataclasses import dataclass, field
 
@@ -17,9 +15,14 @@ _ANSWERED = (
 
 @dataclass(slots=True)
 class Beginning:
-    """The place where a reply proved to begin. `correction`: it was misread. `confirmed`: it was
-    only a guess and proved right. `closer_apart`: the closer that showed it stood where a model
-    writes one, at a line's border or behind a sentence, and not amid its words.
+    """The state in which a reply began, as the reply itself showed it.
+
+    Attributes:
+        correction: the state, if the reply was read as beginning in another one.
+        confirmed: the state, if it was guessed and the guess was right.
+        closer_apart: True if the closer that showed the state stood at the border of a line or
+            behind a sentence, as models write closers. False if it stood amid other words, as in
+            text about tags.
     """
 
     correction: InitialState | None = None
@@ -29,9 +32,14 @@ class Beginning:
 
 @dataclass(slots=True)
 class Ends:
-    """The ends that thoughts were given. `reasons`: `budget`, `loop` or `unanswered` for each.
-    `at`: the characters of thinking before the last end; `turn`: all that the model had said by
-    then, nothing if it had called tools; `added`: tokens that the end put into it.
+    """The ends of thoughts that the addon ended.
+
+    Attributes:
+        reasons: `budget`, `loop` or `unanswered`, one for each ended thought.
+        at: how many characters of thinking came before the last end.
+        turn: the text and thinking of the reply up to the last end; empty if the reply has a tool
+            call, behind which it cannot be continued.
+        added: how many tokens the end adds to the turn (a sentence and marks).
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -42,15 +50,21 @@ class Ends:
 
 @dataclass(slots=True)
 class Findings:
-    """Notes of all stages on one reply.
+    """The notes of all stages on one reply.
 
-    `native`: the server sent thinking of its own. `thought`: there was any. `unclosed`: choices
-    whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
-    were read from the text. `unread`: the marks of a thought that no family reads, by the text's
-    head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
-    the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
-    `answers_as_thinking`: the server sent the answer as thinking. `stopped`: the addon has cut the
-    answer at a stop string.
+    Attributes:
+        native: True if the server sent thinking in a field.
+        thought: True if the reply has thinking, in a field or in text.
+        beginning: the state in which the reply began.
+        unclosed: the choices whose last thought began with a phrase and was not ended by a phrase.
+        calls: the tool calls that were read from the text.
+        unread: the opener at the beginning of the text, if it looks like that of a thought and no
+            family has it, and the closer that probably belongs to it.
+        marks: the opener and the closer of the last thought that was read from the text.
+        loop: the words that a thought repeats.
+        ends: the ends of thoughts that the addon ended.
+        answers_as_thinking: True if the server sent the answer as thinking.
+        stopped: True if the addon has cut the answer at a stop string.
     """
 
     native: bool = False
@@ -67,7 +81,7 @@ class Findings:
 
     @property
     def hints(self) -> list[str]:
-        """Lines that a person may want to know."""
+        """Lines about the reply for the log and the page."""
         position = f"behind {self.ends.at} characters of thinking"
         budget = [f"a thought was ended {position}, because its budget was spent"]
         spent = budget if "budget" in self.ends.reasons else []

@@ -1,4 +1,6 @@
-"""Thinking for clients that show nothing but text: a folded block of Markdown."""
+"""Thinking for clients that show only text: each thought becomes a folded block of Markdown
+(`<details>`) in the answer.
+"""
 
 import re
 from collections.abc import Iterable
@@ -19,14 +21,16 @@ _FOLDED = re.compile(f"{re.escape(OPENER)}.*?\n\n</details>\\s*", re.DOTALL)
 
 
 class ThoughtFolder:
-    """Events of one choice in, events out: thoughts as text."""
+    """A stage for one choice that turns thinking into folded text."""
 
     def __init__(self, choice: int) -> None:
         self._choice = choice
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, a thought as text; the event behind a thought comes behind its fold."""
+        """Return the event; thinking becomes text, behind the fold's opener. An event that ends the
+        thought comes behind the fold's closer.
+        """
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER
             self._is_open = True
@@ -36,18 +40,20 @@ class ThoughtFolder:
         return [*(self.close() if isinstance(event, (Text, ToolCall, Finish)) else ()), event]
 
     def close(self) -> list[Event]:
-        """Return the end of a fold that is open."""
+        """Return the fold's closer as text, if a fold is open."""
         closer: list[Event] = [Text(CLOSER, self._choice)] if self._is_open else []
         self._is_open = False
         return closer
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words like the last ones; those of a thought are text."""
+        """Pass plain text on if it is of the same kind as the last event, thinking as text; see
+        `Stage.plain`.
+        """
         if self._is_open != (kind is Thinking):
             return None
         return (Text if kind is Thinking else kind), ""
 
 
 def unfold(texts: Iterable[str]) -> str:
-    """Return the texts as one, without their folded thoughts."""
+    """Return the texts, joined, without their folded thoughts."""
     return _FOLDED.sub("", "".join(texts))

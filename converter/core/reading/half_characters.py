@@ -1,8 +1,8 @@
-"""Halves of characters, a stage: a character that a server cut over two frames becomes one again.
+"""A stage that joins the halves of a character which a server has cut between two frames.
 
-A half without its other half becomes U+FFFD, because no UTF-8 can say it. Python and JavaScript
-servers write a surrogate pair as two escapes and may cut between them, and models write half of
-one.
+JSON can write a character as two escapes (a surrogate pair, `\\ud83d\\ude00`). Servers in Python
+and JavaScript may cut between them, and models may write only one. A half without its other half
+becomes U+FFFD, because UTF-8 does not allow it.
 """
 
 import re
@@ -17,16 +17,16 @@ _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
 class HalfCharacters:
-    """Events of one choice in, events out. The first half of a character waits for the next piece
-    of its words.
+    """A stage for one choice. The first half of a character, at the end of an event's text, waits
+    for the next event of the same kind.
     """
 
     def __init__(self) -> None:
         self._held = ""
-        self._begun: TextEvent | None = None  # the piece that ended in the held half
+        self._begun: TextEvent | None = None  # the event whose text ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events with whole characters."""
+        """Return the event with whole characters in its text."""
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]
         text = event.arguments if isinstance(event, ToolCall) else event.text
@@ -42,11 +42,11 @@ class HalfCharacters:
         return [*out, *_with(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words as they are: plain ones have no half."""
+        """Pass plain text on, unless a half waits; see `Stage.plain`."""
         return None if self._held else (kind, "")
 
     def close(self) -> Sequence[Event]:
-        """Return the half that waits, as U+FFFD: nothing followed it."""
+        """Return U+FFFD in place of a half that waits, because its other half did not come."""
         if not self._held or self._begun is None:
             return []
         self._held = ""
@@ -63,7 +63,7 @@ def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
 
 
 def _with(event: TextEvent, text: str) -> Sequence[Event]:
-    """Return the event with these words; nothing where it says nothing then."""
+    """Return the event with another text; an empty list if the event is then empty."""
     if isinstance(event, ToolCall):
         says = text or event.name or event.id or event.ends
         return [replace(event, arguments=text)] if says else []

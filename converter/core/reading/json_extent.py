@@ -1,7 +1,8 @@
-"""The end of a JSON value, or of a list of Python calls, in a text that arrives in pieces.
+"""The end of a JSON value, or of a list of Python calls, in text that arrives in pieces.
 
-Strings and brackets are all that counts here, because models write Python as well, and text that is
-neither. A single quote begins a string only behind a bracket, a comma, a colon or `=`.
+Only strings and brackets are read, because models also write Python, or text that is neither JSON
+nor Python. A single quote begins a string only behind an opening bracket, a comma, a colon or `=`;
+elsewhere it is an apostrophe.
 """
 
 import re
@@ -12,34 +13,36 @@ _INERT = re.compile(
     r"""(?:[^\[\](){{}}"',:=]++|"{}"|[,:=]\s*+(?:'{}'|(?!'))|')*+""".format(*_STRING.values()),
     re.DOTALL,
 )
-"""Text without brackets, whole strings among it."""
+"""Text without brackets outside of strings; each string in the text is whole."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
 _SINGLE = re.compile(r"\s*+'")
 _BEFORE_SINGLE = frozenset("[{(,:=")
 
 
 class JsonExtent:
-    """Feed the text from the bracket at which the value begins; `feed` tells where it ends.
+    """A finder of a value's end. The first text must begin with the bracket that opens the value.
 
     Attributes:
-        quote: the quote that ends the open string.
-        may_quote: a single quote begins a string here.
+        quote: the quote that ends the open string; empty outside strings.
+        may_quote: True if a single quote would begin a string here.
     """
 
     def __init__(self) -> None:
         self.quote = ""
         self.may_quote = True
         self._depth = 0
-        self._escapes = False  # a backslash in a string was the last character
+        self._escapes = False  # the text so far ends in a string, with a backslash
 
     @property
     def wakes(self) -> str:
-        """The characters without which a text changes nothing here."""
+        """The characters that can end plain text of the open string; empty if no string is open.
+        Text without these characters changes nothing.
+        """
         return f"{self.quote}\\" if self.quote and not self._escapes else ""
 
     def feed(self, text: str, at: int = 0) -> int | None:
-        """Read a text from an offset on; return the offset behind the bracket that closes the
-        outermost one, None while none does.
+        """Read a text from the offset `at` on. Return the offset behind the bracket that closes the
+        value; `None` if the value goes on.
         """
         while at < len(text):
             if self.quote:
@@ -64,18 +67,22 @@ class JsonExtent:
         return None
 
     def skip_between(self, text: str, at: int) -> int:
-        """Return the offset behind what may stand between two values."""
+        """Read blanks, commas and semicolons, which may stand between two values. Return the offset
+        behind them.
+        """
         between = _BETWEEN.match(text, at)
         if between and between[0]:
             self.feed(between[0])
         return between.end() if between else at
 
     def goes_on(self, mark: str) -> bool:
-        """Return True if a string or a bracket comes next."""
+        """Return True if the next character, `mark`, is a bracket or begins a string."""
         return mark in '[](){}"' or (self.may_quote and mark == "'")
 
     def _in_string(self, text: str, at: int) -> int:
-        """Return the offset behind the string, or behind the text."""
+        """Read text of the open string. Return the offset behind the string, or that of the text's
+        end or beyond if the string goes on.
+        """
         string = _IN_STRING[self.quote].match(text, at + self._escapes)
         end = string.end() if string else at
         self._escapes = text[end : end + 1] == "\\"

@@ -8,9 +8,11 @@ from functools import lru_cache
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
 
 SUFFIX_LIMIT = 32
-"""Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
+"""The most characters of a suffix. Vocabularies have eight hexadecimal digits."""
 GAP_LIMIT = 48
-"""Characters of a gap: gpt-oss writes blanks there, and a type of content."""
+"""The most characters of a gap, once on each side of `<|constrain|>`. gpt-oss writes blanks there,
+and a content type (`json`).
+"""
 _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
 _GAP_TEXT = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
@@ -18,13 +20,13 @@ _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""The expressions of the words that stand for others in a mark; the group is the suffix."""
+"""The patterns for the wildcards of marks; the group holds the suffix."""
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""Characters that may stand for a word of one."""
+"""The most characters that a wildcard may stand for."""
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
@@ -32,13 +34,20 @@ class NeedMore(Exception):  # noqa: N818 - nothing is wrong
 
 
 class Mark(enum.Enum):
-    """The effect of a piece of the text.
+    """The kinds of marks, by the effect that a mark has on the text.
 
-    WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
-    behind its opener. FRAME and FRAME_END are answer
-    tags. PHRASE begins a thought, PHRASE_END ends it, and both stay in the text. WORDS are no mark:
-    text that is not blank.
+    Attributes:
+        OPEN: begins a thought.
+        WITH_ATTRIBUTES: begins a thought with a tag that has attributes.
+        WHOLE: is a whole thought, `<thinking thought="..."/>`.
+        LABEL: names the kind of a thought, behind its opener (`thought` in Gemma's channel).
+        CLOSE: ends a thought.
+        SILENT: is dropped.
+        UNMATCHED: a closer without an opener; it is dropped.
+        FRAME, FRAME_END: the answer's tags (`<answer>`, `</answer>`); they are dropped.
+        TOOL, TOOL_END: begins a call; closes a call or a section of calls.
+        PHRASE, PHRASE_END: words that begin and end a thought; they stay in the text.
+        TEXT: not a mark, but text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -58,8 +67,10 @@ class Mark(enum.Enum):
 
 
 class MarkSearch:
-    """Marks to look for in a text that arrives in pieces, and the meaning of each. `suffix`: the
-    one that counts; without it, any.
+    """A search for marks in text that arrives in pieces.
+
+    `kinds` has the marks and their kinds. `suffix` is the only one that SUFFIX in a mark may stand
+    for; without it, any suffix fits.
     """
 
     def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
@@ -67,7 +78,7 @@ class MarkSearch:
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
         self._opened = {mark: re.compile(expression(mark)) for mark in opened}
-        # a mark that is spelled out stands before one that leaves words open
+        # Longer marks come first, so that a mark without wildcards is tried before one with them.
         ordered = sorted(kinds, key=lambda mark: len(head_of(mark)), reverse=True)
         self._pattern = re.compile(
             "|".join(expression(mark) if mark in opened else re.escape(mark) for mark in ordered)
@@ -80,7 +91,8 @@ class MarkSearch:
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
-        self._end_of = lru_cache(maxsize=64)(self._undecided)  # one end is asked for at each mark
+        # Cached, because the same end of a text is examined again at each mark in the text.
+        self._end_of = lru_cache(maxsize=64)(self._undecided)
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
         )
@@ -89,8 +101,8 @@ class MarkSearch:
         self.search = self._pattern.search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the meaning of a mark that was found, how its row spells it, and its suffix, if
-        the row leaves that open.
+        """Return the kind of a mark in the text, the mark as its row has it (with its wildcard),
+        and the suffix if the wildcard is SUFFIX.
         """
         if literal in self._kinds and literal not in self._opened:
             return self._kinds[literal], literal, ""
@@ -100,16 +112,18 @@ class MarkSearch:
         raise KeyError(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Return True if any character of the text begins a mark."""
+        """Return True if any character of the text is the first character of a mark."""
         return self._first.search(text) is not None
 
     def is_torn(self, text: str) -> bool:
-        """Return True if a text is the beginning of a mark, and no words that an answer may be."""
+        """Return True if a text can only be the beginning of a mark, and not of an answer."""
         begun = text in self._beginnings or not self._worded.match(text)
         return begun and self.undecided(text, 0) == len(text)
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may begin a mark."""
+        """Return how many characters at the end of `text[begin:]` may be the beginning of a
+        mark.
+        """
         return self._end_of(text[max(begin, len(text) - self._longest) :])
 
     def _undecided(self, end: str) -> int:
@@ -122,24 +136,26 @@ class MarkSearch:
 
 @lru_cache(maxsize=512)
 def beginnings(*marks: str) -> frozenset[str]:
-    """Return the texts that more text may make one of the marks."""
+    """Return all texts that are the beginning of one of the marks, the empty text among them."""
     return frozenset(mark[:length] for mark in marks for length in range(len(mark)))
 
 
 @lru_cache(maxsize=256)
 def marks_of(*marks: str) -> MarkSearch:
-    """Return the search for these marks, made once."""
+    """Return the search for these marks; it is made once and kept."""
     return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
 
 _PHRASE_LIMIT = 40
-"""Characters of a phrase, with the words that lead in."""
+"""The most characters of a phrase, with a leading word such as "okay, "."""
 _WORD = re.compile(r"(?<!\S)\S")
 
 
 class PhraseSearch(MarkSearch):
-    """Marks to look for, and phrases among them: words in any case, whose place tells whether they
-    count.
+    """A search for marks and phrases.
+
+    A phrase is a mark that consists of words, in upper or lower case. It counts only at the
+    position that the first character of the mark names (`POSITIONS`).
     """
 
     def __init__(self, kinds: Mapping[str, Mark]) -> None:
@@ -151,29 +167,31 @@ class PhraseSearch(MarkSearch):
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the same of a phrase; the first letter of its spelling is its place."""
+        """Return the kind of a mark or phrase, the mark as its row has it, and the suffix."""
         phrase = self._phrases.get(_folded(literal))
         return (*phrase, "") if phrase else super().read(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Return True if any character of the text begins a word or a mark."""
+        """Return True unless the text is blank, because any word may begin a phrase."""
         return not text.isspace()
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may begin a phrase or a mark."""
+        """Return how many characters at the end of `text[begin:]` may be the beginning of a phrase
+        or a mark.
+        """
         phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
         begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
         return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the places where a text that may become a phrase would have to stand; none if it
-        may become another mark.
+        """Return the positions (`POSITIONS`) of the phrases that begin with this text. Return an
+        empty set if the text may also be the beginning of a mark.
         """
         return set() if super().undecided(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions at which phrases may still count: the text is only the beginning of
-        a phrase, or one more letter would make its last word another.
+        """Return the positions of the phrases that begin with this text. A whole phrase counts only
+        if it ends in a letter or digit: one more letter would make another word of it.
         """
         folded = _folded(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
@@ -186,18 +204,18 @@ def _folded(text: str) -> str:
 
 
 def head_of(mark: str) -> str:
-    """Return the meaning of a mark, which is the same everywhere."""
+    """Return the part of a mark before its wildcard; the whole mark if it has no wildcard."""
     return _parts(mark)[0]
 
 
 def _parts(mark: str) -> tuple[str, str, str]:
-    """Return the head of a mark, the word in it that stands for others, and the rest."""
+    """Return a mark in three parts: the text before its wildcard, the wildcard, the text behind."""
     word = next((word for word in _WHOLE if word in mark), "")
     return mark.partition(word) if word else (mark, "", "")
 
 
 def expression(mark: str) -> str:
-    """Return the pattern of a mark; its group is the suffix, if the mark leaves that open."""
+    """Return the regular expression of a mark. The group of a wildcard holds the suffix."""
     head, word, tail = _parts(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 

@@ -1,4 +1,4 @@
-"""The reading of one reply's text: the user's choices, and the facts known beforehand."""
+"""Settings and facts by which one reply is read, all of them known before the reply comes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,16 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class ThoughtLimits:
-    """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
-    that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
-    a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to
-    behind a thought that has no answer. `shows`: such a thought is the answer as well.
+    """The limits at which the addon ends thoughts.
+
+    Attributes:
+        budget: the most tokens of all thoughts of the reply; `None`: no limit.
+        loops: `end` to end a thought that repeats itself, `tell` to report it, or `off`.
+        goes_on: True if the server can continue a turn, so that the reply goes on behind a thought
+            that was ended.
+        sentence: the text that is put at the end of such a thought.
+        answers: True if the server is asked to continue a reply that is a thought without answer.
+        shows: True if a thought without answer is also sent as the answer.
     """
 
     budget: int | None = None
@@ -31,17 +37,17 @@ class ThoughtLimits:
 
     @property
     def cuts(self) -> bool:
-        """Return True if any thought may be ended before it is over."""
+        """True if a thought may be ended before the model ends it."""
         return self.budget is not None or self.loops == "end"
 
     @property
     def ends(self) -> bool:
-        """Return True if any thought may be ended, or gone on behind."""
+        """True if a thought may be ended, or a reply without answer continued."""
         return self.cuts or self.answers
 
     @property
     def without_ends(self) -> "ThoughtLimits":
-        """The limits of a reply of which nothing can be ended."""
+        """The limits of a reply whose thoughts cannot be ended: loops are only reported."""
         loops = "off" if self.loops == "off" else "tell"
         return ThoughtLimits(loops=loops, shows=self.shows)
 
@@ -51,11 +57,14 @@ NO_LIMITS = ThoughtLimits()
 
 @dataclass(frozen=True, slots=True)
 class ExpectedThoughts:
-    """The facts known of a reply's thoughts before it comes.
+    """Facts about a reply's thoughts.
 
-    `limits`: what ends a thought. `hidden`: the client is to get none, because it did not ask for
-    any. `folds`: it gets them as text. `task` and `context`: ids of the exchange and its
-    conversation in thought events; without a task none are made.
+    Attributes:
+        limits: the limits at which thoughts are ended.
+        hidden: True if the client gets no thinking, because it did not ask for any.
+        folds: True if the client gets thinking as folded text (`folding`).
+        task, context: the ids of the exchange and of its conversation, for thought events. Without
+            `task` no thought events are made.
     """
 
     limits: ThoughtLimits = NO_LIMITS
@@ -67,11 +76,14 @@ class ExpectedThoughts:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCalls:
-    """The facts known of a reply's tool calls before it comes.
+    """Facts about a reply's tool calls.
 
-    `offered`: the request offers tools; `schemas`: of all of these, by name; `read`: those whose
-    calls are to be read from the text; `forbidden`: the request wants no call. `ids`: those of the
-    calls in its history.
+    Attributes:
+        offered: True if the request offers tools.
+        schemas: the JSON schemas of all offered tools, by name.
+        read: the tools whose calls are read from the text; `None`: no calls are read.
+        forbidden: True if the request allows no call.
+        ids: the ids of the calls in earlier turns.
     """
 
     offered: bool = False
@@ -83,22 +95,28 @@ class ExpectedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The facts known of a reply before it comes.
+    """Facts about a reply that are known before it comes.
 
-    `initial`: the best guess at where it begins. `model`: the name that the client asked for.
-    `off`: thinking is turned off, so that no thought comes before the text; `no_thought_due`: the
-    request turns it off, of a model that can be told so, or ends in a thought that is closed.
-    `stops`: the stop strings that the server has; `cuts`: those at which the addon cuts the answer,
-    behind them if `cuts_behind`. `wants_json`: the request asks for an answer in JSON. `grammar`:
-    how the server makes the answer;
-    `choices`: the answers that it can be, if these are few.
-    `limit`: the tokens that the server may write; 0: the request does not say.
+    Attributes:
+        initial: the state in which the reply begins, as the addon knows or guesses it.
+        model: the name of the model in the client's request.
+        thoughts, calls: facts about its thoughts and tool calls.
+        off: True if thinking is turned off, so that the reply begins with the answer.
+        no_thought_due: True if the request has a field that turns thinking off, or if its last
+            message ends in a closed thought.
+        stops: the stop strings that the server gets.
+        cuts: the stop strings at which the addon cuts the answer, in place of the server.
+        cuts_behind: True if the stop string itself stays in the answer.
+        wants_json: True if the request asks for an answer in JSON.
+        grammar: the grammar to which the server constrains the answer.
+        choices: all possible answers, if the grammar allows only a few.
+        limit: the most tokens of the reply; 0 if the request sets no limit.
     """
 
     initial: InitialState = InitialState.TEXT
     model: str = ""
-    thoughts: ExpectedThoughts = ExpectedThoughts()  # it is frozen
-    calls: ExpectedCalls = ExpectedCalls()  # it is frozen
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # can be shared: the class is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # can be shared: the class is frozen
     off: bool = False
     no_thought_due: bool = False
     stops: tuple[str, ...] = ()
@@ -112,12 +130,17 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that decides how one reply is read.
+    """The settings and facts by which one reply is read.
 
-    `tags`: the families chosen; `family_choice.families_of` adds those of the model's name.
-    `chosen_start`: the user's word on where replies begin. `whole`: the text is in hand before any
-    must go out. `trims_blanks`: those that touch a thought are left out of the text.
-    `types_values`: the values of calls get the types of the tools' schemas.
+    Attributes:
+        tags: the families that the user chose; `family_choice.families_of` adds those of the model.
+        attributes: True if tags with attributes are read.
+        phrases: True if phrases such as "Let me think" begin a thought.
+        chosen_start: the state in which replies begin, as the user set it.
+        whole: True if the whole text is there before any of it must be sent.
+        expected: facts about the reply.
+        trims_blanks: True if blanks next to a thought are removed from the answer.
+        types_values: True if the values of arguments get the types of the tool's schema.
     """
 
     tags: tuple[ThoughtRow, ...]
@@ -131,16 +154,15 @@ class Reading:
 
     @property
     def inside(self) -> bool:
-        """Return True if the reply begins inside a thought, by what the user says, else by the best
-        guess.
-        """
+        """True if the reply begins in a thought: as the user set it, else as it is expected."""
         return self.chosen_start.or_else(self.expected.initial).inside
 
     @property
     def mode(self) -> Mode:
-        """The mode in which a parser begins. What is known holds for streamed and whole replies
-        alike; one that is only taken to begin as text may tell otherwise by itself, when it is
-        whole.
+        """The mode in which the engine begins.
+
+        A state that the user set or that is known counts for streams and whole replies alike. A
+        whole reply that is only expected to begin as text is UNDECIDED: its own marks decide.
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if state.inside:

@@ -1,4 +1,4 @@
-"""A thought that a server sends in its field, and again with its tags in the content."""
+"""Removal of a thought from the content that the server has sent in a field already."""
 
 from collections.abc import Iterable
 
@@ -6,19 +6,24 @@ from converter.core.reading.mark_search import MarkSearch, marks_of
 from converter.core.reading.thought_row import ThoughtRow
 
 HEAD = 64
-"""Characters of a thought by which it is known again, blanks around it aside."""
+"""How many characters at a thought's beginning are compared, without the blanks before them."""
 _HELD_LIMIT = 4 * HEAD
-"""Characters that wait for more: an opener with blanks around it, and a thought's beginning."""
+"""The most characters of content that wait: an opener, blanks around it, and the beginning of a
+thought.
+"""
 
 
 class RepeatedThought:
-    """The content without a thought that the field has told.
+    """A filter for the content of a reply whose thinking came in a field.
 
-    `hear` the field's thinking and feed the content: the result is the content without that
-    thought. `closers`: of a thought that the content has opened and that has said nothing.
+    `expect` takes the thinking of the field, `feed` the content. If the content begins with a
+    thought in tags, and that thought begins like the field's, it is dropped up to its closer. Only
+    the first `HEAD` characters are compared, so that a long thought costs no more than a short one.
 
-    The content's own is dropped where it begins as the field's does: only that much is compared, so
-    that a long thought passes as fast as any.
+    Arguments:
+        families: the families whose openers are recognised.
+        closers: set if the content has opened a thought already, before the field came: the closers
+            of that thought.
     """
 
     def __init__(self, families: Iterable[ThoughtRow], closers: tuple[str, ...] = ()) -> None:
@@ -26,28 +31,28 @@ class RepeatedThought:
         self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
         self._expected = ""
         self._held = ""
-        self._ends: MarkSearch | None = None  # of the thought that is dropped
+        self._ends: MarkSearch | None = None  # the closers of the thought that is being dropped
         self.over = not self._pairs
 
     def expect(self, text: str) -> None:
-        """Take text of the field."""
+        """Add thinking of the field to the text that a repeated thought must begin with."""
         if self.listens:
             self._expected = (self._expected + text[:_HELD_LIMIT]).lstrip()[:HEAD]
 
     @property
     def listens(self) -> bool:
-        """Return True if words of the field still matter."""
+        """True if more thinking of the field is needed for the comparison."""
         return not self.over and len(self._expected) < HEAD
 
     def feed(self, text: str) -> str:
-        """Return the content without repeated thoughts, as far as that is decided."""
+        """Return the content without a repeated thought, as far as it is decided."""
         if self.over:
             return text
         self._held += text
         return self._drop(self._ends) if self._ends else self._look()
 
     def close(self) -> str:
-        """Return the text that waits: nothing more comes, or something else does."""
+        """End the search, and return the content that waits."""
         held, self._held = "" if self._ends else self._held, ""
         self.over = True
         return held
@@ -64,7 +69,7 @@ class RepeatedThought:
         if same and (end or len(self._expected) == HEAD <= len(begun)):
             self._ends = ends
             return self._drop(ends)
-        # half a closer may stand at its end
+        # The end of the text may be the beginning of a closer, which is not compared.
         begun = begun[: len(begun) - ends.undecided(begun, 0)].rstrip()
         agree = self._expected.startswith(begun) or begun.startswith(self._expected)
         return self._wait(end is None and agree)
@@ -73,7 +78,7 @@ class RepeatedThought:
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 
     def _drop(self, ends: MarkSearch) -> str:
-        """Drop the thought up to its closer."""
+        """Drop the thought up to its closer; return the content behind the closer."""
         match = ends.search(self._held)
         if not match:
             self._held = self._held[len(self._held) - ends.undecided(self._held, 0) :]
@@ -84,4 +89,6 @@ class RepeatedThought:
 
 
 NOTHING_REPEATED = RepeatedThought(())
-"""Of a reply whose field has told no thought: it lets all pass, and keeps nothing."""
+"""The filter for replies without thinking in a field: it passes all content on. All replies share
+it, because it keeps no state.
+"""

@@ -1,52 +1,74 @@
-"""A row: one way in which models mark a region of their text.
+"""Rows: each describes the marks with which some models enclose a thought or a tool call.
 
-There are two regions, each with its table: thoughts (`families`) and tool calls
-(`tool_calls.forms`). A row of either says the same things in the same order: its name, how its body
-is read, the marks that open the region, and those that close it. Its first word says where these
-marks count (`Counts`); its last words, what only its own region has.
+There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. A row of either
+table has the same fields in the same order: name, body (how the text between the marks is read),
+openers and closers; behind these, fields that only rows of its table have. The function that makes
+a row (`_in_text`, `_special` ...) sets where its openers count (`Counts`).
 """
 
 import enum
 from dataclasses import KW_ONLY, dataclass
 
 SUFFIX = "SUFFIX"
-"""In a row's marks, any word of 1 to 32 ASCII letters, digits, `_` and `-`; the closer repeats the
-opener's.
+"""A wildcard in the marks of rows: 1 to 32 ASCII letters, digits and `_.:-`. A closer must have the
+suffix of its opener: `<think:SUFFIX>` fits `<think:opensource>`, which `</think:opensource>`
+closes.
 """
 GAP = "…"
-"""In a row's marks, what models write between a header's first word and its last token: up to 48
-characters, `<|constrain|>`, 48 more. It names no recipient, because that is a call's header.
+"""A wildcard in the marks of rows, for text in the middle of gpt-oss's headers: up to 48
+characters, and `<|constrain|>` with up to 48 more. Text with a recipient (`to=`) does not fit,
+because such a header is that of a call.
 """
 
 
 PARAGRAPH, SENTENCE, LINE = POSITIONS = "¶", "§", "⏎"
-"""At the head of a row's mark: it is a phrase, in any case, which counts only where a paragraph, a
-sentence or line, or a line begins, blanks aside. It stays in the text.
+"""The first character of a mark that is a phrase: words in upper or lower case, which stay in the
+text. It names the position at which the phrase counts: at the beginning of a paragraph, of a
+sentence or line, or of a line. Blanks may stand before the phrase.
 """
 
 
 class Counts(enum.Enum):
-    """The places where the opening marks of a row count. Those of thoughts are text in code, those
-    of calls in code and in quotes, unless they are special tokens.
+    """The positions at which the openers of a row count. Elsewhere they are text.
+
+    In code, an opener is text. In quotes, an opener of a call is text too. Special tokens of the
+    model (EVERYWHERE) count nevertheless.
+
+    Attributes:
+        IN_TEXT: openers of thoughts: anywhere in an answer.
+        AT_START: openers of thoughts that are words: at the beginning of a message.
+        AT_PARAGRAPH: openers of thoughts that are phrases: at the beginning of a paragraph.
+        EVERYWHERE: openers of calls that are special tokens: anywhere; they end a thought.
+        IN_THOUGHTS: openers of calls: in an answer, and in a thought, which they end if a call
+            follows.
+        IN_THOUGHTS_WITH_TOOLS: as IN_THOUGHTS if the request offers tools, else as IN_ANSWERS.
+        IN_ANSWERS: openers of calls: in an answer; in a thought they are text.
+        AS_WHOLE_REPLY: openers of calls that ordinary text has too: only if the reply consists of
+            calls alone.
     """
 
-    IN_TEXT = enum.auto()  # a thought's: anywhere in an answer
-    AT_START = enum.auto()  # a thought's that are words: only where a message begins
-    AT_PARAGRAPH = enum.auto()  # a thought's that are phrases: where a paragraph begins
-    EVERYWHERE = enum.auto()  # a call's special tokens, which prose never says; they end a thought
-    IN_THOUGHTS = enum.auto()  # they end a thought where a call goes on behind them
-    IN_THOUGHTS_WITH_TOOLS = enum.auto()  # the same, where the request offers tools
-    IN_ANSWERS = enum.auto()  # in a thought they are text
-    AS_WHOLE_REPLY = enum.auto()  # prose has them as well: the calls are all of the reply
+    IN_TEXT = enum.auto()
+    AT_START = enum.auto()
+    AT_PARAGRAPH = enum.auto()
+    EVERYWHERE = enum.auto()
+    IN_THOUGHTS = enum.auto()
+    IN_THOUGHTS_WITH_TOOLS = enum.auto()
+    IN_ANSWERS = enum.auto()
+    AS_WHOLE_REPLY = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row[Body]:
-    """One row, like no other: caches find rows by their identity, for each reply.
+    """A row of a table. Rows are compared by identity, because caches look them up for each reply.
 
-    `body`: how the text between the marks is read. `opens`, `closes`: the marks before and behind
-    it, the usual one first. `models`: those that write so. `ignored`: marks beside these that are
-    no text: a thought's anywhere but in code, a call's directly behind a call.
+    Attributes:
+        name: the name of the family or form.
+        body: how the text between the marks is read.
+        opens, closes: the openers and closers, the usual one first.
+        counts: where the openers count.
+        models: the models that write these marks, as text for people.
+        ignored: further marks that are dropped: those of a thought anywhere except in code, those
+            of a call directly behind a call.
     """
 
     name: str
@@ -60,15 +82,15 @@ class Row[Body]:
 
     @property
     def open(self) -> str:
-        """The usual opener, nothing where the body's beginning is the only one."""
+        """The usual opener; empty if the region begins with its body."""
         return next(iter(self.opens), "")
 
     @property
     def close(self) -> str:
-        """The usual closer, nothing where a call's end is its body's."""
+        """The usual closer; empty if the region ends with its body."""
         return next(iter(self.closes), "")
 
 
 def tag(name: str) -> tuple[tuple[str], tuple[str]]:
-    """Return the marks of a region that stands in a tag of this name."""
+    """Return openers and closers of a tag: `tag("think")` -> `("<think>",), ("</think>",)`."""
     return (f"<{name}>",), (f"</{name}>",)

@@ -1,8 +1,8 @@
-"""Stop strings that act on the answer alone: a stage that cuts the answer at the first of them.
+"""A stage that cuts the answer at the first stop string, in place of the server.
 
-A server looks for stop strings in thoughts as well, so that an evaluation that sends `Question:`
-with each request gets no answer. Some servers look for none (mlx-vlm 0.7.10, mlx-openai-server
-1.8.1).
+A server also looks for stop strings in thoughts. So an evaluation that sends the stop string
+`Question:` with each request gets no answer if the thought has this word. Other servers ignore stop
+strings (mlx-vlm 0.7.10, mlx-openai-server 1.8.1).
 """
 
 import re
@@ -13,18 +13,21 @@ from converter.core.model.events import Event, Finish, Text, TextKind
 from converter.core.reading.findings import Findings
 
 STOPS_LIMIT = 1_024
-"""Characters of all stop strings of a request that are cut here; others act as the server has it.
-Evaluations send some ten; each of their beginnings is looked for in each piece of text.
+"""If the stop strings of a request have more characters than this together, they go to the server
+instead. Evaluations send about ten strings. The limit is there because each piece of text is
+compared with all beginnings of the strings.
 """
 
 
 class StopStrings:
-    """Events of one choice in, events out, up to a string in the answer; calls have none. Blanks
-    before the answer's first word are none of it. `included`: the string is told as well.
+    """The stage, for one choice: events up to the first stop string in the answer.
+
+    Stop strings in calls do not count, and neither do strings in the blanks before the answer's
+    first word. `included`: the string itself stays in the answer.
     """
 
     def __init__(self, strings: Sequence[str], included: bool, findings: Findings) -> None:
-        ordered = sorted(strings, key=len, reverse=True)  # of two that begin alike the longer one
+        ordered = sorted(strings, key=len, reverse=True)  # so that `re` finds the longest string
         self._pattern = re.compile("|".join(map(re.escape, ordered)))
         self._firsts = "".join(sorted({string[0] for string in strings}))
         self._begun = {string[:size] for string in strings for size in range(1, len(string))}
@@ -34,7 +37,9 @@ class StopStrings:
         self._spoke = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that are decided."""
+        """Return the event up to a stop string. A possible beginning of a string, at the end of the
+        text, waits.
+        """
         if self._is_over:
             return []
         if isinstance(event, Text) and not event.refusal:
@@ -42,12 +47,14 @@ class StopStrings:
         return [*self.close(), event]
 
     def close(self) -> Sequence[Event]:
-        """Return the text that might have become a string."""
+        """Return the text that waits."""
         held, self._held = self._held, None
         return [held] if held else []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words as they are. In those of the answer a string may begin."""
+        """Pass plain text on, if nothing waits; see `Stage.plain`. Text of the answer with the
+        first character of a stop string is not plain.
+        """
         if self._held or self._is_over:
             return None
         if kind is not Text:
@@ -68,7 +75,7 @@ class StopStrings:
         return [replace(event, text=before)] if before else []
 
     def _cut(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
-        """Return the answer's end, and its finish. The rest of the reply is dropped."""
+        """Return the last text of the answer, and a finish. The rest of the reply is dropped."""
         self._is_over = self._findings.stopped = True
         before = text[: match.end() if self._included else match.start()]
         events = [replace(event, text=before)] if before else []

@@ -1,19 +1,21 @@
-"""A reply without its thinking, because its client does not want any: a stage behind all others."""
+"""A stage that drops all thinking, for clients that do not want it. Other stages before this one
+still see the thinking.
+"""
 
 from converter.core.model.events import Event, TextKind, Thinking, ThinkingEnd
 
 
 class ThinkingHider:
-    """Events of one choice in, events out: no thinking among them, because nobody asked for it."""
+    """A stage for one choice that drops thinking."""
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, unless it is of a thought."""
+        """Return the event, or an empty list for an event of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words of none but a thought, which do not come out."""
+        """Pass plain text on, except thinking; see `Stage.plain`."""
         return None if kind is Thinking else (kind, "")
 
     def close(self) -> list[Event]:
-        """Return nothing: nothing is held."""
+        """Return an empty list, because nothing is held."""
         return []

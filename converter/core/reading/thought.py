@@ -1,4 +1,4 @@
-"""A thought as it goes out: its blanks, its end, and the attributes of its tag."""
+"""Thoughts as they are emitted: without line ends around them, with the attributes of their tag."""
 
 import math
 import re
@@ -11,13 +11,15 @@ type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
 NAME = r"[A-Za-z_][\w.:-]*+"
-"""The name of an attribute."""
+"""A pattern for the name of an attribute."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 
 
 class Thought:
-    """One thought after another: blanks-only ones make no block, CR and LF go at both ends, all
-    else passes as it comes.
+    """A filter that turns the text of thoughts, one after another, into events.
+
+    CR and LF at the beginning and end of a thought are removed. A thought of nothing but blanks
+    makes no event. All other text is emitted as it comes.
     """
 
     def __init__(self, choice: int = 0) -> None:
@@ -27,7 +29,7 @@ class Thought:
         self._attributes: dict[str, str] | None = None
 
     def feed(self, text: str) -> list[Thinking]:
-        """Return the thought as far as it is decided: blanks are held until something follows."""
+        """Return the thinking in this text. Line ends are held until more text follows."""
         if self.at_ease and text and text[-1] not in "\r\n":
             return [Thinking(text, self._choice)]
         text = self._held + text
@@ -42,18 +44,18 @@ class Thought:
 
     @property
     def at_ease(self) -> bool:
-        """Return True if words would come out at once: something was said, and nothing is held."""
+        """True if the thought has begun and nothing is held, so that text is emitted at once."""
         return self._begun and not self._held
 
     def read_attributes(self, tag: str) -> list[Thinking]:
-        """Begin a thought whose tag has attributes; text that follows before the closer goes on
-        after a blank line.
+        """Begin a thought with the attributes of its tag, and return the text of the attribute
+        `thought`. Text between tag and closer follows behind a blank line.
         """
         self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
         return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
 
     def end(self) -> list[ThinkingEnd]:
-        """Return the thought's end, if it said anything."""
+        """End the thought, and return its end; an empty list if it was nothing but blanks."""
         begun, attributes, around = self._begun, self._attributes, (self._head, self._held)
         self._begun, self._head, self._held, self._attributes = False, "", "", None
         if not begun:
@@ -83,31 +85,34 @@ _ATTRIBUTES = re.compile(
     rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
 ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
-"""The effect of a tag by its end."""
+"""The kind of a tag with attributes, by its last characters."""
 
 
 def attribute_tag(buffer: str, begin: int, end: int) -> re.Match[str] | None:
-    """Return the tag with attributes, as far as it has come, whose opener is `begin:end`; without
-    `end` while it may go on. None: it is no such tag.
+    """Return a match of the attributes behind the tag name at `begin:end`; `None` if no attributes
+    stand there. The group `end` is `None` if the tag is not complete yet.
     """
     return _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
 
 
 _BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
-"""The gap of two paragraphs; at the text's end none has begun behind it."""
+"""The blank lines between two paragraphs."""
 _WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
 class Guess:
-    """A thought in which a reply is only guessed to begin. Feed it; all that comes out is thinking
-    in any case. `rest`: what is held.
+    """A filter for a reply that begins in a thought by a guess only (`Mode.GUESSED`).
 
-    Read as a thought, a reply that is none leaves the client without an answer. So while nothing
-    but the model's name tells that there is a thought, its end is held back: a short reply whole,
-    of a longer one the last paragraph. When the reply stops without a closer, that is the answer,
-    because an answer is either all there is or what a thought that nobody closed ends with. Nothing
-    is lost, and nothing is told twice. With a closer all of it was thinking, and the next reply is
-    no guess.
+    If the guess is wrong, the reply is all answer, and a client that gets it as thinking has no
+    answer. So the end of the thinking is held: a short reply as a whole, and the last paragraph of
+    a longer one.
+
+    - If a closer comes, the guess was right, and the held text is thinking.
+    - If the reply stops without a closer, the held text is the answer: a short reply is nothing
+      else, and a thought without closer often ends with the answer.
+
+    Attributes:
+        rest: the text that is held.
     """
 
     def __init__(self) -> None:
@@ -115,7 +120,7 @@ class Guess:
         self._flows = False
 
     def feed(self, text: str) -> str:
-        """Return the words that need not wait."""
+        """Return the text that is certain to be thinking."""
         self.rest += text
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
@@ -126,7 +131,9 @@ class Guess:
 
 
 def _last_paragraph(text: str, least: int) -> int:
-    """Return where the last paragraph begins, or the first word, at `least` or behind it."""
+    """Return the offset of the last paragraph, if it is `least` or more; else that of the first
+    word behind `least`.
+    """
     begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
     if begun and begun[-1] >= least:
         return begun[-1]

@@ -1,8 +1,9 @@
-"""The end of a thought that spends its budget, repeats itself or has no answer, a stage.
+"""A stage that ends a thought which has spent its budget or repeats itself, and a reply that is a
+thought without an answer.
 
-A thought is cut there, a sentence closes it, and the rest of the reply is dropped. A reply that is
-a thought and no answer goes on behind the closed thought, once, in place of its finish. The stage
-stands before the thought events. The text cut anywhere gives the same message.
+A thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
+Other code then asks the server to continue the turn behind this thought. It does the same, once,
+behind a thought without an answer. The result does not depend on where the stream was cut.
 """
 
 import re
@@ -23,26 +24,33 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import ThoughtLimits
 
 SHORTEST, LONGEST = 4, 128
-"""Words of a period."""
+"""The fewest and the most words of a period: the words that a loop repeats."""
 TIMES = 3
 LEAST = 250
-"""Words of a thought before the first look, because a short one may count or list."""
+"""How many words a thought has before it is searched for a loop. A shorter one may repeat words in
+a list.
+"""
 EVERY = 64
-"""Words between two looks."""
+"""How many words come between two searches for a loop."""
 LONGEST_WORD = 64
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]{{1,{LONGEST_WORD}}}")
-"""Chinese and Japanese have no blanks, so that each character is a word; what else has none is cut,
-because a word is held until it ends.
+"""A word. Chinese and Japanese have no blanks between words, so that each character counts as a
+word. Other text without blanks is cut at `LONGEST_WORD` characters, because a word is held until it
+ends.
 """
 
 
 class LoopFinder:
-    """Words of one thought in. `period`: the words that repeat, three times in a row and then most
-    often for ever, once they are found.
+    """A search for a loop in one thought: the same words three times in a row. A model that writes
+    them so often mostly repeats them for ever.
 
-    Cut anywhere, the same answer: a word counts when the next character has come. Linear: each word
-    is read once, and each look at the tail costs no more than the words since the last one.
+    The result does not depend on how the text is cut, because a word counts only when the next
+    character has come. The time is linear: each word is read once, and a search takes no longer
+    than the reading of the words since the last search.
+
+    Attributes:
+        period: the words that repeat; empty until a loop is found.
     """
 
     def __init__(self) -> None:
@@ -52,7 +60,9 @@ class LoopFinder:
         self._tail: list[str] = []
 
     def feed(self, text: str) -> int | None:
-        """Return where in `text` the third time ends, None while there is no loop."""
+        """Return the offset in `text` at which the third repetition ends; `None` if no loop is
+        found.
+        """
         words = _words(whole := self._part + text)
         held = words.pop() if words and not whole[-1].isspace() else ""
         begin, done = len(self._part), 0
@@ -83,48 +93,50 @@ class LoopFinder:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words; almost always blanks alone tell them apart, which takes a third as long."""
+    """Return the words of a text."""
+    # `split` takes a third of the pattern's time, and is right for almost all ASCII text.
     words = text.split() if text.isascii() else []
     return words if words and max(map(len, words)) <= LONGEST_WORD else _WORD.findall(text)
 
 
 def _end_of(text: str, count: int) -> int:
-    """Return where the word of this number ends."""
+    """Return the offset at which the word number `count` ends, counted from 1."""
     matches = _WORD.finditer(text)
     return next(word.end() for number, word in enumerate(matches, 1) if number == count)
 
 
 JOINT = "\n\n"
-"""Between the thought and the sentence that ends it."""
+"""The text between a thought and the sentence at its end."""
 MARK = 2
-"""Tokens of an opener or a closer and the line ends beside it, in most vocabularies."""
+"""How many tokens an opener or a closer has, with the line end beside it, in most vocabularies."""
 
 
 def added_tokens(sentence: str, opened: bool) -> int:
-    """Return about how many tokens are put into the turn that goes on behind a thought. `opened`:
-    the model has written its opener.
+    """Return about how many tokens the addon adds to a turn that is continued behind a thought: the
+    sentence and the marks. `opened`: the model itself has written the opener.
     """
     marks = MARK if opened else 2 * MARK
     return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks
 
 
 class ThoughtEnder:
-    """The thoughts of one choice. Where nothing is ended, words pass it by."""
+    """The stage, for one choice."""
 
     def __init__(self, limits: ThoughtLimits, findings: Findings) -> None:
         self._limits, self._findings, self._ends = limits, findings, findings.ends
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
-        # nothing but thoughts so far, of a reply that does not go on already
+        # `_alone`: the reply is only thoughts so far. It is always False if nothing is done about a
+        # thought without an answer, or if this reply is a continuation already.
         asks = limits.answers and limits.goes_on and not findings.ends.reasons
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
-        self._in_thought = False  # nothing was said since a thought, though it have its closer
+        self._in_thought = False  # no text or call since the last thought, even if it was closed
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the part of `event` that goes on."""
+        """Return the event, up to the end of a thought that is ended; nothing behind that end."""
         if self._is_over:
             return []
         match event:
@@ -146,12 +158,12 @@ class ThoughtEnder:
         return [event]
 
     def close(self) -> list[Event]:
-        """Return nothing: nothing is held."""
+        """Return an empty list, because nothing is held."""
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return words that may come later: those of a thought only if it is not to be ended. Of a
-        thought alone only the finish matters, which comes behind them.
+        """Pass plain text on; see `Stage.plain`. Thinking is plain only if no thought can be ended
+        before its end: a reply without answer is known only at its finish.
         """
         return None if self._is_over or (kind is Thinking and self._limits.cuts) else (kind, "")
 
@@ -171,8 +183,8 @@ class ThoughtEnder:
         return self._end(event, text, why)
 
     def _loop(self, text: str) -> tuple[str, str]:
-        """Return what of the text comes before the end of a loop, and `loop` if there is one that
-        is to be ended.
+        """Return the text up to the end of a loop, and `loop` as the reason to end the thought;
+        else the whole text and no reason.
         """
         if not self._looks:
             return text, ""
@@ -202,13 +214,15 @@ class ThoughtEnder:
         return [*(_shortened(event, words) for words in events), *closed]
 
     def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """Return a thought that has no answer as the answer, too."""
+        """Return a thought without answer once more, as the answer, and then the finish."""
         answer = "".join(thinking.text for thinking in thoughts)
         return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """End a reply that is nothing but thoughts. Marks in the text are the model's own tokens;
-        those of a thought that the server sent in a field are put into the turn that goes on.
+        """End a reply that is only thoughts, so that the server is asked to continue it.
+
+        If the thought came in a field, two marks are added to the continued turn. If it came in the
+        text, the model has written its marks itself.
         """
         self._is_over = True
         self._ends.added = 0 if self._findings.marks else 2 * MARK
@@ -219,8 +233,8 @@ class ThoughtEnder:
 
 
 def _shortened(event: Thinking, text: str) -> Thinking:
-    """Return the beginning of a thought, without the fields that tell all of it in another form
-    than as a string.
+    """Return the event with the beginning of its text. Fields that are not strings are left out,
+    because they hold the whole text in another form.
     """
     if event.own is None:
         return replace(event, text=text)
@@ -229,9 +243,9 @@ def _shortened(event: Thinking, text: str) -> Thinking:
 
 
 def _spend(text: str, left: int) -> tuple[str, int]:
-    """Return the whole characters that `left` bytes pay for, and the bytes that are left then."""
-    written = text.encode(errors="surrogatepass")  # JSON can say half a character
+    """Return the text that fits in `left` bytes of UTF-8, and the number of bytes that remain."""
+    written = text.encode(errors="surrogatepass")  # the text may have half a character
     end = min(left, len(written))
-    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:  # in the middle of a character
+    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:  # the middle of a character
         end -= 1
     return written[:end].decode(errors="surrogatepass"), left - end

@@ -1,4 +1,4 @@
-"""A row of the table of thoughts: one family of models that mark thinking alike."""
+"""A row of the table of families (`families`): marks with which some models enclose thinking."""
 
 import enum
 from dataclasses import dataclass
@@ -7,20 +7,31 @@ from converter.core.reading.rows import Row
 
 
 class Lone(enum.Enum):
-    """The meaning of a closer that closes nothing, away from a reply's head. Those of THOUGHT and
-    NOTHING tell of a whole reply that it began inside a thought.
+    """The meaning of a closer without an opener, in the middle of a reply. At the beginning of a
+    reply it is always dropped.
+
+    Attributes:
+        THOUGHT: the text before it is a thought, if the reply is whole and it is not known where it
+            begins (`Mode.UNDECIDED`). In other replies the closer is text.
+        TEXT: the closer is text in all replies.
+        NOTHING: as THOUGHT, but in other replies the closer is dropped, because it is a special
+            token.
     """
 
-    THOUGHT = enum.auto()  # elsewhere it is text
+    THOUGHT = enum.auto()
     TEXT = enum.auto()
-    NOTHING = enum.auto()  # a special token: elsewhere it goes
+    NOTHING = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class ThoughtBody:
-    """The body of a thought. `again`: openers that say nothing when they come once more in it.
-    `labels`: lines that may stand first in it and name its kind. `attributes`: the opener has forms
-    with attributes. `shown`: headers behind which calls are shown to the user.
+    """The reading of the text of a thought.
+
+    Attributes:
+        again: openers that are dropped if they stand within a thought.
+        labels: lines that may stand at the beginning of a thought, name its kind and are dropped.
+        attributes: True if the opener may have attributes (`<thinking thought="...">`).
+        shown: headers of an answer; calls in text behind such a header are only shown to the user.
     """
 
     again: tuple[str, ...] = ()
@@ -34,14 +45,17 @@ PLAIN = ThoughtBody()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThoughtRow(Row[ThoughtBody]):
-    """One family of marks around thinking.
+    """A family: the marks with which some models enclose thinking.
 
-    `torn`: special tokens that begin marks of several tokens; a reply cut off within such a mark
-    does not show what came of it. `answer_tags`: what an answer stands in; its opener goes directly
-    behind a thought, its closer at the reply's end if the opener went. `lone`: the meaning of a
-    closer without opener. `not_behind`: a regular expression, behind words that it finds the
-    openers are text. `model_pattern`: a regular expression, models whose names it finds switch the
-    row on; without one, the row is always on.
+    Attributes:
+        torn: the first special token of marks that have several tokens. If a reply was cut off in
+            such a mark, the incomplete mark is dropped.
+        answer_tags: tags around the answer. The opener is dropped directly behind a thought; if it
+            was, the closer is dropped at the reply's end.
+        lone: the meaning of a closer without an opener.
+        not_behind: a regular expression. Behind text that it matches, the openers are text.
+        model_pattern: a regular expression for names of models. The family is on for these models
+            only; if the pattern is empty, it is on for all.
     """
 
     torn: tuple[str, ...] = ()
@@ -52,7 +66,7 @@ class ThoughtRow(Row[ThoughtBody]):
 
     @property
     def ambiguous_in_prose(self) -> bool:
-        """Return True if an answer may say the marks and mean nothing by it, so that some models or
-        the user must ask for the row.
+        """True if ordinary answers may have the same marks. Then the family is on only for models
+        of certain names, or if the user chooses it.
         """
         return self.model_pattern != ""

@@ -1,7 +1,7 @@
-"""End-of-turn tokens: a stage that leaves them out where an answer ends.
+"""A stage that removes the model's end-of-turn token (`<|im_end|>`) from the end of an answer.
 
-vLLM 0.33 leaves special tokens in the text, so that calls can be read from it; with these comes the
-token by which the model has ended its turn.
+vLLM 0.33 can be told to leave special tokens in the text, so that calls can be read from the text.
+The token with which the model ends its turn is then in the text too.
 """
 
 import re
@@ -25,17 +25,19 @@ _PARTS = "|".join(
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
 _MOST = 200
-"""Characters of a text's end that are looked at: some tokens, and blanks."""
+"""How many characters at the end of a text are searched: some tokens with blanks between them."""
 
 
 class TurnEnd:
-    """Events of one choice in, events out: a token at a text's end waits for what follows."""
+    """A stage for one choice. Tokens at the end of a text wait for the next event: they are dropped
+    if the choice ends, and are text if anything else follows.
+    """
 
     def __init__(self) -> None:
         self._held: Text | None = None
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the events that go out now. A token that the answer ends with never does."""
+        """Return the event without tokens at its end. These wait for the next event."""
         if isinstance(event, Text) and not event.refusal:
             return self._hear(event)
         if isinstance(event, Finish):
@@ -43,13 +45,15 @@ class TurnEnd:
         return [*self._released(), event]
 
     def close(self) -> list[Event]:
-        """Return the held text unless it is tokens."""
+        """Return the held text, unless it consists of whole tokens."""
         if self._held is not None and _TOKENS.fullmatch(self._held.text):
             self._held = None
         return self._released()
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return any words; text with a token's first character is looked at."""
+        """Pass plain text on, unless text waits; see `Stage.plain`. Text with `<`, the first
+        character of all tokens, is not plain.
+        """
         return None if self._held else (kind, "<" if kind is Text else "")
 
     def _released(self) -> list[Event]:

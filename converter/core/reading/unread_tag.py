@@ -1,8 +1,8 @@
-"""A tag at a reply's head that speaks of thinking, so that a person can be told which option reads
-it.
+"""Detection of an unknown thinking tag at the beginning of a reply. The log then names the option
+with which the tag can be read.
 
-Only a name with a word of thinking in it counts, because answers in HTML or XML begin with tags as
-well.
+The name of the tag must have a word such as "think" in it, because answers in HTML or XML begin
+with tags too.
 """
 
 import re
@@ -17,12 +17,12 @@ _THINKING = re.compile(
     re.IGNORECASE,
 )
 _ENDS = {"begin": "end", "start": "end", "open": "close"}
-"""Words of an opener, and the closer's in their place."""
+"""Words in an opener's name, and the words that replace them in its closer."""
 
 
 def pair_at_head(text: str) -> Pair | None:
-    """Return the opener that a text begins with, if its name speaks of thinking, and the closer
-    that most likely ends it.
+    """Return the tag at the beginning of a text, if its name has a word of thinking, and the closer
+    that probably belongs to it; else `None`. `<|begin_of_thought|>` -> `<|end_of_thought|>`.
     """
     match = _OPENER.match(text)
     if not match or (match["left"], match["right"]) not in _SIDES:
