@@ -171,12 +171,14 @@ def write(value: object) -> bytes:
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
-    except ValueError:  # UnicodeEncodeError is one
+    except ValueError:  # or its subclass UnicodeEncodeError
         return sendable(LENIENT_WRITER.encode(value))
 
 
 def sendable(text: str) -> bytes:
-    """Return a text of `LENIENT_WRITER` as `write` writes its value."""
+    """Return JSON that `LENIENT_WRITER` has written as bytes that can be sent: without lone
+    surrogates, `NaN` and infinite numbers.
+    """
     return whole_characters(_with_nulls(text)).encode()
 
 

@@ -35,7 +35,7 @@ most kept lists have other bytes at their beginning.
 """
 _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 """The most members and elements that are read one by one, which takes some milliseconds of
-mitmproxy's event loop. JSON with more is read by `long_json`, in fewer calls.
+mitmproxy's event loop. JSON with more is read by `long_json`.
 """
 _PART = 16
 """At least a sixteenth of a kept list must be repeated. If less is, the kept list is not used,

@@ -1,11 +1,12 @@
-"""Long JSON, read and written by Python, because no other thread has its turn within a call of C.
+"""Long JSON, read and written by the `json` module's Python code instead of its C code.
 
-On a busy machine C reads 4 MB of numbers in 0.2 seconds, and writes 4 MB of fractions in 0.5.
-Python takes three times as long for an agent's request, and lets other threads have their turns.
-Strings are read and written by C, whatever their length is.
+No other thread can run during a call of C. On a busy machine, C reads 4 MB of numbers in 0.2
+seconds and writes 4 MB of fractions in 0.5 seconds. The Python code takes three times as long for
+an agent's request, but other threads can run meanwhile. Strings are always read and written by C.
 
-Python's collector looks at all containers of the process in one call as well. So a text of more
-containers than `CONTAINERS_LIMIT` is not read, nor one of more values than `COMMAS_LIMIT`.
+Python's garbage collector visits all objects and lists of the process in one call too. So text with
+more than `CONTAINERS_LIMIT` objects and lists is refused, and text with more than `COMMAS_LIMIT`
+commas between values.
 """
 
 import codecs
@@ -17,25 +18,25 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""Characters of a text that is read without its containers and commas being counted."""
+"""Text of up to so many characters is read without a count of its objects, lists and commas."""
 IN_C = 1 << 20
-"""Characters of a text that one call of C reads: at most 25 milliseconds."""
+"""Text of up to so many characters is read by one call of C, in at most 25 milliseconds."""
 CONTAINERS_LIMIT = 1 << 15
-"""Objects and lists of a text: an agent's request of 4 MB has 4,000, and Python's collector looks
-at so many in 50 milliseconds.
+"""The most objects and lists in a text. An agent's request of 4 MB has 4,000. Python's garbage
+collector visits the number of the limit in 50 milliseconds.
 """
 COMMAS_LIMIT = 1 << 17
-"""Commas between the values of a text: an agent's request of 4 MB has 15,000, and Python reads so
-many values in 0.2 seconds.
+"""The most commas between values in a text. An agent's request of 4 MB has 15,000. The Python code
+reads as many values as the limit in 0.2 seconds.
 """
 _MOST = 1 << 12
-"""Values that one call of C writes: a millisecond."""
+"""The most values that one call of C writes, in a millisecond."""
 _BITS = 16
-"""Bits of an integer that cost as much as a value, because the time for thousands of digits grows
-with their square.
+"""So many bits of an integer count as one more value. The time to write an integer grows with the
+square of its digits.
 """
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
-"""Strings, and the brackets and commas that stand in none."""
+"""A whole string; or an opening bracket or a comma outside of strings."""
 
 
 def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
@@ -46,17 +47,19 @@ def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
 _READER = _in_python(json.JSONDecoder())
 _STRICT_READER = _in_python(json.JSONDecoder(parse_constant=json_text.refuse))
 _SPACED = json.JSONEncoder(ensure_ascii=False)
-"""`json.dumps` makes one for each value."""
+"""The encoder is kept here because `json.dumps` makes a new one for each value."""
 
 
 def scan_of(text: str) -> json_text.Scan:
-    """Return the reader of the values in a text. Raises TooManyError."""
+    """Return the function that reads values of this text: C code, or Python code if the text is
+    long. Raises TooManyError.
+    """
     check(text)
     return json_text.scan if len(text) <= IN_C else _READER.scan_once  # type: ignore[attr-defined]
 
 
 def read(data: bytes) -> object:
-    """Return what `json_text.read` returns. Raises UnreadableError."""
+    """Return the value that `json_text.read` returns. Raises UnreadableError."""
     if len(data) <= LONG:
         return json_text.read(data)
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
@@ -67,28 +70,28 @@ def read(data: bytes) -> object:
         return _READER.decode(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
-    except ValueError:  # a number beyond all bounds
+    except ValueError:  # an integer with too many digits, which `json_text.read` can read
         return json_text.read(data)
 
 
 def read_strictly(text: str) -> object:
-    """Return what `json_text.read_strictly` returns for a text. Raises UnreadableError."""
+    """Return the value that `json_text.read_strictly` returns. Raises UnreadableError."""
     check(text)
     if len(text) <= IN_C:
         return json_text.read_strictly(text.encode(errors="surrogatepass"))
     try:
-        text.encode()  # halves of characters are none
+        text.encode()  # raises ValueError for lone surrogates
         return _STRICT_READER.decode(text)
     except (ValueError, RecursionError) as error:
         raise json_text.UnreadableError(str(error)) from None
 
 
 class TooManyError(json_text.UnreadableError):
-    """A text has more than `CONTAINERS_LIMIT` containers, or `COMMAS_LIMIT` commas."""
+    """A text has more than `CONTAINERS_LIMIT` objects and lists, or `COMMAS_LIMIT` commas."""
 
 
 def check(text: str) -> None:
-    """Raise TooManyError for a long text of too many containers or commas."""
+    """Raise TooManyError if a long text has too many objects and lists, or too many commas."""
     limits = (("[{", CONTAINERS_LIMIT), (",", COMMAS_LIMIT)) if len(text) > LONG else ()
     for marks, most in limits:
         if sum(map(text.count, marks)) > most:
@@ -98,26 +101,28 @@ def check(text: str) -> None:
 
 
 def write(value: object) -> bytes:
-    """Return what `json_text.write` returns."""
+    """Return the bytes that `json_text.write` returns."""
     if _is_small(value):
         return json_text.write(value)
     try:
         return "".join(json_text.WRITER.iterencode(value)).encode()
-    except RecursionError:  # C goes deeper
+    except RecursionError:  # the C code can write more levels
         return json_text.write(value)
     except ValueError:
         return json_text.sendable("".join(json_text.LENIENT_WRITER.iterencode(value)))
 
 
 def spaced(value: object) -> str:
-    """Return a value as `json.dumps` writes it, with a blank behind each comma and colon: so models
-    write the arguments of calls. Python writes a long one, piece by piece.
+    """Return a value as JSON with a blank behind each comma and colon, as models write the
+    arguments of calls. A long value is written by Python code.
     """
     return _SPACED.encode(value) if _is_small(value) else "".join(_SPACED.iterencode(value))
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call may write a value; long strings take C no time."""
+    """Return True if one call of C may write a value, because it has few values in it. The length
+    of strings does not count, because C writes them fast.
+    """
     values, waiting = 0, [value]
     while waiting and values <= _MOST:
         one = waiting.pop()
