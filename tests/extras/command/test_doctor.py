@@ -91,7 +91,7 @@ def test_what_a_user_must_do_is_marked_and_ends_in_options(
     ("text", "expected"),
     [
         (f"<tool_call>{json.dumps({'name': 'get_weather'})}</tool_call>", "reads them as text"),
-        ("I cannot.", "called none"),
+        ("I cannot.", "called no tool"),
     ],
 )
 def test_a_server_without_a_parser_gets_the_addons_request_for_calls(
