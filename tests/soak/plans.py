@@ -27,7 +27,7 @@ _SLOW = 1.0
 _LARGE = 1 << 20
 """Bytes of a fault: a frame of 5 MB, held up to its limit, would hide what memory does by itself.
 """
-_VOCABULARY = ROWS["words"]
+_VOCABULARY = ROWS["vocabulary"]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ FUNCTION = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</func
 
 WRONG_NAMES = ROWS["wrong names"]
 PROSE = ROWS["prose"]
-REQUESTED = ROWS["asked for"]
+REQUESTED = ROWS["requested"]
 CODE = [
     f"`{ONE_LINE}`",
     f"``{ONE_LINE}``",

@@ -48,7 +48,7 @@ def parts(*texts: str) -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.parametrize("body", ROWS["the same words in another form are the same conversation"])
+@pytest.mark.parametrize("body", ROWS["the same text in another form is the same conversation"])
 def test_the_same_text_in_another_form_is_the_same_conversation(body: dict[str, object]) -> None:
     assert conversation_id(body) == ID
 

@@ -105,7 +105,7 @@ def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) ->
 
 @pytest.mark.parametrize(
     ("fields", "ending"),
-    ROWS["what the client asks of calls is told"],
+    ROWS["the requested use of calls is written"],
 )
 def test_the_requested_use_of_calls_is_written(fields: dict[str, object], ending: str) -> None:
     assert system(**fields).endswith(ending)

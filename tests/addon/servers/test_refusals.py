@@ -301,7 +301,7 @@ PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SE
 
 @pytest.mark.parametrize(
     ("status", "message", "are"),
-    ROWS["any words about pictures refuse them"],
+    ROWS["any message about pictures refuses them"],
 )
 def test_any_message_about_pictures_refuses_them(status: int, message: str, are: bool) -> None:
     assert refuses_pictures(status, message, PICTURED) is are

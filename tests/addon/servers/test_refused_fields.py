@@ -10,7 +10,7 @@ from tests.support.rows import rows_of
 
 @pytest.mark.parametrize(
     ("message", "paths"),
-    rows_of(__file__)["words name a field"],
+    rows_of(__file__)["an error message names a field"],
 )
 def test_an_error_message_names_a_field(message: str, paths: list[str]) -> None:
     named_text, names = named(message)

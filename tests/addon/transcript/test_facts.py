@@ -12,7 +12,7 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 
-@pytest.mark.parametrize(("facts", "shown"), ROWS["a line for each thing known"])
+@pytest.mark.parametrize(("facts", "shown"), ROWS["a line for each fact"])
 def test_a_line_for_each_fact(facts: dict[str, Any], shown: list[tuple[str, str]] | None) -> None:
     assert lines(facts) == (
         shown

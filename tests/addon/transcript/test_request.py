@@ -31,7 +31,7 @@ def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
     assert turn(**message) == expected
 
 
-@pytest.mark.parametrize(("body", "settings"), ROWS["settings are told in a line"])
+@pytest.mark.parametrize(("body", "settings"), ROWS["settings are shown in a line"])
 def test_settings_are_shown_in_a_line(body: dict[str, Any], settings: dict[str, object]) -> None:
     assert read(**body).settings == settings
     assert list(read(**body).settings) == list(settings)

@@ -99,7 +99,7 @@ def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
     )
 
 
-OTHER_MESSAGES = ROWS["other words"]  # fmt: skip
+OTHER_MESSAGES = ROWS["other messages"]  # fmt: skip
 
 
 @pytest.mark.parametrize("message", OTHER_MESSAGES)

@@ -67,7 +67,7 @@ def test_what_says_something(value: object, expected: bool) -> None:
     assert has_value(value) is expected
 
 
-TEXTS: dict[str, tuple[object, str]] = ROWS["words"]
+TEXTS: dict[str, tuple[object, str]] = ROWS["texts"]
 
 
 @pytest.mark.parametrize(("value", "text"), TEXTS.values(), ids=TEXTS)

@@ -25,7 +25,7 @@ from tests.support.rows import rows_of
 TABLES = rows_of(__file__)
 
 CHUNKS = (1, 2, 3, 7, 64, 100_000)
-REPEATED: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["told"]
+REPEATED: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["repeated"]
 TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), REPEATED.values(), ids=REPEATED)
 
 

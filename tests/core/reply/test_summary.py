@@ -124,7 +124,7 @@ def test_a_failure_is_kept_and_what_was_not_reported_is_left_out() -> None:
     }
 
 
-LINES = ROWS["words"]
+LINES = ROWS["lines"]
 
 
 @pytest.mark.parametrize(("values", "expected"), LINES.values(), ids=LINES)

@@ -94,7 +94,7 @@ def test_the_help_names_every_option_of_the_addon() -> None:
 
 @pytest.mark.parametrize(
     ("host", "others"),
-    ROWS["who opens the door is told so"],
+    ROWS["listening to other machines prints a warning"],
 )
 def test_listening_to_other_machines_prints_a_warning(
     host: str, others: bool, capsys: pytest.CaptureFixture[str]

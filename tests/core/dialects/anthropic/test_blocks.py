@@ -52,7 +52,7 @@ def test_a_block_that_no_local_server_knows_is_left_out_and_noted(kind: str) -> 
 
 @pytest.mark.parametrize(
     ("role", "block", "message"),
-    ROWS["a bad block is refused at its place"],
+    ROWS["a bad block is refused with its path"],
 )
 def test_a_bad_block_is_refused_with_its_path(role: str, block: object, message: str) -> None:
     good = {"type": "text", "text": "fine"}

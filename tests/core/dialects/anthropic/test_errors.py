@@ -40,7 +40,7 @@ def test_a_status_has_its_type(status: int, expected: tuple[int, str]) -> None:
     assert _sent(status, b'{"error":{"message":"m","type":"BadRequestError"}}') == (*expected, "m")
 
 
-MESSAGES = ROWS["words"]
+MESSAGES = ROWS["messages"]
 
 
 @pytest.mark.parametrize(("body", "message"), MESSAGES.values(), ids=MESSAGES)

@@ -138,7 +138,7 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "path"),
-    ROWS["what cannot be answered is refused with its place"],
+    ROWS["what cannot be answered is refused with its path"],
 )
 def test_what_cannot_be_answered_is_refused_with_its_path(
     fields: dict[str, Any], path: str

@@ -95,7 +95,7 @@ def test_a_thought_that_is_no_longer_kept_is_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize(
     ("body", "status", "code", "message"),
-    ROWS["what is not known is refused in the apis words"],
+    ROWS["what is not kept is refused with the apis text"],
 )  # fmt: skip
 def test_what_is_not_kept_is_refused_with_the_apis_text(
     body: dict[str, Any], status: int, code: str, message: str
