@@ -181,7 +181,7 @@ class Reply:
             yield self.came[bisect.bisect_left(ends, match.end())] - float(match[1])
 
 
-class Asking:
+class RunningTask:
     """A task that is being run: its connections and its replies so far."""
 
     def __init__(self, task: Task) -> None:
@@ -221,10 +221,10 @@ class Asking:
             self._begin(reply.connection if self._task.keep_alive else None)
 
 
-def done(task: Task) -> Outcome:
+def run_task(task: Task) -> Outcome:
     """Run a task, and check each of its replies; return the outcome."""
-    asking = Asking(task)
-    wall, replies = asking.run(), asking.replies
+    running = RunningTask(task)
+    wall, replies = running.run(), running.replies
     first, whole = (
         [reply.first - reply.begun for reply in replies],
         [reply.ended - reply.begun for reply in replies],
@@ -257,7 +257,7 @@ def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
 def main() -> None:
     """Run the tasks of the input's lines, and print the outcome of each as JSON."""
     for line in sys.stdin:
-        print(json.dumps(dataclasses.asdict(done(Task(**json.loads(line))))), flush=True)
+        print(json.dumps(dataclasses.asdict(run_task(Task(**json.loads(line))))), flush=True)
 
 
 if __name__ == "__main__":

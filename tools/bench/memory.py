@@ -30,17 +30,17 @@ from tools.bench.contenders import ADDON, FOLDER
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 
-HEADING = "store      p50, ms   kept  asked for    processor, ms   kept  asked for"
+HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
 _ROUNDS = 100
 _AT_A_TIME = 5
 """Turns of one variant in a row, because the first of them runs with cold caches."""
 _SECONDS_TO_START = 120
-HISTORIES = ("none", "kept", "asked")
+HISTORIES = ("none", "kept", "by id")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
 
-class Asking:
+class StoreClient:
     """A client of one proxy, on one connection. `took`: for each variant, the p50 and the processor
     time of a turn, in seconds, one pair for each round.
     """
@@ -68,7 +68,7 @@ class Asking:
         self._fields = {
             "none": {"input": messages, "store": False},
             "kept": {"input": messages, "store": True},
-            "asked": {"input": [_AGAIN], "previous_response_id": first["id"], "store": False},
+            "by id": {"input": [_AGAIN], "previous_response_id": first["id"], "store": False},
         }
 
     def go_on(self, number: int) -> None:
@@ -115,7 +115,7 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
                 memory = ("--set", f"think_memory={store}", "--set", "think_server=generic")
                 proxies.start((*ADDON, *memory))
                 wait_for_port(*proxies.all()[-1], _SECONDS_TO_START)
-                client = stack.enter_context(closing(Asking(*proxies.all()[-1])))
+                client = stack.enter_context(closing(StoreClient(*proxies.all()[-1])))
                 asking[store.partition(":")[0]] = client
                 client.begin()
             for number in range(rounds):

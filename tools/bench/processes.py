@@ -68,7 +68,7 @@ class Started:
         """True if the process runs."""
         return self._process.poll() is None
 
-    def tell(self, value: object) -> None:
+    def write(self, value: object) -> None:
         """Write a line of JSON to the process."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(value) + "\n")
@@ -91,7 +91,7 @@ class Started:
 
     def answer(self, value: object, seconds: float) -> Any:
         """Write a line of JSON to the process; return the JSON of its next line."""
-        self.tell(value)
+        self.write(value)
         return json.loads(self.line(seconds))
 
     @property
