@@ -110,7 +110,7 @@ def same(call: Call, name: str, arguments: object) -> bool:
 
 
 def _alike(written: object, value: object) -> bool:
-    """Compare values. A value in a form of tags has no type, so that its text is compared."""
+    """Return True if two values are equal; a value in a form of tags is compared by its text."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):

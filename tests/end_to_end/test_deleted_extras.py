@@ -61,7 +61,7 @@ def answer(port: str, path: str, streams: bool) -> str:
 
 
 def arrives(text: str) -> bool:
-    """Tell whether thought and answer are there, and not as one text with its tags."""
+    """Return True if thought and answer are there, and not as one text with its tags."""
     return THOUGHT in text and ANSWER in text and "<think>" not in text
 
 

@@ -137,7 +137,7 @@ def ends_in_good_order(crew: Workers, number: signal.Signals, processes: Iterabl
 
 
 def two_are_free(tens: int) -> bool:
-    """Tell whether nobody has the two ports that end in 1 and 2, of these ten."""
+    """Return True if no process has the two ports that end in 1 and 2, of these ten."""
     try:
         for last in (1, 2):
             with socket.socket() as probe:

@@ -128,7 +128,7 @@ class HostileServer:
                     return
 
     def _do(self, client: socket.socket, steps: Steps) -> bool:
-        """Take the steps; tell whether the connection is over."""
+        """Take the steps; return True if the connection is over."""
         for step in steps:
             if isinstance(step, bytes):
                 client.sendall(step)

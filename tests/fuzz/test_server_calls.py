@@ -82,7 +82,7 @@ class Numbering:
 
     @property
     def each_piece(self) -> bool:
-        """Tell whether every piece says which call it is of, so that calls may take turns."""
+        """Return True if every piece names its call, so that the pieces of calls may alternate."""
         return self.index == "each" or self.ids == "every"
 
     def of(self, number: int, first: bool) -> Json:
@@ -298,7 +298,7 @@ def test_a_call_that_a_limit_cuts_is_none(data: st.DataObject, choice: Choice, n
 
 
 def _is_beginning(call: dict[str, str], meant: Call) -> bool:
-    """Tell whether the arguments are the call's, or an object within them that has no end yet."""
+    """Return True if the arguments are the call's, or an object within them that has no end yet."""
     try:
         return Call(call["name"], json.loads(call["arguments"])) == meant
     except ValueError:

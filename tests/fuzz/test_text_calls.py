@@ -66,7 +66,7 @@ def _same(ran: object, meant: dict[str, str]) -> bool:
 
 
 def _is(ran: Ran | None, meant: Calls) -> bool:
-    """Tell whether these calls ran, in order, and no other."""
+    """Return True if these calls ran, in order, and no others."""
     return (
         ran is not None
         and [name for name, _ in ran] == [name for name, _ in meant]
@@ -75,7 +75,7 @@ def _is(ran: Ran | None, meant: Calls) -> bool:
 
 
 def _has_types(name: str) -> bool:
-    """Tell whether the form quotes its texts, so that no value has two readings."""
+    """Return True if the form quotes its texts, so that no value has two readings."""
     write = WRITTEN[name].write
     return write([("now", {"n": 7})]) != write([("now", {"n": "7"})])
 

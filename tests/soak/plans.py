@@ -66,7 +66,7 @@ class Plan:
 
 
 def _tried(fault: Fault, stream: bool) -> bool:
-    """Tell whether a fault is one that this server can do in time."""
+    """Return True if this server can send the fault in time."""
     steps = fault.stream if stream else fault.whole
     seconds = sum(step for step in steps if isinstance(step, float))
     slow = seconds > _SLOW or Do.HANG in steps or fault.accept or fault.server

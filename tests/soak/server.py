@@ -55,7 +55,7 @@ class PlanServer:
             await closed(writer)
 
     async def _do(self, request: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Take the steps; tell whether the connection is over."""
+        """Take the steps; return True if the connection is over."""
         match = _NUMBER.search(request)
         if not match:
             writer.write(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n")

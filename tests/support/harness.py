@@ -106,7 +106,7 @@ class Program:
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether its process is over."""
+        """True if the process is over."""
         return self._process.poll() is not None
 
     def exit_status(self) -> int:

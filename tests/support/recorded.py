@@ -35,7 +35,7 @@ def names(form: str = "") -> list[str]:
 
 
 def _fits(name: str) -> bool:
-    """Tell whether the server said all of one reply, and began with its text."""
+    """Return True for one complete reply that begins in text."""
     kept = _LIBRARY.load(name)
     complete = (
         kept.server_dialect is OPENAI_CHAT

@@ -35,7 +35,7 @@ class Relay(BackgroundServer):
             self._goes_on.set()
 
     def passes(self, answer: bytes, client: socket.socket) -> bool:
-        """Pass on an answer; tell whether the connection stays."""
+        """Pass on an answer; return True if the connection stays."""
         if not self._halves:
             client.sendall(answer)
             return True

@@ -39,7 +39,7 @@ class Loop:
         return [call["city"] for call in self.calls]
 
     def take(self, ids: list[str], arguments: list[dict[str, Any]]) -> bool:
-        """Note a reply's calls; tell whether it had any."""
+        """Note a reply's calls; return True if it had any."""
         self.ids += ids
         self.calls += arguments
         return bool(ids)
