@@ -67,7 +67,7 @@ class Bench:
     native: int
 
     def complaint(self, case: Case) -> str:
-        """Tell what is wrong with the reply to one client; empty: it holds."""
+        """Return the fault of the reply to one client; empty if there is none."""
         self.server.fault = case.fault
         try:
             port = self.native if case.native else self.ports[case.fault.server]
@@ -92,7 +92,7 @@ def _complaint(fault: Fault, verdict: Verdict) -> str:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Bench]:
-    """The proxy with the addon, in front of servers that are all bad."""
+    """Start the proxy with the addon in front of hostile servers."""
     with ExitStack() as stack:
         server = stack.enter_context(HostileServer())
         there = {"": server.address}

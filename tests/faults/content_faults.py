@@ -33,7 +33,7 @@ CHUNK = {**HEAD, "object": "chat.completion.chunk"}
 
 
 def _frame(choice: str, **fields: object) -> bytes:
-    """A frame whose first choice is written as given, good JSON or not."""
+    """Return a frame with `choice` as its first choice, valid JSON or not."""
     start = json.dumps({**CHUNK, **fields}).removesuffix("}")
     return f'data: {start}, "choices": [{choice}]}}\n\n'.encode()
 
@@ -43,7 +43,7 @@ def _choice(index: str = "0", delta: str = '{"content": "lo"}', finish: str = "n
 
 
 def _last(name: str, verdict: str, *frames: bytes, parts: tuple[str, str] = BOTH) -> Fault:
-    """The frame that brings the last of the text is another."""
+    """Return a fault in place of the frame with the last text."""
     return Fault(name, verdict, streamed([*START, *frames, *END]), parts=parts, before=BEFORE)
 
 
@@ -57,7 +57,7 @@ TOO_LONG = Fault(
 
 
 def _extra(name: str, verdict: str, frame: bytes) -> Fault:
-    """A frame that nobody needs comes within the text."""
+    """Return a fault of an unneeded frame within the text."""
     frames = streamed([*START, frame, *text("lo"), *END])
     return Fault(name, verdict, frames, before=BEFORE)
 
@@ -141,7 +141,7 @@ FRAMES = [
 
 
 def _error(name: str, frame: bytes, message: str = "boom") -> Fault:
-    """The server says within its stream that it failed."""
+    """Return the fault of an error frame within the stream."""
     return Fault(name, "cut", streamed([*START, frame, DONE]), before=BEFORE, message=message)
 
 

@@ -1,6 +1,6 @@
-"""A server on loopback that does what a fault says, byte by byte, and never means well.
+"""A server on loopback that takes the steps of a fault, byte by byte.
 
-It speaks through a bare socket, because an HTTP server would mend most of what is to be wrong.
+It writes to a bare socket, because an HTTP server would mend most faults.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ from typing import Self
 from tests.support.frames import stream, whole
 
 HELLO = ("<th", "ink>de", "ep</th", "ink>Hel", "lo")
-"""A reply in the pieces of a model, and what it says."""
+"""A reply in the pieces of a model, and its thinking and text."""
 BOTH = ("deep", "Hello")
 SECONDS = 10
-"""For a server that hangs; whoever waits longer has failed."""
+"""Seconds for which a hanging server is silent; a client that waits so long has failed."""
 
 
 class Do:
-    """What a server may do besides sending bytes."""
+    """Steps besides sending bytes."""
 
     RESET = "resets the connection"
     CLOSE = "closes the connection"
@@ -39,9 +39,10 @@ type Steps = Sequence[Step]
 class Fault:
     """`stream`, `whole`: what is sent to a request for either; an empty list: nothing is tried.
 
-    `verdict`: what may become of it, such as "full" or "full cut". `said` and `before`: the thinking
-    and the text that must have been received in a full and in a cut reply. `words`: what the error
-    must tell. `accept`: what happens before a request is read. `server`: instead of this one.
+    `verdict`: the allowed verdicts, such as "full" or "full cut". `parts` and `before`: the
+    thinking and the text that must have been received in a full and in a cut reply. `message`: a
+    part of the error's message. `accept`: steps before a request is read. `server`: another
+    server's address.
     """
 
     name: str
@@ -67,17 +68,17 @@ def head(
 
 
 def sent(body: bytes, kind: str = "application/json", status: int = 200) -> bytes:
-    """A whole reply as it should be."""
+    """Return the steps of a correct whole reply."""
     return head(kind, f"content-length: {len(body)}", status) + body
 
 
 def streamed(frames: Sequence[bytes]) -> list[Step]:
-    """A streamed reply as it should be, a chunk for each frame."""
+    """Return the steps of a correct stream, a chunk for each frame."""
     return [head(), *map(chunk, frames), b"0\r\n\r\n"]
 
 
 def long_frame(frame: bytes, megabytes: int = 5) -> list[Step]:
-    """The chunks of a frame that says "@@", which is so long in it."""
+    """Return the chunks of a frame in which "@@" is replaced by so many megabytes."""
     begin, end = frame.split(b"@@")
     return [chunk(begin), *[chunk(b"x" * 65_536)] * (16 * megabytes), chunk(end)]
 
@@ -87,7 +88,7 @@ GOOD_WHOLE: list[Step] = [sent(whole("".join(HELLO)))]
 
 
 class HostileServer:
-    """Does `fault` to every request, and knows how many it read."""
+    """Answers every request with `fault`, and counts the requests that it read."""
 
     def __init__(self) -> None:
         self.fault: Fault | None = None
@@ -149,7 +150,7 @@ class HostileServer:
 
 
 def _read(client: socket.socket) -> bytes:
-    """A whole request, or nothing when the client has left."""
+    """Read a request; return its bytes, empty when the client has left."""
     request = b""
     while b"\r\n\r\n" not in request:
         piece = client.recv(65536)

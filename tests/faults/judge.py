@@ -20,12 +20,12 @@ type Listen = Callable[[bytes], object]
 
 
 class WrongError(Exception):
-    """Why a reply is neither full, nor cut, nor failed as it should be."""
+    """Raised with the reason for a reply that is neither full nor cut nor failed."""
 
 
 @dataclass(frozen=True)
 class Received:
-    """A reply as it came, its framing taken off."""
+    """A reply as received, without its framing."""
 
     status: int
     kind: str
@@ -34,7 +34,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`word`: one of the three. `error`: what the client was told, empty for a full reply."""
+    """`word`: full, cut or failed. `parts`: thinking and text. `error`: empty for a full reply."""
 
     word: str
     parts: tuple[str, str] = ("", "")
@@ -42,7 +42,7 @@ class Verdict:
 
 
 def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Received:
-    """Ask, and read the reply as strictly as a client may; `listen` gets each chunk as it comes."""
+    """Send a request and read the reply strictly; `listen` gets each chunk as it comes."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as client:
         return hear_on(client, path, body, listen)
 
@@ -50,7 +50,7 @@ def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Received:
 def hear_on(
     client: socket.socket, target: str, body: bytes, listen: Listen = len, more: str = ""
 ) -> Received:
-    """Ask on a connection that stands. `more`: further lines of the head."""
+    """Send a request on an open connection. `more`: further lines of the head."""
     request = (
         f"POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}"
     )
@@ -102,7 +102,7 @@ def _chunks(reader: Any, listen: Listen) -> list[bytes]:
 
 
 def frames_of(body: bytes) -> list[tuple[str, str]]:
-    """The frames of a stream, (name, data) each, as the standard has them read."""
+    """Return the frames of a stream, (name, data) each, read by the standard."""
     try:
         text = body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
@@ -114,7 +114,7 @@ def frames_of(body: bytes) -> list[tuple[str, str]]:
 
 
 def _fields(frame: str) -> tuple[str, str]:
-    """The event's name and data; a comment has none, and unknown fields are ignored."""
+    """Return the event's name and data, empty for a comment; unknown fields are ignored."""
     lines = [line.partition(":") for line in frame.split("\n")]
     names = [value.strip() for field, _, value in lines if field == "event"]
     data = [value.removeprefix(" ") for field, _, value in lines if field == "data"]
@@ -139,7 +139,7 @@ def openai_stream(received: Received) -> Verdict:
 
 
 def _hear_choice(choice: Any, texts: dict[str, str]) -> None:
-    """SDKs read these as their types say, and fail where they are others."""
+    """Read a choice; raise WrongError for values of other types than the SDKs'."""
     if not isinstance(choice, dict) or not isinstance(choice.get("delta"), dict):
         raise WrongError(f"a choice without a delta: {choice!r}")
     if type(choice.get("index")) is not int:
@@ -301,7 +301,7 @@ def ollama_stream(received: Received) -> Verdict:
 
 
 def _ollama_message(reply: dict[str, Any]) -> View:
-    """What a line or a whole reply says; the package's types have no null there."""
+    """Return the content of a line or a whole reply, in which the package's types have no null."""
     message = reply.get("message")
     if not isinstance(reply.get("done"), bool) or not isinstance(message, dict):
         raise WrongError(f"no reply of Ollama's: {reply}")
@@ -325,7 +325,7 @@ def _line_error(line: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Client:
-    """One that speaks a dialect: what it asks, and how it reads what it gets."""
+    """A client of a dialect: its requests, and its readers of replies."""
 
     name: str
     path: str
@@ -364,13 +364,13 @@ STREAMS = {client.name: client.stream for client in CLIENTS.values()}
 
 
 def judge(port: int, dialect: str, stream: bool) -> Verdict:
-    """Ask as a client of a dialect does, and say what came; raise WrongError for what never may."""
+    """Send a dialect's request; return the verdict on the reply. Raises WrongError."""
     client = CLIENTS[dialect]
     return verdict_of(hear(port, client.path, client.question(stream)), client, stream)
 
 
 def verdict_of(received: Received, client: Client, stream: bool) -> Verdict:
-    """Say what came."""
+    """Return the verdict on a received reply. Raises WrongError."""
     dialect = client.name
     if received.status >= 400:
         return failure(received, dialect)

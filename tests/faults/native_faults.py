@@ -37,7 +37,9 @@ def event(kind: str, **fields: object) -> bytes:
 
 @dataclass(frozen=True)
 class Speech:
-    """How a server says its words. `place`: the name of a frame's index."""
+    """How a server writes a stream. `text`: a frame of text; `index_name`: the key of a frame's
+    index.
+    """
 
     dialect: str
     begin: Frames
@@ -48,7 +50,7 @@ class Speech:
 
     @property
     def start(self) -> Frames:
-        """All but the last of the text and the end."""
+        """The frames of a reply but for its last text and its end."""
         return [*self.begin, *map(self.text, HELLO[:-1])]
 
     @property
@@ -236,7 +238,7 @@ def _whole(
 
 
 def faults(speech: Speech) -> list[Fault]:
-    """All faults of a server that speaks so."""
+    """Return all faults of a server with this dialect."""
     shared = [*transport_faults.NO_ANSWER, *body_faults.ERRORS, *body_faults.PAGES]
     return [
         *_bodies(speech),

@@ -1,4 +1,4 @@
-"""HTTP and lines that go wrong, or are odd and good, under a server's own Messages or Responses API."""
+"""Faults and oddities of HTTP and of lines, under a server's own Messages or Responses API."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ def _sent(frames: list[bytes]) -> list[Step]:
 
 
 def faults(speech: "Speech") -> list[Fault]:
-    """All of them."""
+    """Return all faults of transport under this dialect."""
     return [*_good(speech), *_lines(speech), *_broken(speech), *_whole(speech)]
 
 

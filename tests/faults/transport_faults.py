@@ -25,7 +25,7 @@ BODY = whole("".join(HELLO))
 
 
 def _before(name: str, *steps: Step, message: str = "") -> Fault:
-    """A fault before there is any head."""
+    """Return a fault before any head."""
     return Fault(name, "failed", steps, steps, message=message)
 
 
@@ -94,8 +94,8 @@ HOWS: dict[str, Steps] = {
 
 
 def breaks(places: Mapping[str, tuple[Steps, tuple[str, str]]]) -> list[Fault]:
-    """A stream that breaks at each place, in each way. A place: all that came before, and what it
-    said.
+    """Return streams that break at each position, in each manner. A position: the steps before it,
+    and their content.
     """
     return [
         Fault(f"{how} {position}", "cut", [*steps, *HOWS[how]], before=parts)
@@ -106,7 +106,7 @@ def breaks(places: Mapping[str, tuple[Steps, tuple[str, str]]]) -> list[Fault]:
 
 
 def breaks_after(places: Mapping[str, Steps]) -> list[Fault]:
-    """A stream that breaks when all is said, in each way, at each place."""
+    """Return streams that break behind their content, in each manner, at each position."""
     return [
         Fault(f"{how} after {position}", "full cut", [*came, *steps], before=("deep", "Hello"))
         for position, came in places.items()

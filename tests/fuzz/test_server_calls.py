@@ -65,7 +65,7 @@ SHAPES = (*_WRITTEN, "object", "key", "nothing", "empty first")
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the model meant. `given`: its arguments, a text for the tool that takes one."""
+    """A call that the model meant. `arguments`: an object, or a text for the tool of texts."""
 
     name: str
     arguments: Any

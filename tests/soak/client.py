@@ -1,4 +1,4 @@
-"""A client of one connection, which it keeps as long as it may, and what it says of each reply."""
+"""A client of one connection, which it keeps as long as it may, with a verdict on each reply."""
 
 import asyncio
 import json
@@ -21,12 +21,12 @@ from tests.soak.server import closed
 from tests.support.clients import ANTHROPIC, OPENAI
 
 SECONDS = 120
-"""Within these a reply has its end: many times what one takes on a machine with other work."""
+"""Limit of a reply, many times what it takes on a busy machine."""
 _WHOLE = {"openai": OPENAI.read_whole, "anthropic": ANTHROPIC.read_whole}
 
 
 class SoakClient:
-    """Asks by plans, one after another."""
+    """Sends the requests of plans, one after another."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -34,7 +34,7 @@ class SoakClient:
         self._writer: asyncio.StreamWriter | None = None
 
     async def complaint(self, plan: Plan) -> str:
-        """Ask, and tell what is wrong with the reply; empty: nothing."""
+        """Send a plan's request; return the fault of the reply, empty if there is none."""
         try:
             async with asyncio.timeout(SECONDS):
                 received = await self._hear(plan)
@@ -88,7 +88,7 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 def verdict(plan: Plan, received: Received) -> Verdict:
-    """Say what has become of a reply. Raises for what never may."""
+    """Return the verdict on a reply. Raises WrongError."""
     if plan.dialect == "responses":
         return _of_responses(plan, received)
     if received.status >= 400:
@@ -113,7 +113,7 @@ def _text_of(message: dict[str, Any], kind: str) -> str:
 
 
 def complaint(plan: Plan, came: Verdict) -> str:
-    """Tell what is wrong with what came; empty: nothing."""
+    """Return the fault of a verdict; empty if there is none."""
     fault = plan.fault
     allowed = fault.verdict.split() if fault else [FULL]
     if came.word not in allowed:

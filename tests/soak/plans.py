@@ -1,4 +1,4 @@
-"""What is asked and answered in a soak: a plan for each exchange, drawn by its number alone."""
+"""The exchanges of a soak: a plan for each, drawn by its number alone."""
 
 import json
 import random
@@ -21,7 +21,7 @@ PATHS = {
     "responses": "/v1/responses",
 }
 MARK = "soak-"
-"""Begins the words by which the server knows what to answer."""
+"""Begins the text by which the server finds the plan of a request."""
 _SLOW = 1.0
 """Seconds: faults that take longer are left to the bench, because a soak wants many exchanges."""
 _LARGE = 1 << 20
@@ -32,8 +32,8 @@ _VOCABULARY = ROWS["vocabulary"]
 
 @dataclass(frozen=True)
 class Plan:
-    """One exchange. `steps`: what the server sends. `fault`: none for a good reply, of which
-    `thinking` and `text` are all that is said.
+    """One exchange. `steps`: the server's answer. `fault`: None for a good reply, which has
+    `thinking` and `text` as all its content.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def request(self) -> bytes:
-        """What the client sends."""
+        """The client's request."""
         question = f"{MARK}{self.number}-"
         body: dict[str, object] = {"model": "small", "stream": self.stream}
         if self.dialect == "responses":
@@ -75,7 +75,7 @@ def _tried(fault: Fault, stream: bool) -> bool:
 
 
 def faults(stream: bool) -> list[Fault]:
-    """Return those that clients meet in a soak."""
+    """Return the faults of a soak."""
     return [fault for fault in FAULTS if _tried(fault, stream)]
 
 
@@ -118,7 +118,7 @@ def _sentences(drawn: random.Random, count: int) -> str:
 
 
 def _cut(drawn: random.Random, text: str) -> list[str]:
-    """The text in pieces of a model's size."""
+    """Return the text in pieces of a model's size."""
     pieces, at = [], 0
     while at < len(text):
         size = drawn.randint(1, 9)
@@ -128,7 +128,7 @@ def _cut(drawn: random.Random, text: str) -> list[str]:
 
 
 def _paced(drawn: random.Random, frames: Sequence[bytes]) -> list[Step]:
-    """The frames as chunks, some with others in one, some cut, with pauses between some."""
+    """Return the frames as chunks, some joined, some cut, with pauses between some."""
     steps: list[Step] = [head()]
     body = b"".join(frames)
     if drawn.random() < 0.3:  # cut anywhere, as a network does
@@ -146,7 +146,7 @@ def _paced(drawn: random.Random, frames: Sequence[bytes]) -> list[Step]:
 
 
 def long_stream(number: int, thinking: str, text: str, dialect: str) -> Plan:
-    """A stream that begins, waits for all others of its kind, and goes on."""
+    """Return the plan of a stream that begins, waits for all others of its kind, and goes on."""
     frames = [
         ROLE,
         *map(_content, ["<think>", thinking]),

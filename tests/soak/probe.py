@@ -1,4 +1,4 @@
-"""A script for mitmdump beside the addon: GET /soak-probe tells what it holds."""
+"""A script for mitmdump beside the addon: GET /soak-probe returns counts of tasks and flows."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from converter.addon.layers.connection import LIVE
 
 
 def request(flow: HTTPFlow) -> None:
-    """Answer for the server."""
+    """Answer the probe in place of the server."""
     if flow.request.path != "/soak-probe":
         return
     gc.collect()

@@ -27,8 +27,8 @@ OPTIONS = ["--set", "think_server=generic", "-s", str(_PROBE)]
 
 @dataclass
 class Report:
-    """What a soak has found. `memory`: kilobytes, at even times; `before` and `after`: what the
-    proxy held at rest.
+    """The results of a soak. `memory`: kilobytes, at even times; `before` and `after`: the proxy's
+    counts at rest.
     """
 
     exchanges: int = 0
@@ -50,7 +50,7 @@ class Report:
 
     @property
     def left(self) -> dict[str, int]:
-        """What is there at the end that was not there before."""
+        """The counts at the end that are above those before."""
         return dict(self.after - self.before)
 
     @property
@@ -69,7 +69,7 @@ class Report:
 
 
 def soak(minutes: float, clients: int, folder: Path, seed: int = 0) -> Report:
-    """Run clients against the proxy for so long."""
+    """Run clients against the proxy for so many minutes."""
     return asyncio.run(_soak(minutes * 60, clients, folder, seed))
 
 
@@ -124,7 +124,7 @@ def sockets(pid: int) -> int:
 
 
 async def _warmed_up(proxy: Proxy, first: Plan) -> Counter[str]:
-    """Return what the proxy holds at rest after one exchange: mitmproxy keeps the last one's."""
+    """Return the counts at rest after one exchange, because mitmproxy keeps the last one."""
     client = SoakClient(proxy.ports[0])
     await _ask(client, first, Report())
     await client.close()
@@ -132,7 +132,7 @@ async def _warmed_up(proxy: Proxy, first: Plan) -> Counter[str]:
 
 
 async def _at_rest(proxy: Proxy, expected: Counter[str] | None = None) -> Counter[str]:
-    """Return what the proxy holds, once it is no more than expected, or after some seconds."""
+    """Return the proxy's counts, once they are at most the expected ones, or after some seconds."""
     deadline = time.monotonic() + _SECONDS_TO_REST
     while True:
         await asyncio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""The addon's hooks, called in mitmproxy's order for flows made by hand."""
+"""The addon's hooks, called in mitmproxy's order for flows built by hand."""
 
 import asyncio
 import json
@@ -62,7 +62,7 @@ def streaming(path: str = MESSAGES) -> HTTPFlow:
 
 
 def ask(addon: ThinkAddon, flow: HTTPFlow) -> HTTPFlow:
-    """Up to where the request goes to the server."""
+    """Call the hooks of a request; return the flow."""
     begin(addon, flow)
     wait(addon.request(flow))
     return flow

@@ -23,7 +23,7 @@ def question(streamed: bool) -> bytes:
 
 
 class Script:
-    """The server says it, streamed or whole as it is asked to."""
+    """Answers with the sum, streamed or whole as requested."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply

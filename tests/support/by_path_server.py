@@ -1,8 +1,7 @@
-"""A server on loopback that answers by path, several replies one after another, as a whole model
-server has to for an agent.
+"""A server on loopback with replies by path, several in order for one path, as an agent needs.
 
-`tests.support.scripted_server` answers every request alike; the addon's own questions (what are
-you? how many tokens?) need more than that.
+`tests.support.scripted_server` answers every request alike; the addon's own probes (the kind of
+server, counts of tokens) need more than that.
 """
 
 import json
@@ -25,8 +24,8 @@ SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
 
 
 class Says:
-    """A reply. `body`: JSON when it is no bytes; `steps` are sent one by one, at an event the
-    server waits for the test, at a number for so many seconds, and a `Drop` cuts the connection.
+    """A reply. `body`: bytes, or a value for JSON. `steps` are sent one by one: the server waits at
+    an event for the test, at a number for so many seconds, and cuts the connection at a `Drop`.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Says:
 
 
 def owned_by(owner: str) -> dict[str, Says]:
-    """The list of models, by whose owner most servers are recognised."""
+    """Return the list of models, by whose owner most servers are recognised."""
     return {"/v1/models": Says({"object": "list", "data": [{"id": "small", "owned_by": owner}]})}
 
 
@@ -52,9 +51,7 @@ NOT_FOUND = Says({"detail": "Not Found"}, 404)
 
 
 class ByPathServer(BackgroundServer, HTTPServer):
-    """What has no row is a 404 in FastAPI's words. The last reply of a row is given again and
-    again.
-    """
+    """A path without a row is answered with FastAPI's 404. The last reply of a row repeats."""
 
     def __init__(
         self,
@@ -71,7 +68,7 @@ class ByPathServer(BackgroundServer, HTTPServer):
         return [request.target for request in self.requests]
 
     def bodies(self, path: str = CHAT) -> list[dict[str, Any]]:
-        """What was asked of one endpoint, in order."""
+        """Return the bodies of the requests to one endpoint, in order."""
         return [json.loads(request.body) for request in self.requests if _path(request) == path]
 
     def reply(self, request: ReceivedRequest) -> Says:

@@ -1,5 +1,5 @@
-"""Claude Code, the real one, as a client of the addon: installed with npm, run without a terminal,
-its words read back.
+"""The real Claude Code as a client of the addon: installed with npm, run without a terminal, its
+output parsed.
 """
 
 import json
@@ -22,18 +22,18 @@ ALONE = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "MCP_CONNECTION_NONBLOCKING": "0",
 }
-"""It is to speak to the addon and to nobody else, and to wait for its tool servers."""
+"""Variables that keep Claude Code from other hosts, and have it wait for its tool servers."""
 NO_TOOLS = ("--tools", "", "--system-prompt", "be brief")
 
 
 def install() -> Path:
-    """Return the program, which a second call finds where the first has put it."""
+    """Install the program unless it is there; return its path."""
     return install_package(f"@anthropic-ai/claude-code@{VERSION}", "claude")
 
 
 @dataclass(frozen=True)
 class Session:
-    """What it printed, an object a line, and how it ended."""
+    """The printed objects, one a line, and the exit status of a run."""
 
     status: int
     lines: list[dict[str, Any]]
@@ -47,13 +47,13 @@ class Session:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """What its tools gave, and what else it said to the model of its own accord."""
+        """The blocks of user messages: results of tools, and text of Claude Code's own."""
         messages = [line["message"] for line in self.lines if line["type"] == "user"]
         return [block for message in messages for block in message["content"]]
 
     @property
     def end(self) -> dict[str, Any]:
-        """Its last line: the answer or the error that a person sees, and what it cost."""
+        """The last line: the answer or the error that a person sees, and the cost."""
         return self.lines[-1]
 
 

@@ -15,8 +15,8 @@ SECONDS = 30  # a reply that is held for ever must fail the test, not stop it
 
 @dataclass(frozen=True)
 class View:
-    """What a client gets to see. `blocks`: Anthropic's, as (type, text); `stop`: the dialect's own
-    word for why the reply ended.
+    """The content that a client shows. `blocks`: Anthropic's, as (type, text); `stop`: the
+    dialect's own word for why the reply ended.
     """
 
     thinking: str
@@ -96,9 +96,7 @@ class Live:
         self.got = b""
 
     def until(self, marker: bytes) -> bytes:
-        """All there is so far, once `marker` is in it. Only what the proxy has let through can
-        bring it.
-        """
+        """Wait for `marker`; return all bytes so far, which only the proxy can have passed on."""
         while marker not in self.got:
             piece = self._response.read1()
             assert piece, f"the reply ended without {marker!r}: {self.got!r}"
@@ -106,7 +104,7 @@ class Live:
         return self.got
 
     def rest(self) -> bytes:
-        """The whole reply, after its end."""
+        """Wait for the reply's end; return all of it."""
         self.got += self._response.read()
         return self.got
 
@@ -161,7 +159,7 @@ def read_anthropic_stream(body: bytes) -> View:
 
 
 class _BlockReader:
-    """What may come next is one fact; anything else is an error."""
+    """Reads blocks; one field says which event may come next, and any other is an error."""
 
     def __init__(self) -> None:
         self.expects: tuple[str, ...] = ("message_start",)
@@ -226,7 +224,7 @@ def _shown(blocks: list[dict[str, Any]], stop: object) -> View:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a client speaks, to run one test for both."""
+    """A client's dialect, so that one test runs for both."""
 
     name: str
     path: str

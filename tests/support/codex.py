@@ -1,5 +1,5 @@
-"""Codex, the real one, as a client of the addon: installed with npm, run without a terminal, its
-events read back.
+"""The real Codex as a client of the addon: installed with npm, run without a terminal, its events
+parsed.
 """
 
 import json
@@ -55,13 +55,13 @@ include_environment_context = false
 
 
 def install() -> Path:
-    """Return the program, which a second call finds where the first has put it."""
+    """Install the program unless it is there; return its path."""
     return install_package(f"@openai/codex@{VERSION}", "codex")
 
 
 @dataclass(frozen=True)
 class Session:
-    """What it printed, an object a line, and how it ended. `folder`: where it worked."""
+    """The printed objects, one a line, and the exit status of a run. `folder`: where it ran."""
 
     status: int
     lines: list[dict[str, Any]]
@@ -70,7 +70,7 @@ class Session:
 
     @property
     def items(self) -> list[dict[str, Any]]:
-        """What was finished, in order, without what it says of its own settings."""
+        """The finished items, in order, without those about Codex's own settings."""
         items = [line["item"] for line in self.lines if line["type"] == "item.completed"]
         return [item for item in items if item["type"] != "error"]
 
@@ -81,7 +81,7 @@ class Session:
 
     @property
     def end(self) -> dict[str, Any]:
-        """Its last line: the turn as it was completed, or failed."""
+        """The last line: the completed or failed turn."""
         return self.lines[-1]
 
 

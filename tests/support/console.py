@@ -80,12 +80,12 @@ class Console:
         self.press("Enter")
 
     def shows(self, text: str) -> str:
-        """What the terminal shows, once `text` is there."""
+        """Wait until the terminal shows `text`; return all it shows."""
         _until(lambda: text in self.screen, lambda: f"no {text!r}, but:\n{self.screen}")
         return self.screen
 
     def hides(self, text: str) -> str:
-        """What the terminal shows, once `text` is gone."""
+        """Wait until the terminal no longer shows `text`; return all it shows."""
         _until(lambda: text not in self.screen, lambda: f"still {text!r}:\n{self.screen}")
         return self.screen
 

@@ -1,4 +1,4 @@
-"""An MCP server of one tool, which says what it is told; JSON-RPC by lines, as Codex starts it."""
+"""An MCP server of one tool, which repeats its input; JSON-RPC by lines, as Codex starts it."""
 
 import json
 import sys

@@ -37,7 +37,7 @@ def chunk(*choices: Json, **fields: object) -> bytes:
 def entry(
     index: int | None = None, name: str = "", arguments: str | None = None, **fields: object
 ) -> Json:
-    """A piece of a tool call; what is not given is not there."""
+    """Return a piece of a tool call, without the fields that are None."""
     function = {"name": name} if name else {}
     numbered = {} if index is None else {"index": index}
     return {
@@ -65,13 +65,13 @@ def frames(raw: bytes) -> list[Frame]:
 
 
 def read(*raw: bytes) -> list[Event]:
-    """What the decoder reads in a stream's frames."""
+    """Return the decoder's events of a stream's frames."""
     decoder = OpenAIDecoder()
     return [event for frame in frames(b"".join(raw)) for event in decoder.feed(frame)]
 
 
 def parsed(*raw: bytes) -> list[Event]:
-    """The same without the heads."""
+    """Return the events of frames without their heads."""
     return [event for event in read(*raw) if not isinstance(event, Start)]
 
 
@@ -84,12 +84,12 @@ def rewriter(
 
 
 def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:
-    """What a client gets, in the pieces it gets it in."""
+    """Return the pieces that a client gets."""
     return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
 
 
 def failure_and_notes(through: Rewriter, *chunks: bytes) -> list[str]:
-    """What a person is told of a reply."""
+    """Return the notes on a reply, and its failure."""
     passed(through, chunks)
     return [through.failure, *through.notes]
 

@@ -1,8 +1,8 @@
 """Real processes for the end-to-end tests: llama.cpp's own server, and mitmdump with the addon in
 front of a server.
 
-Each writes its output to a file, so that a test can ask what was said since a point in time, and
-each is stopped at the end.
+Each writes its output to a file, of which a test reads the part since a mark, and each is stopped
+at the end.
 """
 
 import os
@@ -88,13 +88,11 @@ class Program:
         return self._log.read_text(errors="replace")[self._forgotten :]
 
     def forget(self) -> None:
-        """Have said nothing so far, for the next test that shares this program."""
+        """Forget the output so far, for the next test that shares this program."""
         self._forgotten += len(self.output)
 
     def wait_for(self, pattern: str, count: int = 1) -> list[str]:
-        """What `pattern` finds, once it is there `count` times; it must come before the process
-        ends.
-        """
+        """Wait until `pattern` matches `count` times in the output; return the matches."""
         deadline = time.monotonic() + SECONDS_TO_START
         while len(matches := re.findall(pattern, self.output)) < count:
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -118,7 +116,7 @@ class Program:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it with no word to anybody, as a crash does."""
+        """Kill the process, as a crash does."""
         self._process.kill()
         self._process.wait()
 
@@ -157,7 +155,8 @@ VARIANTS = {
     "calls in the text": Variant("qwen", "none", parsing=False),
 }
 MISREADS = {"read as gpt-oss": Variant("qwen", "auto", head="{#- <|channel|> -#}\n")}
-"""Those whose own reader throws each reply away, as it takes the template for another model's."""
+"""Variants whose own parser rejects each reply, because it takes the template for another model's.
+"""
 
 
 class LlamaServer(Program):
@@ -206,7 +205,7 @@ class Proxy(Program):
         return len(self.output)
 
     def troubles(self, mark: int = 0) -> list[str]:
-        """What the addon complained of since `mark`."""
+        """Return the addon's warnings and errors since `mark`."""
         return TROUBLE.findall(self.output[mark:])
 
     def check(self, mark: int = 0) -> None:

@@ -1,6 +1,4 @@
-"""Whole exchanges through the addon where somebody looks at flows, as mitmproxy would leave them:
-real flows, the real hooks.
-"""
+"""Whole exchanges through the addon beside a list of flows: real flows, the real hooks."""
 
 import io
 import time
@@ -34,8 +32,8 @@ class ProxyOptions:
 
 
 class Watched:
-    """The addon, and a list of flows as mitmweb and the console have it. `updates`: the bodies that
-    the list was told of.
+    """The addon, and a list of flows as mitmweb and the console have it. `updates`: the bodies of
+    updated flows.
     """
 
     def __init__(self, addon: ThinkAddon, context: taddons.context) -> None:
@@ -58,7 +56,7 @@ class Watched:
         self._addons.add(*addons)
 
     def unload(self) -> None:
-        """The script is loaded anew, or mitmproxy ends."""
+        """Remove the addon, as mitmproxy does when it reloads a script or ends."""
         self.hook(hooks.DoneHook())
 
     def hook(self, hook: hooks.Hook) -> None:
@@ -66,18 +64,18 @@ class Watched:
         wait(self._addons.invoke_addon(self.addon, hook))
 
     def run(self) -> None:
-        """What mitmproxy says once it runs."""
+        """Call the hook `running`."""
         self.hook(hooks.RunningHook())
 
     def ask(self, flow: HTTPFlow) -> HTTPFlow:
-        """Up to where the request goes to the server."""
+        """Call the hooks of a request."""
         flow.request.timestamp_start = time.time()
         self.hook(HttpRequestHeadersHook(flow))
         self.hook(HttpRequestHook(flow))
         return flow
 
     def begin(self, flow: HTTPFlow, sent: Response) -> HTTPFlow:
-        """Up to the head of the reply."""
+        """Call the hooks up to the head of the reply."""
         self.ask(flow).response = sent
         self.hook(HttpResponseHeadersHook(flow))
         return flow
@@ -101,7 +99,7 @@ class Watched:
 
 
 def pass_on(flow: HTTPFlow, *chunks: bytes) -> bool:
-    """Send chunks of a streamed body; False when the body is not streamed."""
+    """Send chunks of a streamed body; return False when the body is not streamed."""
     assert flow.response
     tap = flow.response.stream
     if not callable(tap):
@@ -138,8 +136,8 @@ def saved(flow_there: HTTPFlow) -> HTTPFlow:
 def shown(
     flow_there: HTTPFlow, message: Message | None, view: str = "auto"
 ) -> contentviews.ContentviewResult:
-    """What mitmweb and the console show of a request or response. It takes the options of the last
-    of mitmproxy's contexts.
+    """Return the view of a request or response in mitmweb and the console, under the options of
+    mitmproxy's last context.
     """
     assert message
     return contentviews.prettify_message(message, flow_there, view)

@@ -1,4 +1,4 @@
-"""Recordings made by hand, for tests of what is done with recordings."""
+"""Recordings built by hand, for tests of the extra `recordings`."""
 
 import json
 from collections.abc import Sequence

@@ -29,20 +29,20 @@ def strictly_sequential(stream: list[Json]) -> bool:
 
 
 def written(events: Iterable[Event], context: ReplyContext = CONTEXT) -> list[Json]:
-    """What the stream says of `events`, and at its end."""
+    """Return the stream that the encoder writes of `events`, with its end."""
     machine = AnthropicEncoder(context)
     return values([*machine.feed(judged(events)), *machine.close()])
 
 
 def complete(events: Iterable[Event], context: ReplyContext = CONTEXT) -> list[Json]:
-    """The same, of a message that must be right."""
+    """Return the stream of a whole message, which must keep law 9."""
     stream = written([HEAD, *events], context)
     assert strictly_sequential(stream), stream
     return stream
 
 
 def blocks(stream: Iterable[Json]) -> list[tuple[str, str]]:
-    """Each block's kind and what it says: a call's name and its input."""
+    """Return each block's kind and content; of a call, its name and input."""
     pairs: list[tuple[str, str]] = []
     for event in stream:
         if event["type"] == "content_block_start":

@@ -174,7 +174,7 @@ class Page:
         return self._text(".contentview pre")
 
     def shows(self, text: str) -> str:
-        """What the content view shows, once `text` is in it."""
+        """Wait until the content view has `text`; return all it shows."""
         self.until(lambda: text in self.content(), f"{text!r} in the content view")
         return self.content()
 
@@ -190,7 +190,7 @@ class Page:
         self._click(RIBBON.format("Revert"))
 
     def cell(self, column: str) -> str:
-        """What stands in the list for the last flow, such as its comment."""
+        """Return a cell of the last flow's row, such as its comment."""
         cells = self._all(f".flow-table tbody td.col-{column}")
         return cells[-1].text if cells else ""
 
@@ -219,7 +219,7 @@ class Page:
         return self._content(SUGGESTION)
 
     def results(self) -> str:
-        """What commands gave."""
+        """Return the results of commands."""
         return self._text(".command-result")
 
     def log(self) -> str:
@@ -237,14 +237,14 @@ class Page:
         return self._browser.execute_script(code, *arguments)
 
     def complaints(self) -> list[dict[str, Any]]:
-        """What the browser's console has said of our work: mitmweb's own faults are not ours."""
+        """Return the messages of the browser's console, without mitmweb's own faults."""
         logged = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
         return [
             line for line in logged if line["level"] != "INFO" and LOST_FILE not in line["message"]
         ]
 
     def hosts(self) -> set[str]:
-        """Every host that was asked for anything."""
+        """Return every host that got a request."""
         matched = self.script(
             "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
         )
@@ -252,7 +252,7 @@ class Page:
         return set(matched)
 
     def screenshot(self, name: str) -> Path:
-        """Save what is to be seen, for people to look at."""
+        """Save a picture of the page, for people to look at."""
         SCREENSHOTS.mkdir(exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
         assert self._browser.save_screenshot(str(path))

@@ -19,9 +19,7 @@ STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is asked. `extra`: fields of chat completions only, which a Messages request cannot
-    hold.
-    """
+    """A question. `extra`: fields of chat completions, which a Messages request cannot hold."""
 
     name: str
     question: str
@@ -74,8 +72,8 @@ PROMPTS = [
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply in neutral words. `parts`: ("thinking" or "text", what it says) in order; `tokens`:
-    in and out.
+    """A reply free of any dialect. `parts`: ("thinking" or "text", content) in order; `tokens`: in
+    and out.
     """
 
     parts: tuple[tuple[str, str], ...]
@@ -102,7 +100,7 @@ class Reply:
 
 
 def ask_directly(address: str, body: dict[str, object]) -> Reply:
-    """What the server itself answers, with the tags taken out by one slow, obvious expression."""
+    """Return the server's own answer, with the tags taken out by one slow, obvious expression."""
     connection = HTTPConnection(address.removeprefix("http://"), timeout=20)
     connection.request(
         "POST", "/v1/chat/completions", json.dumps(body), {"content-type": "application/json"}

@@ -30,8 +30,8 @@ def chunk(data: bytes) -> bytes:
 
 @dataclass
 class Marker:
-    """A stream function that marks what it is called with; `calls` is what it got. `made_beside`: those
-    of them that were made beside the loop.
+    """A stream function that puts marks around its chunks. `calls`: the chunks; `beside_calls`:
+    those of calls beside the loop.
     """
 
     calls: list[bytes] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Marker:
 
 @dataclass
 class Says(ExchangeListener):
-    """A listener that answers with plain words."""
+    """A listener that answers with plain texts."""
 
     seconds_of_silence: float = 10.0
     starts_early: Marker | None = None
@@ -96,7 +96,7 @@ def streamed(function: Any) -> Response:
 
 
 class Core:
-    """A client, our layer, and servers that answer as the test says.
+    """A client, our layer, and servers whose answers the test gives.
 
     `hooks`: called by the hook's name; `refuse`: the error of the next connections; `queued`:
     hooks wait until `release()` where `hold` names them.
@@ -139,7 +139,7 @@ class Core:
         assert not self.held
 
     def happens(self, event: events.Event) -> None:
-        """Give the layer an event, and do at once what it commands."""
+        """Give the layer an event, and execute its commands at once."""
         waiting = [event]
         while waiting:
             for command in self.layer.handle_event(waiting.pop(0)):
@@ -195,7 +195,7 @@ class Core:
         return [events.HookCompleted(hook)]
 
     def release(self) -> None:
-        """Let the hooks that were held come to their end."""
+        """Let the held hooks end."""
         held, self.held, self.hold = self.held, [], ""
         for hook in held:
             self.happens(events.HookCompleted(hook))
@@ -216,7 +216,7 @@ class Core:
         self.happens(events.ConnectionClosed(self.client))
 
     def tick(self) -> None:
-        """The timer that was set last goes off."""
+        """Fire the timer that was set last."""
         self.happens(events.Wakeup(self.timers[-1]))
 
     def streams_with(self, function: Any) -> None:
@@ -227,6 +227,6 @@ class Core:
         self.hooks["responseheaders"] = head
 
     def received(self) -> bytes:
-        """What the client got since the last time, with its framing."""
+        """Return the bytes that the client received since the last call, with their framing."""
         writes, self.writes = self.writes, []
         return b"".join(writes)

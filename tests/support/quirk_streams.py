@@ -1,6 +1,4 @@
-"""What real servers write otherwise than the textbook: a stream named after each quirk, and what it
-says.
-"""
+"""Quirks of real servers: a stream named after each quirk, and its content."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +16,7 @@ CUT: Stop = ("max_tokens", None)
 
 @dataclass(frozen=True)
 class Quirk:
-    """A stream and what it says: (type, text or input) of each block, why it stopped, and its
+    """A stream and its content: (type, text or input) of each block, the stop reason, and the
     counts.
     """
 

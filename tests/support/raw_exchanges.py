@@ -1,6 +1,4 @@
-"""Exchanges as the addon keeps them, before they are cleaned: the client's reply is what the
-rewriter makes of the server's.
-"""
+"""Exchanges as the addon keeps them, before redaction; the client's reply is the rewriter's."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -73,5 +71,5 @@ def exchange(
 
 
 def with_reply(raw: Recording) -> Recording:
-    """The same, with what its client gets."""
+    """Return the recording with the reply that its client gets."""
     return replace(raw, got=replace(raw.got, body=raw.replayed().body))

@@ -32,7 +32,7 @@ def rewrite(
 
 
 def blocks_of(events: Sequence[Event]) -> list[Block]:
-    """The parser's events as the message they are."""
+    """Return the parser's events as the blocks of a message."""
     blocks: list[Block] = []
     closed = True
     for event in events:
@@ -54,8 +54,8 @@ def blocks_of(events: Sequence[Event]) -> list[Block]:
 
 @dataclass
 class Choice:
-    """One choice, folded. `words`: each field of the message that is a string; `extras`: fields
-    nobody asked for.
+    """One choice, folded. `texts`: each field of the message that is a string; `extras`: vendor
+    fields.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Choice:
     extras: dict[str, Any] = field(default_factory=dict)
 
     def add(self, choice: dict[str, Any]) -> None:
-        """Add what a frame or a whole body says."""
+        """Add the choice of a frame or of a whole body."""
         delta = choice.get("delta") or choice.get("message") or {}
         for position, entry in enumerate(delta.get("tool_calls") or []):
             call = self.calls.setdefault(
@@ -87,7 +87,7 @@ class Choice:
 
     @property
     def shown(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
-        """The parts that a client shows: words, calls, the finish."""
+        """The parts that a client shows: texts, calls, the finish."""
         return {name: value for name, value in self.texts.items() if value}, self.calls, self.finish
 
 

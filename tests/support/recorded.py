@@ -19,7 +19,7 @@ _LIBRARY = Library(FOLDER)
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange: what the server was asked, and its own answer."""
+    """One exchange: the request to the server, and the server's answer."""
 
     name: str
     request: dict[str, Any]

@@ -13,9 +13,7 @@ LARGEST = 1 << 16
 
 
 class Relay(BackgroundServer):
-    """Passes on what clients and the server at `port` say; without one, a forward proxy, which is
-    told the port in the first line.
-    """
+    """Passes on bytes between clients and the server at `port`; a forward proxy without a port."""
 
     def __init__(self, port: int = 0) -> None:
         self.port = port
@@ -25,7 +23,7 @@ class Relay(BackgroundServer):
 
     @contextmanager
     def half_answers(self, closes: bool) -> Iterator[None]:
-        """Give the first half of each answer, and then close, or say the rest when this is over."""
+        """Send the first half of each answer, then close, or send the rest when the block ends."""
         self._goes_on.clear()
         self._halves, self._closes = True, closes
         try:

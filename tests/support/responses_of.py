@@ -96,7 +96,7 @@ def check(stream: list[Json]) -> None:
 
 
 def without_extensions(event: Json) -> Json:
-    """The event without what the SDK's types are behind in."""
+    """Return the event without the codes that the SDK's types lack."""
     error = event.get("response", {}).get("error")
     if not error or error["code"] not in OWN_CODES:
         return event

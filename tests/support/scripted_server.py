@@ -1,5 +1,5 @@
-"""A server on loopback that does exactly what a test tells it, one step after another, and
-remembers what it was asked.
+"""A server on loopback that takes exactly the steps of a test, one after another, and keeps the
+requests.
 
 That a reply is live is proven without sleeping: a step may be a `threading.Event`, for which the
 server waits before it goes on: the test sets it when the client has what was sent before.
@@ -23,7 +23,7 @@ SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
 
 
 class Framing(Enum):
-    """How the client learns where the body ends."""
+    """How a response marks the end of its body."""
 
     CHUNKED = "chunked"
     LENGTH = "content-length"
@@ -37,7 +37,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Reply:
-    """What to answer; each `bytes` of the body goes out by itself.
+    """An answer; each `bytes` of the body goes out by itself.
 
     `before`: the head waits for it. `once`: a connection brings one reply, which does not say so,
     and is dead for the next request. So are llama.cpp's after a stream: it closes them at once, but
@@ -56,7 +56,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as it came. `target` is what stands in the first line."""
+    """A request as received. `target`: the path, or the whole address, of its first line."""
 
     method: str
     target: str
@@ -75,7 +75,7 @@ class ScriptedServer(BackgroundServer, HTTPServer):
         super().__init__(_Handler, 0, "127.0.0.1")
 
     def answer(self, reply: Reply) -> None:
-        """Answer so from now on, and forget what was asked."""
+        """Answer with `reply` from now on, and forget the requests so far."""
         self.release()
         self.reply = reply
         self.requests.clear()

@@ -1,4 +1,4 @@
-"""The official SDKs: what a person sees who uses one, in neutral words."""
+"""The official SDKs as clients: their replies, free of any dialect."""
 
 import anthropic
 import openai

@@ -1,4 +1,4 @@
-"""What hypothesis draws: texts full of tags, half tags and lookalikes, ways to cut, and a server's
+"""Strategies of hypothesis: texts full of tags, half tags and lookalikes, cuts, and a server's
 replies.
 
 `LAW_EXAMPLES=5000 pytest tests/laws` looks further, elsewhere each time; without it the
@@ -139,9 +139,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Choice:
-    """What one choice says, in pieces. `late`: words that come between the pieces of its tool
-    calls.
-    """
+    """The content of a choice, in pieces. `late`: texts between the pieces of its tool calls."""
 
     native: list[str]
     content: list[str]
@@ -190,7 +188,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Reply:
-    """A server's reply. `order`: which choice says its next delta; `extras`: vendor fields, by the
+    """A server's reply. `order`: the choice of each next delta; `extras`: vendor fields, by the
     number of the frame.
     """
 

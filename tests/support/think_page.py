@@ -1,4 +1,4 @@
-"""The page at /think: asked as a program would, and looked at in a real browser."""
+"""The page at /think: requests as a program sends them, and the page in a real browser."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def ask(
     headers: Mapping[str, str] | None = None,
     token: bool = True,
 ) -> Answer:
-    """What mitmweb answers; a body is posted, as the page's own script would."""
+    """Return mitmweb's answer; a body is posted, as by the page's own script."""
     data = None if body is None else json.dumps(body).encode()
     own = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
     sent = dict(own if headers is None and data is not None else headers or {})
@@ -77,26 +77,28 @@ class ThinkPage(Page):
         self._browser.get("about:blank")
 
     def after(self, script: str, *arguments: object) -> float:
-        """What a script finds out that says itself when it is done."""
+        """Run a script that reports its own end; return its result."""
         self._browser.set_script_timeout(60)
         return float(str(self._browser.execute_async_script(script, *arguments)))
 
     def until_shown(self, text: str, where: str = ".exchange") -> str:
-        """What stands there, once `words` do."""
+        """Wait until the element has the text; return all its text."""
         self.until(lambda: text in self.text(where), f"{text!r} in {where}")
         return self.text(where)
 
     def text(self, where: str) -> str:
-        """What is to be seen there, once the browser has drawn it: before, it counts as out of view."""
+        """Return the visible text of an element, once the browser has drawn it."""
         self._browser.execute_async_script(DRAWN)
         return self._text(where)
 
     def content(self, where: str = "") -> str:
-        """All text that stands there, in view or not; that of mitmweb's content view without one."""
+        """Return all text of an element, visible or not; by default of mitmweb's content view."""
         return self._content(where) if where else super().content()
 
     def pick(self, number: int = 0) -> None:
-        """Choose one of the list, 0 for the newest, and wait until its end is shown or it runs."""
+        """Choose an exchange of the list, 0 for the newest, and wait until its end is shown or it
+        runs.
+        """
         self._all(ROWS)[number].click()
         done = (
             ".exchange .end dl, .exchange .end .error, .exchange .waiting, .exchange .reply .part"
@@ -109,7 +111,7 @@ class ThinkPage(Page):
         self._press(By.CSS_SELECTOR, what)
 
     def rows(self) -> list[str]:
-        """The exchanges that are listed, in the words of their rows."""
+        """Return the texts of the listed rows."""
         return [row.text for row in self._all(ROWS)]
 
     def keys(self, keys: str) -> None:
@@ -132,7 +134,7 @@ class ThinkPage(Page):
         return str(self.script(f"return document.querySelector({where!r})?.getAttribute({name!r})"))
 
     def copied(self) -> str:
-        """What the last button that copies has copied."""
+        """Return the text that the last copying button has copied."""
         self._browser.execute_cdp_cmd(
             "Browser.grantPermissions", {"permissions": ["clipboardReadWrite"]}
         )
@@ -143,11 +145,11 @@ class ThinkPage(Page):
         )
 
     def save(self, path: Path) -> None:
-        """Save what is to be seen."""
+        """Save a picture of the page."""
         assert self._browser.save_screenshot(str(path))
 
     def webp(self, quality: int) -> bytes:
-        """What is to be seen, as a WebP file."""
+        """Return a picture of the page as a WebP file."""
         chosen = {"format": "webp", "quality": quality}
         taken = self._browser.execute_cdp_cmd("Page.captureScreenshot", chosen)
         return base64.b64decode(taken["data"])

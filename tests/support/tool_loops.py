@@ -1,4 +1,4 @@
-"""The loop of an agent, by each official SDK: ask, call the weather tool, send what it gave, until
+"""The loop of an agent, by each official SDK: ask, call the weather tool, send its result, until
 there is an answer.
 """
 
@@ -23,8 +23,8 @@ TURNS = 4
 
 @dataclass
 class Loop:
-    """What an agent went through. `calls`: the arguments of its calls, `ids`: their ids; `kinds`:
-    the kinds of blocks of each reply; `ends`: why each ended; `answer`: the last words.
+    """The run of an agent. `calls`: the arguments of its calls, `ids`: their ids; `kinds`: the
+    kinds of blocks of each reply; `ends`: why each ended; `answer`: the last text.
     """
 
     calls: list[dict[str, Any]] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Loop:
 
     @property
     def cities(self) -> list[str]:
-        """Where it asked for the weather."""
+        """The cities of its calls."""
         return [call["city"] for call in self.calls]
 
     def take(self, ids: list[str], arguments: list[dict[str, Any]]) -> bool:

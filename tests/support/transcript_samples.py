@@ -106,7 +106,7 @@ REQUESTS = st.builds(
 
 
 def text_of(transcript: Transcript) -> str:
-    """All that a transcript tells, in one string."""
+    """Return all texts of a transcript in one string."""
     texts = [word for turn in transcript.turns for part in turn.parts for word in _texts(part)]
     settings = [json.dumps(value, ensure_ascii=False) for value in transcript.settings.values()]
     beside = [word for part in transcript.beside for word in _texts(part)]
@@ -137,7 +137,7 @@ def parts(transcript: Transcript) -> list[Part]:
 
 
 def thought_and_answer(transcript: Transcript, choice: int = 0) -> tuple[str, str]:
-    """What is thinking in one choice, and what is text, each in one string."""
+    """Return the thinking and the text of one choice, each in one string."""
     of_choice = [part for turn in transcript.turns if turn.choice == choice for part in turn.parts]
     thought = "".join(part.text for part in of_choice if isinstance(part, ThinkingBlock))
     return thought, "".join(part.text for part in of_choice if isinstance(part, TextBlock))

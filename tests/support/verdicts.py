@@ -20,7 +20,7 @@ def verdict(
 def outcome(
     text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
 ) -> object:
-    """The calls, each a name with its arguments, or the word for a text that failed."""
+    """Return the calls, each a name with its arguments, or the verdict on a text that is none."""
     parsed = verdict(text, tools, form, end)
     if parsed.failed:
         return parsed.failed.name if not parsed.calls else (*_calls(parsed), parsed.failed.name)

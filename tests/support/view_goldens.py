@@ -1,5 +1,5 @@
-"""What both content views show of recorded exchanges, for people to read. `python -m
-tests.support.view_goldens bless` accepts it.
+"""The text of both content views for recorded exchanges, kept for people to read. `python -m
+tests.support.view_goldens bless` accepts new text.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NAMES = ROWS["names"]
 
 
 def flow_of(name: str) -> HTTPFlow:
-    """A recording, as mitmproxy loads it."""
+    """Return a recording as a flow, as mitmproxy loads it."""
     with Library(RECORDINGS).path(name).open("rb") as file:
         [flow] = FlowReader(file).stream()
     assert isinstance(flow, HTTPFlow)
@@ -38,7 +38,7 @@ def flow_of(name: str) -> HTTPFlow:
 
 
 def shown(flow: HTTPFlow, view: str) -> list[ContentviewResult]:
-    """What mitmproxy shows of the request and of the reply; the views have to be offered."""
+    """Return mitmproxy's views of request and reply; our views must be among those offered."""
     assert flow.response
     return [
         contentviews.prettify_message(message, flow, view)
@@ -47,8 +47,8 @@ def shown(flow: HTTPFlow, view: str) -> list[ContentviewResult]:
 
 
 def golden(name: str) -> str:
-    """What a person sees of a recording. An empty line is one here, which the views give a blank
-    for mitmweb's page.
+    """Return the text that a person sees of a recording. A line that the views write as one blank
+    is empty here.
     """
     flow = flow_of(name)
     parts = [
@@ -64,7 +64,7 @@ def path_of(name: str) -> Path:
 
 
 def difference(name: str) -> str:
-    """What is new, as a diff; empty for a golden that is as it was."""
+    """Return the difference to the golden as a diff; empty if there is none."""
     path = path_of(name)
     before = path.read_text() if path.exists() else ""
     lines = unified_diff(
@@ -78,7 +78,7 @@ def difference(name: str) -> str:
 
 
 def bless() -> None:
-    """Write all goldens, tell what is new in them, and remove those of no recording."""
+    """Write all goldens, print the differences, and remove the goldens of no recording."""
     GOLDENS.mkdir(parents=True, exist_ok=True)
     for path in GOLDENS.glob("*.txt"):
         if path.stem not in NAMES:

@@ -1,7 +1,7 @@
 """A tool server for agents (MCP, over standard input and output) with one tool: the weather.
 
-`weather_tool.py pictured`: its schema is one that llama.cpp's grammar refuses, and a picture stands
-behind its words. `weather_tool.py pictured hours`: its words are many, as well.
+`weather_tool.py pictured`: its schema is one that llama.cpp's grammar refuses, and a picture
+follows its text. `weather_tool.py pictured hours`: its text is long as well.
 """
 
 import json

@@ -44,8 +44,9 @@ M3 = "]<]minimax[>["
 
 @dataclass(frozen=True)
 class Kind:
-    """What a model writes, and what its client is to get. `thought`: what the server sends as
-    thinking, in its field; `fails`: the reply ends in an error; `asked`: more of the request.
+    """A reply of a model, and the content that its client is to get. `thought`: the server's
+    thinking in its own field; `fails`: the reply ends in an error; `request`: further fields of the
+    request.
     """
 
     sent: str

@@ -49,7 +49,7 @@ NOISE = st.text(st.sampled_from('ab \n<>/think`"\\{}é🙂'), max_size=12)
 
 
 class Numbered:
-    """Draws a Messages request; `said` is every text in it, in order."""
+    """Draws a Messages request; `texts` has every text in it, in order."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw

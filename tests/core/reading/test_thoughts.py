@@ -312,7 +312,7 @@ def test_with_attributes_off_their_forms_are_text() -> None:
 
 @dataclass(frozen=True)
 class Held:
-    """Of `said`, all but `held` has come out when it has arrived."""
+    """All of `text` but `held` is emitted when `text` has been fed."""
 
     why: str
     text: str
