@@ -7,8 +7,8 @@ server's frames -> decoder ---- pieces --+
 text of a reply -> reading/tool_calls ---+
 ```
 
-Behind the assembler `typed_values` gives values the types of the tool's schema (`schema_values`);
-where the client wants no calls, `forbidden` makes them text.
+For the assembler `typed_values` gives values the types of the tool's schema (`schema_values`).
+Behind the assembler, where the client wants no calls, `forbidden` makes them text.
 
 - A decoder hands on pieces (`ToolCall`) as they were sent: index, id, name, text of the arguments.
   `NO_INDEX` says that the server tells no index, `ends` that nothing more comes of the call,

@@ -9,6 +9,7 @@ from converter.core.calls.ids import CallIds
 from converter.core.calls.names import offered_name
 from converter.core.calls.open_calls import Call, OpenCalls, Schemas
 from converter.core.calls.schema_values import properties_of
+from converter.core.calls.typed_values import ArgumentValues, wants_types
 from converter.core.model.events import Event, Failure, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
 
@@ -34,11 +35,13 @@ class Offer:
     Attributes:
         stops: the request's own stop strings, one of which may have cut a call.
         call_in: reads the offered name and the arguments out of a name that holds a call.
+        types_values: the values of calls get the types of the schemas.
     """
 
     schemas: Schemas = field(default_factory=dict)
     stops: tuple[str, ...] = ()
     call_in: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
+    types_values: bool = False
 
     def parameters(self, name: str) -> Collection[str]:
         """Return the names of a tool's parameters."""
@@ -52,13 +55,16 @@ class Offer:
 class Assembler:
     """Events of one choice in, events out; calls come out whole, or as no call.
 
-    `mended` gets the names of calls that were put right.
+    `mended` gets the names of calls that were put right, `typed` those of arguments whose values
+    got another type.
     """
 
-    def __init__(self, offer: Offer, ids: CallIds, mended: list[str]) -> None:
+    def __init__(
+        self, offer: Offer, ids: CallIds, mended: list[str], typed: list[str] | None = None
+    ) -> None:
         self._offer = offer
         self._ids = ids
-        self._mended = mended
+        self._mended, self._typed = mended, [] if typed is None else typed
         self._calls = OpenCalls(offer.schemas)
         self._sent = self._held = self._choice = 0
 
@@ -77,7 +83,7 @@ class Assembler:
         if kind is not ToolCall:
             return kind, ""
         calls = [call for call in self._calls.all if not call.complete]
-        wakes = calls[0].arguments.wakes if len(calls) == 1 and calls[0].sent else None
+        wakes = calls[0].wakes if len(calls) == 1 and calls[0].sent else None
         return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
@@ -161,6 +167,8 @@ class Assembler:
         call.name, call.held = name or call.written, []
         if not call.is_text:
             call.arguments = Arguments(self._offer.parameters(call.name))
+            schema = self._offer.schemas.get(call.name, {}) if self._offer.types_values else {}
+            call.values = ArgumentValues(schema) if wants_types(schema) else None
         call.number, self._sent = self._sent, self._sent + 1
         take = self._ids.take_ours if call.is_read else self._ids.take
         call.id = take(call.server_id)
@@ -174,7 +182,7 @@ class Assembler:
         if not call.arguments.begun:
             self._count(event.arguments)
         fresh += call.arguments.release() if call.over else ""
-        complete = call.complete
+        fresh, complete = call.typed(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.number:
             return [event] if fresh else []  # all of it went on
@@ -205,6 +213,7 @@ class Assembler:
 
     def _ending(self, call: Call, rest: str) -> Sequence[Event]:
         """Return the last piece of a call's arguments, if any is left."""
+        rest = call.typed(rest, is_last=True)
         end = ToolCall(call.number, "", "", rest, self._choice, ends=call.complete)
         return [replace(end, free_text=call.is_text)] if rest else []
 
@@ -217,11 +226,12 @@ class Assembler:
         for call in sent:
             if not call.sent:
                 out += self._begin(call)
-            if event.reason in _WHOLE or call.is_value:
-                out += self._ending(call, call.arguments.release())
+            whole = event.reason in _WHOLE or call.is_value
+            rest = call.arguments.release() if whole else ""
             if self._may_close(call, event.reason):
-                as_input = self._offer.takes_text(call.name)
-                out += self._ending(call, call.arguments.close(as_input))
+                rest += call.arguments.close(self._offer.takes_text(call.name))
+            out += self._ending(call, rest)
+            self._typed += call.values.changed if call.values and call.complete else ()
         nameless = any(call.argued or call.server_id for call in self._calls.waiting)
         self._mended += [call.name for call in sent if call.arguments.mended]
         self._calls.clear()

@@ -28,6 +28,7 @@ from converter.core.calls.arguments import Arguments
 from converter.core.calls.free_text import FreeText
 from converter.core.calls.names import may_become, offered_name
 from converter.core.calls.schema_values import Schema
+from converter.core.calls.typed_values import ArgumentValues
 from converter.core.model.events import NO_INDEX, ToolCall
 
 type Schemas = Mapping[str, Schema]
@@ -55,6 +56,7 @@ class Call:
         is_value: its arguments came as an object, which no limit cut.
         held: pieces that came before its name was decided.
         inner: the name and the arguments of a call that stands in its name.
+        values: gives its values the types of the tool's schema.
     """
 
     arguments: Arguments | FreeText
@@ -69,6 +71,7 @@ class Call:
     is_value: bool = False
     held: list[ToolCall] = field(default_factory=list)
     inner: tuple[str, str] | None = None
+    values: ArgumentValues | None = None
 
     @property
     def is_text(self) -> bool:
@@ -84,6 +87,22 @@ class Call:
     def complete(self) -> bool:
         """Return True if it has gone out, whole."""
         return self.sent and self.arguments.complete
+
+    @property
+    def wakes(self) -> str | None:
+        """The characters up to which all text belongs to a string that stays a string; None where
+        there is no such string.
+        """
+        return None if self.values and not self.values.in_string else self.arguments.wakes
+
+    def typed(self, text: str, *, is_last: bool = False) -> str:
+        """Return a piece of the arguments, with values of the schema's types. `is_last`: no other
+        piece comes, though the arguments may have no end.
+        """
+        if self.values is None:
+            return text
+        text = self.values.feed(text)
+        return text + (self.values.close() if is_last or self.complete else "")
 
     @property
     def held_arguments(self) -> str:

@@ -1,4 +1,4 @@
-"""The values of calls in the types of the tool's schema, a stage behind the assembler.
+"""The values of calls in the types of the tool's schema, for the assembler.
 
 Models, and servers that read their calls, send a list, an object, a number or a truth value as a
 string (`"[1]"`, `"5"`, `"true"`), or a single value where a list is asked for. Such a value is put
@@ -8,8 +8,7 @@ arguments go on as they come.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from converter.core.calls.argument_dress import QUOTE
 from converter.core.calls.schema_values import (
@@ -21,7 +20,6 @@ from converter.core.calls.schema_values import (
     type_names,
     typed,
 )
-from converter.core.model.events import Event, Finish, TextKind, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.json_text import objects
@@ -34,7 +32,6 @@ are numbers.
 _AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
 _OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
 _OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
-NO_SCHEMA: Schema = {}
 
 
 @dataclass(slots=True)
@@ -228,54 +225,6 @@ def only_type(schema: Schema, root: Schema) -> str:
     if names and names <= _NUMBERS:
         return "number"
     return next(iter(names)) if len(names) == 1 else ""
-
-
-class TypedValues:
-    """Events of one choice in, events out. `changed` gets the names of the arguments that were put
-    right.
-    """
-
-    def __init__(self, schemas: Mapping[str, Schema], changed: list[str]) -> None:
-        self._schemas = schemas
-        self._changed = changed
-        self._open: dict[int, ArgumentValues] = {}
-        self._choice = 0
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes."""
-        if isinstance(event, ToolCall) and not event.free_text:
-            return self._piece(event)
-        return [*self.close(), event] if isinstance(event, Finish) else [event]
-
-    def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return text of a string that stays a string, and all text that is of no call."""
-        if kind is not ToolCall or not self._open:
-            return kind, ""
-        passes = all(values.in_string for values in self._open.values())
-        return (kind, '"') if passes else None
-
-    def close(self) -> Sequence[Event]:
-        """Return the strings that wait: their calls have no end."""
-        rests = [(index, values.close()) for index, values in self._open.items()]
-        self._open.clear()
-        return [ToolCall(at, "", "", rest, self._choice) for at, rest in rests if rest]
-
-    def _piece(self, event: ToolCall) -> Sequence[Event]:
-        self._choice = event.choice
-        if event.name and wants_types(self._schemas.get(event.name, NO_SCHEMA)):
-            self._open[event.index] = ArgumentValues(self._schemas[event.name])
-        values = self._open.get(event.index)
-        if values is None:
-            return [event]
-        text = values.feed(event.arguments)
-        if event.ends:
-            del self._open[event.index]
-            text += values.close()
-            self._changed += values.changed
-        if text == event.arguments:
-            return [event]
-        says = text or event.name or event.id or event.ends
-        return [replace(event, arguments=text)] if says else []
 
 
 def wants_types(schema: Schema) -> bool:

@@ -2,7 +2,6 @@
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.forbidden import ForbiddenCalls
-from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.call_in_name import call_in_name
 from converter.core.reading.engine.stage import ReadingStage
@@ -31,20 +30,18 @@ def _reading(choice: Choice) -> Stage:
 
 
 def _assembler(choice: Choice) -> Stage:
-    expected = choice.expected
-    offer = Offer(expected.calls.schemas, expected.stops, call_in_name)
-    return Assembler(offer, choice.ids, choice.findings.calls.mended)
+    expected, calls, types_values = (
+        choice.expected,
+        choice.findings.calls,
+        choice.reading.types_values,
+    )
+    offer = Offer(expected.calls.schemas, expected.stops, call_in_name, types_values)
+    return Assembler(offer, choice.ids, calls.mended, calls.typed)
 
 
 def _stop_strings(choice: Choice) -> Stage | None:
     cuts, behind = choice.expected.cuts, choice.expected.cuts_behind
     return StopStrings(cuts, behind, choice.findings) if cuts else None
-
-
-def _typed_values(choice: Choice) -> Stage | None:
-    schemas = choice.expected.calls.schemas
-    changed = choice.findings.calls.typed
-    return TypedValues(schemas, changed) if schemas and choice.reading.types_values else None
 
 
 def _ender(choice: Choice) -> Stage | None:
@@ -67,7 +64,6 @@ STAGES: StageTable = (
     _stop_strings,
     _assembler,
     lambda of: ForbiddenCalls() if of.expected.calls.forbidden else None,
-    _typed_values,
     _ender,
     _thought_events,
     lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.calls.typed_values import ArgumentValues, TypedValues, wants_types
+from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.ids import CallIds
+from converter.core.calls.typed_values import ArgumentValues, wants_types
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import Event, Finish, Text, ToolCall, joined
 from converter.core.wire.bounds import HELD_LIMIT
@@ -196,13 +198,18 @@ def test_it_is_the_same_however_it_is_cut(
     assert out == text or changed
 
 
+def assembler(changed: list[str]) -> Assembler:
+    offer = Offer({"f": SCHEMA}, types_values=True)
+    return Assembler(offer, CallIds(frozenset(), "x"), [], changed)
+
+
 def fed(events: Sequence[Event]) -> tuple[list[Event], list[str]]:
     changed: list[str] = []
-    stage = TypedValues({"f": SCHEMA}, changed)
+    stage = assembler(changed)
     return [emitted for event in events for emitted in stage.feed(event)], changed
 
 
-def test_a_piece_that_needs_nothing_is_the_same_event() -> None:
+def test_a_piece_that_needs_nothing_is_the_same() -> None:
     events: list[Event] = [
         ToolCall(0, "a", "f", '{"text": "a'),
         ToolCall(0, "", "", '"}', ends=True),
@@ -210,8 +217,7 @@ def test_a_piece_that_needs_nothing_is_the_same_event() -> None:
         Finish("tool_calls"),
     ]
     typed, changed = fed(events)
-    assert all(one is other for one, other in zip(typed, events, strict=True))
-    assert changed == []
+    assert (typed, changed) == (events, [])
 
 
 def test_calls_that_take_turns_are_read_each_by_itself() -> None:
@@ -221,24 +227,26 @@ def test_calls_that_take_turns_are_read_each_by_itself() -> None:
             ToolCall(1, "b", "g", '{"count": "1'),
             ToolCall(1, "", "", '"}', ends=True),
             ToolCall(0, "", "", '2"}', ends=True),
+            Finish("tool_calls"),
         ]
     )
     assert typed == [
         ToolCall(0, "a", "f", '{"count": '),
-        ToolCall(1, "b", "g", '{"count": "1'),
-        ToolCall(1, "", "", '"}', ends=True),
         ToolCall(0, "", "", "12}", ends=True),
+        ToolCall(1, "b", "g", '{"count": "1"}', ends=True),
+        Finish("tool_calls"),
     ]
     assert changed == ["count"]
 
 
 def test_text_of_a_string_that_stays_one_is_plain() -> None:
-    stage = TypedValues({"f": SCHEMA}, [])
+    stage = assembler([])
     plain: list[object] = []
     for piece in ('{"text"', ': "a', " b", '", "count": "1', '2", "text": "c\\', 'n", '):
         stage.feed(ToolCall(0, "" if plain else "a", "" if plain else "f", piece))
         plain.append(stage.plain(ToolCall))
-    assert plain == [None, (ToolCall, '"'), (ToolCall, '"'), None, None, None]
+    string = ToolCall, '"\r\n\t'
+    assert plain == [None, string, string, None, None, None]
     assert stage.plain(Text) == (Text, "")
 
 
@@ -252,8 +260,10 @@ def test_a_string_of_a_call_that_was_cut_comes_before_the_finish() -> None:
 
 
 def test_a_text_of_a_custom_call_is_left_alone() -> None:
-    events: list[Event] = [ToolCall(0, "a", "f", '{"count": "1"}', ends=True, free_text=True)]
-    assert fed(events) == (events, [])
+    text = '{"count": "1"}'
+    [call, *_], changed = fed([ToolCall(0, "a", "f", text, free_text=True), Finish("tool_calls")])
+    assert isinstance(call, ToolCall)
+    assert (json.loads(call.arguments + '"}'), changed) == ({"input": text}, [])
 
 
 @pytest.mark.parametrize(
