@@ -27,7 +27,7 @@ type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]
 JOINT = "\n\n"
 _MARK_TOKENS = 2
-"""Tokens of a mark and the line end beside it, of which a thought has two."""
+"""Tokens of a mark and the line end beside it; a thought has two marks."""
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 _HEAD = ("choices", "usage", "timings")
 _DONE = b"data: [DONE]\n\n"

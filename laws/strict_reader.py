@@ -220,8 +220,8 @@ def _read(written: str) -> dict[str, Any]:
 
 
 def must(holds: bool, message: str) -> None:
-    """Raise AssertionError with the message, unless `holds`. Unlike `assert`, the message does not
-    depend on how Python runs: people read it who do not know this file.
+    """Raise AssertionError with the message, unless `holds`. Unlike `assert`, it works under
+    `python -O`, and its message is for people who do not know this file.
     """
     if not holds:
         raise AssertionError(message)

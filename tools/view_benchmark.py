@@ -142,7 +142,7 @@ async def follow(page: str) -> None:
 
 
 class Page(Program):
-    """That page, as a process of its own. `module`: the one that is the page."""
+    """The page as a process of its own. `module`: the tool that acts as the page."""
 
     def __init__(self, web: Mitmweb, folder: Path, module: str = "tools.view_benchmark") -> None:
         super().__init__([sys.executable, "-m", module, "--follow", web.page], folder / "page.log")

@@ -1,6 +1,6 @@
 """The requests of an agent: tools, a system prompt, and turns of a call and its result.
 
-A next turn repeats all of the turn before, but moves its cache marks and changes its metadata, as
+Each turn repeats the history before it, but moves the cache marks and changes the metadata, as
 clients do.
 """
 
@@ -22,7 +22,7 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 
 @cache
 def _filler(length: int) -> str:
-    """Return so many characters, with quotes, line ends and accents as in models' text and files."""
+    """Return `length` characters, with quotes, line ends and accents as in real text."""
     text = "".join(TOKENS)
     return (text * (length // len(text) + 1))[:length]
 
@@ -35,19 +35,19 @@ def _schema(number: int) -> Value:
 
 @dataclass(frozen=True)
 class Agent:
-    """One conversation. `number` tells it from all others; `length`: characters of each result."""
+    """One conversation. `number`: unlike all others'; `length`: characters of each result."""
 
     number: int
     model: str
     length: int = TURN
 
     def turns_of(self, size: int) -> int:
-        """Return the turns of a request of about so many bytes."""
+        """Return the number of turns of a request of about `size` bytes."""
         head = TOOLS * (_DESCRIPTION + 800) + _SYSTEM
         return max(1, (size - head) // (self.length + 450))
 
     def chat(self, turns: int) -> bytes:
-        """Return a chat completion behind so many turns."""
+        """Return a chat completions request with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
@@ -69,7 +69,9 @@ class Agent:
         )
 
     def messages(self, turns: int) -> bytes:
-        """Return a Messages request behind so many turns; the newest block carries the mark."""
+        """Return a Messages request with a history of `turns` turns; the newest block has the cache
+        mark.
+        """
         messages: list[Value] = [
             self._user(f"task {self.number}: {_filler(300)}", marked=not turns)
         ]
@@ -107,7 +109,7 @@ class Agent:
         )
 
     def responses(self, turns: int) -> bytes:
-        """Return a request of the Responses API behind so many turns, with its whole history."""
+        """Return a request of the Responses API with a history of `turns` turns."""
         messages: list[Value] = [{"role": "user", "content": f"task {self.number}: {_filler(300)}"}]
         for at in range(turns):
             call = {"type": "function_call", "call_id": self._id(at), "name": "tool_3"}
@@ -129,7 +131,7 @@ class Agent:
         return _written({**body, "input": messages, "tools": tools})
 
     def ollama(self, turns: int) -> bytes:
-        """Return a request of Ollama's API behind so many turns."""
+        """Return a request of Ollama's API with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
@@ -178,4 +180,4 @@ WRITERS = {
     "responses": Agent.responses,
     "ollama": Agent.ollama,
 }
-"""How an agent of a dialect writes its request."""
+"""The writer of an agent's request, by dialect."""

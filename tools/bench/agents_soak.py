@@ -2,7 +2,7 @@
 
     make bench BENCH='agents --minutes 8'
 
-Each agent asks Messages requests of 700 kB, turn upon turn, and begins another conversation after
+Each agent sends Messages requests of 700 kB, turn after turn, and begins another conversation after
 twenty. Meanwhile a client reads a stream of 50 tokens a second. Bare mitmdump has the first half of
 each minute, the addon the second: each its own sixteen agents, and its own stream. The server
 speaks chat completions only, so that bare mitmdump gets the same bytes at that path. A line each
@@ -79,7 +79,7 @@ class Agents:
 
 
 def half_of(seconds: float) -> float:
-    """Return the length of a side's half of a minute, of a run of so many seconds."""
+    """Return the seconds of a side's half of a minute; shorter in a run of less than a minute."""
     return min(60.0, seconds) / 2
 
 

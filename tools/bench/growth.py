@@ -56,7 +56,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a builder of a stream's chunks: `unit` so many times, in small pieces."""
+    """Return a builder of a stream's chunks: repetitions of `unit`, in small pieces."""
     return lambda size: streamed(*text(before, *_pieces(unit * size), after))
 
 

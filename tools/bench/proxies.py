@@ -35,7 +35,7 @@ class Proxies:
         self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
 
     def start(self, arguments: tuple[str, ...]) -> None:
-        """Start mitmdump with such arguments, or the peer that they name, unless it runs."""
+        """Start mitmdump with these arguments, or the peer that they name, unless it runs."""
         if arguments in self._started:
             return
         own = self._folder / f"proxy{len(self._started)}"

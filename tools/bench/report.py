@@ -22,7 +22,7 @@ COLUMN = 30
 class Samples:
     """All measured values by load, row and measure, each with the bare proxy's value beside it.
 
-    `spoiled`: loads and rows with a wrong reply, of which the figures mean nothing.
+    `spoiled`: loads and rows with a wrong reply; their figures mean nothing.
     """
 
     def __init__(self) -> None:

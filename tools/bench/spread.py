@@ -4,9 +4,9 @@ one Redis.
 Each machine is a network of its own with two workers. One also has the balancer, Redis and the
 model server; the other reaches them through a cable. Each turn goes out on a new connection and
 names the turn before it, or its conversation: by `previous_response_id`, as one of the
-Conversations API, or as a thread of the Messages API, a third of them each. The model server says
-which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of
-them and in order.
+Conversations API, or as a thread of the Messages API, a third of them each. The model server's
+reply has a digest of the texts that it received, so a turn is exact when these are all texts of the
+conversation, thoughts too, in order.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ _COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_outpu
 
 
 class Kind:
-    """How a turn names the history before it: here by the id of the last reply."""
+    """A form in which a turn names the history before it: here by the id of the last reply."""
 
     path = "/v1/responses"
 
@@ -105,7 +105,7 @@ KINDS = {"by the last reply": Kind(), "conversations": InConversation(), "thread
 
 @dataclass
 class Conversation:
-    """A conversation of which the next turn may be sent."""
+    """A conversation, and the state that its next turn needs."""
 
     name: str
     kind: Kind
