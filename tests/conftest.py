@@ -1,5 +1,5 @@
-"""What the end-to-end tests share: each process is started when the first test asks for it, and
-stopped after the last.
+"""Fixtures of the end-to-end tests: each process starts with the first test that needs it, and
+stops after the last.
 """
 
 import gc
@@ -112,7 +112,7 @@ UNASKED = ["--set", "think_server=generic"]
 
 @pytest.fixture(scope="session")
 def proxy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Logs, and the one folder for mitmproxy's own files, so that it makes its certificates once."""
+    """The folder for logs and mitmproxy's own files; its certificates are made once."""
     return tmp_path_factory.mktemp("proxies")
 
 
@@ -191,8 +191,8 @@ type Complaints = Callable[[], list[str]]
 
 @pytest.fixture
 def complaints(proxy: Proxy, server: ScriptedServer) -> Complaints:
-    """What the log says of the test so far. To ask is also the proof that good requests still go
-    through.
+    """Return a function that reads the log of the test so far, behind requests that must still
+    pass.
     """
     mark = proxy.mark()
     return lambda: _complaints_after_good_replies(proxy, server, mark)

@@ -1,4 +1,4 @@
-"""What is done to mitmproxy's own messages."""
+"""Changes to mitmproxy's own messages."""
 
 import gzip
 import random
@@ -116,7 +116,7 @@ def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
 
 @pytest.mark.parametrize("name", ["", "identity", "None"])
 def test_a_body_may_be_declared_plain(name: str) -> None:
-    """Servers of streams write `none`, so that nobody in between compresses them."""
+    """Servers of streams write `none`, so that no proxy between compresses them."""
     plain, notes = response(content_encoding=name), list[str]()
     plain.raw_content = b"a"
     assert not http_messages.is_compressed(plain)

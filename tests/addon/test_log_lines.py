@@ -46,7 +46,7 @@ def test_what_is_reported_of_a_reply_is_one_line_of_bounded_length(
 
 
 class Legacy(logging.NullHandler):
-    """What calls the deprecated hook."""
+    """A handler like mitmproxy's, which calls the deprecated hook."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What we use of mitmproxy does what we take it for."""
+"""The members of mitmproxy that we use do as we expect."""
 
 from mitmproxy.addons.view import View
 from mitmproxy.test import taddons, tflow

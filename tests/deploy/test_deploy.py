@@ -1,4 +1,4 @@
-"""What stands beside a server: each file is read by a validator of its kind, and what it asks of the command works.
+"""Files for deployment: each is read by a validator of its kind, and its command works.
 
 No container, cluster or service is started here.
 """
@@ -122,7 +122,7 @@ def test_the_replicas_of_kubernetes_share_a_memory() -> None:
 
 
 def test_the_unit_is_a_unit(tmp_path: Path) -> None:
-    """With a program that is there, in the place of the one that its user installs."""
+    """With a program of the tests in place of the one that a user installs."""
     verify = shutil.which("systemd-analyze")
     assert verify, "systemd-analyze is missing (on Debian: apt-get install systemd)"
     unit = tmp_path / "think-addon.service"

@@ -1,4 +1,4 @@
-"""What decides how a reply is rewritten, and what it teaches. (Whole replies: test_exchange.py.)"""
+"""The settings of a rewritten reply, and its lessons. (Whole replies: test_exchange.py.)"""
 
 import json
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ TEXT = Findings(beginning=Beginning(correction=InitialState.TEXT))
 
 
 def _taught(body: Mapping[str, object], *replies: Findings, **options: object) -> object:
-    """What replies to such a request have taught."""
+    """Return the corrected initial state after replies to this request."""
     servers, awaited = KnownServers(), _awaited(body, **options)
     for findings in replies:
         awaited.learn(findings, servers, UPSTREAM)

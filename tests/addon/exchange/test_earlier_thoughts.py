@@ -216,7 +216,7 @@ def test_a_reply_without_an_entry_is_counted(api: Api) -> None:
     [b"null", b"[1,2]", b"no JSON", b'{"thinking": "x"}', b'{"thinking": null, "text": "x"}'],
 )
 def test_an_entry_of_another_shape_is_reported_and_ignored(api: Api, value: bytes) -> None:
-    """Another version's, or a damaged file's: a model was told the word `None`."""
+    """An entry of another version or of a damaged file: a model once got the text `None`."""
     store = ProcessStore(Bounds(99, 9999))
     talk = Talk(api, Memory(store=store))
     talk.turn(says("2 + 3"), TAGGED)

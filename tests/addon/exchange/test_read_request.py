@@ -1,4 +1,4 @@
-"""Requests, read: what the server is asked, what is left out, what is refused."""
+"""Requests, read: the server's request, the parts left out, the refusals."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The options: one row each, told in the docs, and refused by name when they make no sense."""
+"""The options: one row each, in the docs, and refused by name when they make no sense."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def _shown(option: Option) -> str:
 
 
 def _value(option: Option) -> str:
-    """What an option may be, as the page writes it: its choices or its type, and the default."""
+    """The values of an option in the docs: its choices or its type, and the default."""
     default = _shown(option)
     if option.type is str and option.choices:
         return ", ".join(f"`{name}`" if name == default else name for name in option.choices)

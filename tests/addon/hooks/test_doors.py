@@ -1,4 +1,4 @@
-"""What never goes to a model server, where the addon acts, and which web pages stay outside."""
+"""Headers that stay here, flows that the addon acts on, and web pages that are refused."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What our layers say for the addon: errors in the dialect, early heads, late words."""
+"""The addon's answers to our layers: errors in the dialect, early heads, late text."""
 
 import gc
 import json

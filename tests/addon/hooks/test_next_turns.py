@@ -40,7 +40,7 @@ def first(path: str) -> Body:
 
 
 def next_turn(draw: Callable[[st.SearchStrategy[Any]], Any], path: str, before: Body) -> Body:
-    """Return a body that repeats most of the one before."""
+    """Return a body that repeats most of the previous body."""
     body, turns = deepcopy(before), st.sampled_from(TURNS[path])
     messages = body["input" if "input" in body else "messages"]
     changes = draw(st.sets(st.sampled_from(_CHANGES), max_size=3))

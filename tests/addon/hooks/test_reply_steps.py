@@ -190,7 +190,7 @@ def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
 
 @pytest.mark.parametrize("kind", ["application/json", EVENT_STREAM])
 def test_a_reply_that_another_addon_has_streamed_stays_as_it_went_out(kind: str) -> None:
-    """Its head must: a client waits for the end that the head has told it of."""
+    """Its head must: a client waits for the end that the head has announced."""
     with running() as (addon, _):
         flow = ask(addon, streaming() if kind == EVENT_STREAM else request(MESSAGES))
         flow.response = response(kind, transfer_encoding="chunked")

@@ -1,6 +1,4 @@
-"""How much a person reads to follow a Messages request from its hook to the server: the calls that
-it passes and the files that they are in.
-"""
+"""The path of a Messages request from its hook to the server: its calls and their files."""
 
 import sys
 from collections.abc import Callable

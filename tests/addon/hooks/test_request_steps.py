@@ -366,7 +366,7 @@ def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None
 
 
 def _is_prompted(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
-    """Whether the addon asks the model to think; then the reply comes."""
+    """Return True if the addon asks the model to think; the reply comes after that."""
     flow = ask(addon, request(CHAT, {**body, "messages": BASIC["messages"]}))
     sent = json.loads(flow.request.content or b"")
     answer(addon, flow, response(), whole(reply))

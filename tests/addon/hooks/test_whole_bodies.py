@@ -1,4 +1,4 @@
-"""What is not ours streams, but where an option or a script has to see it whole."""
+"""Traffic that is not ours streams, unless an option or a script needs it whole."""
 
 import asyncio
 import types

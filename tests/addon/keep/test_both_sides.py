@@ -1,4 +1,4 @@
-"""What a flow shows after its exchange: the client's side, and on *Revert* the server's."""
+"""A flow after its exchange: the client's side, and on *Revert* the server's."""
 
 import json
 

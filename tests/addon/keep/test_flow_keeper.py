@@ -1,4 +1,4 @@
-"""What is over stays only within the limits: first the server's bytes go, then whole flows."""
+"""Finished flows stay within the limits: first the server's bytes go, then whole flows."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a flow tells of its exchange: its comment, its marker and its notes, saved or not."""
+"""A flow's record of its exchange: its comment, its marker and its notes, saved or not."""
 
 import gzip
 import json

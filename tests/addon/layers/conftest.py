@@ -1,4 +1,4 @@
-"""What the tests of the layers share."""
+"""Fixtures of the layers' tests."""
 
 import asyncio
 import inspect

@@ -51,7 +51,7 @@ def test_no_silence_is_too_long_when_pings_are_off() -> None:
 
 
 def reset_at_once(server: Server) -> None:
-    """How mitmproxy leaves a connection whose task has broken."""
+    """Set the state that mitmproxy leaves behind when a connection's task has broken."""
     server.state = ConnectionState.OPEN
 
 
@@ -240,7 +240,7 @@ def test_a_connection_that_a_stream_still_uses_stays() -> None:
 
 
 class Handler:
-    """What moves a client's bytes, as far as it calls hooks; each waits for `waits`."""
+    """The handler of a client's bytes, as far as it calls hooks; each hook waits for `waits`."""
 
     def __init__(self, core: Core, waits: asyncio.Event | None = None) -> None:
         self.core, self.waits = core, waits

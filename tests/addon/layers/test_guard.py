@@ -1,4 +1,4 @@
-"""This mitmproxy has what our layers build upon; what one lacks costs what builds upon it, no more."""
+"""This mitmproxy has all members that our layers need; a missing one costs one layer."""
 
 import ast
 import dis
@@ -36,7 +36,7 @@ ROWS = [(name, path) for name, part in PARTS.items() for path in part.built_upon
 
 
 class Handler:
-    """What moves a client's bytes."""
+    """The handler of a client's bytes."""
 
     def __init__(self, core: Core) -> None:
         self.client, self.transports = core.client, dict[object, object]()
@@ -121,11 +121,11 @@ STANDS: dict[str, tuple[Callable[[Core], bool], ...]] = {
         without_unheard_lines,
     ),
 }
-"""Whether something of a part is in place."""
+"""The checks of each part; a check returns True if its layer is in place."""
 
 
 def stands(name: str) -> set[bool]:
-    """Whether all of a part is in place, each for a client of its own."""
+    """Return the results of a part's checks, each for a client of its own."""
     missing = set()
     for stand in STANDS[name]:
         with Core() as core:
@@ -134,7 +134,7 @@ def stands(name: str) -> set[bool]:
 
 
 def owner_of(path: str) -> tuple[Any, str]:
-    """What holds a member, and the member's name."""
+    """Return the owner of a member, and the member's name."""
     first, *between = path.split(".")
     if not between:
         return guard, first
@@ -220,7 +220,7 @@ _OF_PYTHON = {"add", "done", "get", "items", "master", "remove", "timeout", "upd
 
 
 def members(kind: type) -> set[str]:
-    """What is defined, named or set by a class of mitmproxy's or h11's."""
+    """Return the names that a class of mitmproxy's or h11's defines, annotates or sets."""
     bases = [base for base in kind.mro() if base.__module__.startswith(("mitmproxy", "h11"))]
     begins = [vars(base).get("__init__") for base in bases]
     steps = [step for begin in begins if begin for step in dis.get_instructions(begin)]

@@ -29,7 +29,7 @@ def running(*modes: str, **options: object) -> Iterator[taddons.context]:
 
 
 def decided() -> NextLayer:
-    """What becomes of a client that has sent its request to a reverse proxy."""
+    """Return the next layer of a client in front of a reverse proxy."""
     with Core() as core:
         context = Context(core.client, core.layer.context.options)
         ReverseProxy(context)

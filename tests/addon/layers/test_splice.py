@@ -348,7 +348,7 @@ def test_a_client_of_http_1_0_gets_bytes_without_framing() -> None:
 def test_the_client_hears_the_same_in_both_lanes(
     rows: list[tuple[bytes, bool]], cuts: list[int], end: bytes
 ) -> None:
-    """Reads take the one lane, the other, or now this and now that."""
+    """Reads take the first lane, the second, or both in alternation."""
     body = b"".join(chunk(data) for data, _ in rows) + end
     at = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
     chosen = [which for _, which in rows] or [True]

@@ -1,4 +1,4 @@
-"""A server is read no further while its reply waits, and nobody else is held back."""
+"""A server is read no further while its reply waits, and no other client waits."""
 
 import asyncio
 from collections.abc import Callable, Iterator

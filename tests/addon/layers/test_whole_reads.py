@@ -16,7 +16,7 @@ from tests.support.proxy_core import END, chunk
 
 
 def read(reader: object, *reads: bytes) -> list[object]:
-    """What a reader gives for each read: its data, "end", or the error that it raises."""
+    """Return the result of each read: its data, "end", or the error that the reader raises."""
     buffer = ReceiveBuffer()
     events: list[object] = []
     for data in reads:
@@ -33,7 +33,7 @@ def read(reader: object, *reads: bytes) -> list[object]:
 
 
 def joined(events: list[object]) -> tuple[bytes, list[object]]:
-    """The data of some reads, and what came of them besides."""
+    """Return the data of some reads, and the other results."""
     data = b"".join(part for part in events if isinstance(part, bytes))
     return data, [part for part in events if not isinstance(part, bytes)]
 

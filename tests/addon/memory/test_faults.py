@@ -1,5 +1,5 @@
-"""What may happen to a file or to a server, as the addon meets it: nothing wrong is said, nothing
-is lost that was said to be kept, and it is there again by itself.
+"""Faults of a file or of a server: no answer is wrong, no entry that was reported as kept is lost,
+and the memory recovers by itself.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ for number in range(100_000):
 
 @dataclass
 class StorePlan:
-    """Where a store keeps its entries. `open`: opens a store there, as each process does."""
+    """The medium of a store's entries. `open`: opens a store there, as each process does."""
 
     name: str
     open: Callable[[], Store]
@@ -138,7 +138,7 @@ def paused_while_it_writes(file: File) -> Iterator[None]:
 
 @contextmanager
 def full_disk(file: File) -> Iterator[None]:
-    """No file may become larger than the one that is there."""
+    """No file may become larger than the present file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (file.path.stat().st_size, hard))
     try:
@@ -149,7 +149,7 @@ def full_disk(file: File) -> Iterator[None]:
 
 @contextmanager
 def read_only_disk(file: File) -> Iterator[None]:
-    """Linux's `/sys`, where nobody makes a file, not even root."""
+    """Linux's `/sys`, where not even root can make a file."""
     with file.leads_to("/sys"):
         yield
 
@@ -207,11 +207,11 @@ FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], AbstractContextManage
 
 
 JUST_STARTED = {"a read-only disk", "a disk that has gone"}
-"""What a process meets only when it opens its file."""
+"""Faults that a process meets only when it opens its file."""
 
 
 class Process:
-    """What a process of the addon has of the memory at `plan`."""
+    """The memory at `plan` as a process of the addon uses it."""
 
     def __init__(self, plan: StorePlan) -> None:
         self._store = plan.open()
@@ -240,7 +240,7 @@ def answer(question: Callable[[], object]) -> object:
 def test_no_wrong_value_is_returned_and_none_is_lost(
     fault: str, just_started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it lasts, each answer is the right one or that nobody can say; afterwards all is there."""
+    """While it lasts, each answer is right or `AwayError`; afterwards all entries are there."""
     monkeypatch.setattr(store_waits, "REST", 0.0)
     at, begin = FAULTS[fault]
     with at() as plan:

@@ -15,7 +15,7 @@ from converter.core.wire.known_json import KeptObject
 def request_of(
     cache: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
 ) -> RepeatedTurns[Turn, KeptObject] | None:
-    """Have a request pass; return the turns of the one before it."""
+    """Pass a request on; return the turns of the request before it."""
     body = {"messages": [{"role": "user", "content": text} for text in texts]}
     value, turns = cache.read(owner, json.dumps(body).encode())
     assert value == body

@@ -1,4 +1,4 @@
-"""What one process has learnt of a server, the others need not ask, whatever keeps it."""
+"""Lessons of one process about a server serve the others, whatever store keeps them."""
 
 import asyncio
 import threading
@@ -74,7 +74,7 @@ def teach(servers: KnownServers) -> None:
 
 
 def learnt(servers: KnownServers) -> list[object]:
-    """What there is to know of each kind."""
+    """Lessons of each kind."""
     return [
         servers.server(HERE),
         initial_state(servers.facts(HERE, SMALL)),

@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_used_is_an_error_at_once(tmp_path: Path, damage: 
 
 
 def spoil(store: SqliteStore, statement: str, value: object) -> None:
-    """Change the file as another program does, which knows of no keys."""
+    """Change the file as another program does, without foreign keys."""
     with sqlite3.connect(store._path) as other:
         other.execute(statement, [value])
     other.close()
@@ -135,7 +135,7 @@ def spoil(store: SqliteStore, statement: str, value: object) -> None:
 
 BOTH = [b"1", b"2"]
 ODD = ["words", 1e300, "9" * 30]
-"""None of them is what any column is to hold."""
+"""Values of types that no column holds."""
 
 
 @pytest.mark.parametrize("odd", ODD, ids=["text", "a number", "digits"])
@@ -161,8 +161,8 @@ def test_a_value_of_another_type_is_reported_and_ignored(
     is_logged: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """SQLite holds any type in any column, and others may write to the file. Of a key nobody can
-    tell that it was to be another one.
+    """SQLite holds any type in any column, and others may write to the file. A key of another value
+    cannot be noticed.
     """
     tell_of_another_type.cache_clear()
     memory = Memory(store=StoreElsewhere(store))

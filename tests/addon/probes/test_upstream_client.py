@@ -1,5 +1,5 @@
-"""Servers asked by the addon: how often, who waits for it, and what a server that says nothing
-costs. The servers are real ones, on loopback.
+"""Probes of servers: how often, which requests wait for them, and the cost of a silent server. The
+servers are real, on loopback.
 """
 
 import asyncio
@@ -60,13 +60,13 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def _silent() -> Iterator[Upstream]:
-    """A server whose connections are taken by the system, and nobody reads them."""
+    """A server whose connections the system accepts and no program reads."""
     with socket.create_server((HOST, 0)) as listener:
         yield Upstream("http", HOST, listener.getsockname()[1])
 
 
 def _gone() -> Upstream:
-    """An address where nobody listens."""
+    """An address without a listener."""
     with socket.create_server((HOST, 0)) as listener:
         return Upstream("http", HOST, listener.getsockname()[1])
 
@@ -79,7 +79,7 @@ type Step = Callable[[UpstreamClient], Awaitable[object]]
 
 
 def _run(*steps: Step, servers: KnownServers | None = None) -> list[object]:
-    """What each step with the same client comes to, one after another."""
+    """Return the results of steps with the same client, one after another."""
 
     async def run() -> list[object]:
         client = UpstreamClient(servers or KnownServers())
@@ -109,7 +109,7 @@ def _begins(upstream: Upstream, body: Mapping[str, object] = SMALL) -> Step:
 
 
 async def _settled(_: UpstreamClient) -> None:
-    """Wait for what is asked in the background."""
+    """Wait for the probes in the background."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.gather(*others, return_exceptions=True)
 
@@ -141,7 +141,7 @@ async def _has_written(client: UpstreamClient) -> None:
 
 
 def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) -> None:
-    """What it is, and where its replies begin; one lets another begin when it has told."""
+    """One process probes the kind and the initial state; the others get its lessons."""
     server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
 
     async def run() -> None:
@@ -158,7 +158,7 @@ def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) ->
 
 
 def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
-    """It looks before it is taken up; when it then has to ask the server, it looks no more."""
+    """The store is read before the probe and before the server's answer is used, not later."""
     looks: list[str] = []
 
     class Noted(ProcessStore):
@@ -182,7 +182,7 @@ def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
 def test_a_server_swapped_for_another_is_noticed_by_all(
     server: ByPathServer, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for the question: the first request after that is asked as before."""
+    """No request waits for the probe: the first request after it is sent as before."""
     upstream = _at(server)
     now = [time.time()]
     monkeypatch.setattr(time, "time", lambda: now[0])
@@ -295,7 +295,7 @@ def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What a server is waited for: the beginning and the end of each question, and each grace."""
+    """The waits for a server: the beginning and the end of each probe, and each grace."""
     loop_errors: list[object] = []
     timeout, wait = asyncio.timeout, asyncio.wait
 

@@ -58,8 +58,8 @@ def _exchanged(
 
 @contextmanager
 def _speaking(*data: bytes) -> Iterator[int]:
-    """The port of a server that says this to each that connects, whatever it was asked, and closes;
-    with nothing: at once.
+    """Start a server that sends these bytes to each client and closes, at once without bytes; yield
+    its port.
     """
     with socket.create_server((HOST, 0)) as listener, ExitStack() as connections:
         thread = threading.Thread(target=_speak, args=(listener, data, connections), daemon=True)

@@ -47,7 +47,7 @@ def server(authority: PrivateAuthority) -> Iterator[ScriptedServer]:
 
 @pytest.fixture(scope="module")
 def strict_server(authority: PrivateAuthority) -> Iterator[ScriptedServer]:
-    """It talks to those it knows only."""
+    """A server that accepts only clients with a certificate."""
     with ScriptedServer() as scripted:
         authority.secure(scripted, wants_client=True)
         yield scripted

@@ -1,4 +1,4 @@
-"""Where a reply will begin: each rule by itself, and their order."""
+"""The initial state of a reply: each rule by itself, and their order."""
 
 import itertools
 import re

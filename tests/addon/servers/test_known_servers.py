@@ -1,4 +1,4 @@
-"""What is remembered of servers and models, of whom, and for how long."""
+"""Facts about servers and models: their owners, and how long they are kept."""
 
 import hashlib
 from collections.abc import Callable, Mapping

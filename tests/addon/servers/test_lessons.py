@@ -1,4 +1,4 @@
-"""What processes tell each other of a server: all that comes is checked, and the later word holds."""
+"""Lessons that processes share about a server: each is checked, and the latest counts."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""What the addon asks servers: each question is driven by hand, against servers told in a table of
-path and answer.
-"""
+"""Probes of servers: each is driven by hand, against servers that are tables of path and answer."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +41,7 @@ def _models(*models: object, **headers: str) -> ProbeReply:
 def _probed[Result](
     question: Probe[Result], answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
 ) -> tuple[Result, list[ProbeRequest]]:
-    """The question's result, and what it asked on the way."""
+    """Return the probe's result, and the requests that it sent."""
     asks: list[ProbeRequest] = []
     reply: ProbeReply | None = None
     while True:

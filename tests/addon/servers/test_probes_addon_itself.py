@@ -1,4 +1,4 @@
-"""What the addon says of itself."""
+"""The addon's report about itself."""
 
 import json
 

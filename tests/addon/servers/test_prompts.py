@@ -1,4 +1,4 @@
-"""Tools told in words: what a server gets that knows of none."""
+"""Tools written as text, for a server that takes no tools."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What servers refuse, by their own words, and a request without it."""
+"""Refusals of servers, by their messages, and a request without the refused part."""
 
 from typing import Any
 

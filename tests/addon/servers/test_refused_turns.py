@@ -1,4 +1,4 @@
-"""Turns in an order that a chat template takes: what was said is still said, at its place."""
+"""Turns in an order that a chat template takes: all texts stay, in their order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests for a reply that nobody else reads: all that was asked for, and nothing of a chat's."""
+"""Requests for a reply that the server does not parse: no field of a chat is left."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Parts as they grow: what is new, and all of them."""
+"""Parts as they grow: the new text, and all parts."""
 
 from converter.addon.transcript import shown
 from converter.addon.transcript.accumulator import Accumulator, News

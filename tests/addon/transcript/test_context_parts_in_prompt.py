@@ -1,4 +1,4 @@
-"""A request's parts are found in what a chat template has made of them."""
+"""A request's parts are matched in the prompt that a chat template has made of them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""How a reply ended, in words."""
+"""The end of a reply, as text."""
 
 from typing import Any
 

@@ -223,7 +223,7 @@ def _turn(kept: list[Part]) -> Transcript:
 
 
 def _without_note(part: Part) -> Part:
-    """A thought's kind may come with its end, when its words have been told."""
+    """A thought's kind may come with its end, when its text has been emitted."""
     return ThinkingBlock(part.text) if isinstance(part, ThinkingBlock) else part
 
 

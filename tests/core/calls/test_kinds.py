@@ -364,8 +364,8 @@ def _whole(kind: Kind) -> bytes:
 
 
 def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
-    """What a client gets of it. Blanks in the text do not count: only some dialects have one field
-    for words that stand apart.
+    """Return the content that a client gets. Blanks in the text do not count, because only some
+    dialects have one field for separate texts.
     """
     label = JSON if body.startswith(b"{") else STREAM
     recorded = recording(body, label, **{"tools": TOOLS, **kind.request})

@@ -1,4 +1,4 @@
-"""What servers say of a model, in the shape in which each says it."""
+"""Servers' reports about a model, in the shape of each server."""
 
 import json
 

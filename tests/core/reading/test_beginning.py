@@ -1,4 +1,4 @@
-"""What is known of a reply's beginning, and where the engine begins by it."""
+"""Facts about a reply's beginning, and the engine's initial state by them."""
 
 from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.grammar_start import GrammarStart

@@ -15,7 +15,7 @@ STOP, CALL = Finish("stop"), ToolCall(0, "1", "f", "{}")
 
 
 def trimmed(events: Sequence[Event]) -> list[Event]:
-    """What comes out, texts in a row joined."""
+    """Return the output, texts in a row joined."""
     stage = BlanksTrimmer()
     out = [emitted for event in events for emitted in stage.feed(event)] + stage.close()
     joined: list[Event] = []

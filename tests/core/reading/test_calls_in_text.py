@@ -246,7 +246,7 @@ _SECTION = re.compile("|".join(map(re.escape, SECTIONS)))
 
 
 def _is_itself(output: str, text: str) -> bool:
-    """Whether it is the text, but for marks of sections if words stand behind one."""
+    """Return True if the output is the text, but for marks of sections before other text."""
     begins = any(begins_prose(text[match.end() :], True) for match in _SECTION.finditer(text))
     return output == text or (begins and _SECTION.sub("", output) == _SECTION.sub("", text))
 

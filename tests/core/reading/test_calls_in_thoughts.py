@@ -1,4 +1,4 @@
-"""Which marks begin a tool call in the text, and which are words about one."""
+"""Marks that begin a tool call in the text, and marks in prose about a call."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Where Markdown code is: in each row the parts between « and » are code, and nothing else is."""
+"""Spans of Markdown code: in each row the parts between « and » are code, and nothing else is."""
 
 import sys
 from types import FrameType

@@ -26,7 +26,7 @@ from tests.support.read_back import anthropic_message, blocks_of, completion_of,
 from tests.support.strategies import BLANKS, CODE, PIECES, cut, every_so_many, law
 
 type Blocks = list[tuple[str, str]]
-"""What arrives: `>` and a thought, or an empty string and text."""
+"""Blocks as received: `>` and a thought, or an empty string and text."""
 
 WHY, SO = (">", "why"), ("", "so")
 TEXT_MARK = "<|start|>assistant<|channel|>final<|message|>"
@@ -245,7 +245,7 @@ def anthropic_blocks(
 
 
 def cuts(reply: str) -> Iterator[bytes]:
-    """The reply as a stream: cut at each place, or a share of them, and in single characters."""
+    """Yield the reply as streams: cut at each offset, or a share of them, and in characters."""
     for offset in every_so_many(range(len(reply))):
         yield b"".join(frames.stream(*filter(None, [reply[:offset], reply[offset:]])))
     yield b"".join(frames.stream(*reply))

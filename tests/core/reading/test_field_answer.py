@@ -41,7 +41,7 @@ CLOSERS = ("</think>", "<|close|>response<|sep|>")
 
 
 def read(*events: Event, expected: Expected = OFF) -> list[list[Event]]:
-    """What comes out of the stage for each event, and at its end."""
+    """Return the stage's output for each event, and at its end."""
     stage = FieldAnswer(expected, CLOSERS, Findings())
     return [[*stage.feed(event)] for event in events] + [[*stage.close()]]
 

@@ -1,4 +1,4 @@
-"""Where JSON ends: at its last bracket, wherever the text is cut."""
+"""The end of JSON: at its last bracket, wherever the text is cut."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What models really write, kind by kind: each reply whole, streamed and cut anywhere is one message,
+"""Real replies of models, kind by kind: each reply whole, streamed and cut anywhere is one message,
 and the oracle reads the same.
 
 The kinds that a request decides stand elsewhere: an unfinished call in `test_tool_calls_in_text.py`,
@@ -36,7 +36,7 @@ INSIDE = (Mode.THINKING, Mode.GUESSED)
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model wrote, and its thinking (`>`) and text in order."""
+    """A model's output, and its thinking (`>`) and text in order."""
 
     content: str
     message: Sequence[tuple[str, str]]

@@ -46,7 +46,7 @@ def thinking(content: str) -> Block:
 
 @dataclass(frozen=True)
 class Row:
-    """What is said, and what it is."""
+    """A text, and the message that it is."""
 
     rule: str
     text: str

@@ -1,4 +1,4 @@
-"""How a reply is to be read."""
+"""The settings of a reply's reading."""
 
 import pytest
 

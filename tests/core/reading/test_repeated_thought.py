@@ -1,4 +1,4 @@
-"""A thought in the field and again in the content: told once, however it is cut."""
+"""A thought in the field and again in the content: emitted once, however it is cut."""
 
 from collections.abc import Sequence
 

@@ -158,7 +158,7 @@ def test_cut_anywhere_the_same_text_goes_on(
 
 
 def loop_in(*pieces: str) -> tuple[int, int] | None:
-    """Where a loop ends in all the text, and how many words it has."""
+    """Return the end of a loop in all the text, and its number of words."""
     finder, before = LoopFinder(), 0
     for piece in pieces:
         if (at := finder.feed(piece)) is not None:

@@ -1,4 +1,4 @@
-"""What a row of the families' table says of itself."""
+"""The facts of a row in the families' table."""
 
 from converter.core.reading.rows import Counts, tag
 from converter.core.reading.thought_row import Lone, ThoughtBody, ThoughtRow

@@ -31,7 +31,7 @@ def thinking(body: str, thought_type: str | None = None, confidence: float | Non
 
 @dataclass(frozen=True)
 class Row:
-    """What is said, and what it is."""
+    """A text, and the message that it is."""
 
     rule: str
     text: str

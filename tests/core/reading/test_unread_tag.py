@@ -1,4 +1,4 @@
-"""A tag at the head that speaks of thinking and that nobody reads: noted, never changed."""
+"""A tag at the head that looks like thinking and is of no family: noted, never changed."""
 
 import pytest
 

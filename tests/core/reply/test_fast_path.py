@@ -85,7 +85,7 @@ def _both(
 
 
 def _texts(events: Iterable[object]) -> list[tuple[str, str]]:
-    """The words of the events, those of one kind and those of one call in one piece."""
+    """Return the texts of the events; texts of one kind, or of one call, in one piece."""
     texts: list[tuple[str, str]] = []
     for event in events:
         if isinstance(event, Text | Thinking):

@@ -22,7 +22,7 @@ def counts(output: int) -> bytes:
 
 
 def passed(client: Dialect, *frames: bytes) -> tuple[bytes, Rewriter]:
-    """What the client gets, and the rewriter."""
+    """Return the client's bytes, and the rewriter."""
     through = rewriter_of(settings.read(), client, Form.STREAM, expected=Expected(limit=LIMIT))
     out = [piece for frame in frames for piece in through.feed(frame)] + through.close()
     return b"".join(out), through

@@ -1,4 +1,4 @@
-"""Whether a reply is whole, whatever its dialect."""
+"""The end of a reply: whole or not, in any dialect."""
 
 from collections.abc import Sequence
 

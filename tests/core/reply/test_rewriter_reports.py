@@ -40,7 +40,7 @@ def test_a_whole_reply_tells_its_events_and_counts() -> None:
 
 
 def test_a_stream_that_is_all_there_tells_the_events_of_both_calls() -> None:
-    """What may begin a tag waits in the first, and is text in the second."""
+    """The beginning of a tag waits in the first, and is text in the second."""
     through, apart = rewriter(OPENAI), rewriter(OPENAI)
     body = b"".join([ROLE, *text("<think>a</think>b", "<thi")])
     through.whole(body, 2.0)

@@ -1,4 +1,4 @@
-"""Each thought is one event, told when it ends."""
+"""Each thought is one event, emitted when the thought ends."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
 
 
 def thoughts_by_step(*events: Event) -> list[list[str]]:
-    """The thoughts told at each event, and at the close."""
+    """Return the thoughts emitted at each event, and at the close."""
     thoughts_read, steps = list[ThoughtEvent](), list[list[str]]()
     thoughts = ThoughtEventStage("flow", "conversation", thoughts_read)
     for event in [*events, None]:

@@ -1,4 +1,4 @@
-"""Objects that were cut off: what of them is complete."""
+"""Objects that were cut off: their complete parts."""
 
 import json
 
@@ -43,5 +43,5 @@ def test_an_object_that_is_whole_or_none_was_not_cut_off(text: str) -> None:
 
 
 def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:
-    """Minutes if all that is open were written down at each of them."""
+    """It would take minutes if the open brackets were listed at each bracket."""
     assert complete_part('{"a":' * 100_000) == '{"a":' * 99_999 + "{" + "}" * 100_000

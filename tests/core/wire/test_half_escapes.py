@@ -1,4 +1,4 @@
-"""Half a character in JSON, told by its bytes alone."""
+"""Half a character in JSON, recognised by its bytes alone."""
 
 import json
 

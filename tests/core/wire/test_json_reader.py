@@ -20,7 +20,7 @@ def parts(text: str, want: Want = Want.VALUE) -> list[tuple[JsonPart, str]]:
 
 
 def read(pieces: list[str], want: Want) -> tuple[str, JsonReader]:
-    """What the pieces say together."""
+    """Return the output of all pieces."""
     reader = JsonReader(want)
     return "".join(text for piece in pieces for _, text, _ in reader.feed(piece)), reader
 

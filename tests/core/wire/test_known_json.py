@@ -1,4 +1,4 @@
-"""What is read with the help of what was read before is what would have been read without it."""
+"""A body read with the help of an earlier body is the same as one read without it."""
 
 import json
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def kept_object(value: object) -> KeptObject:
 
 
 def shown(value: object) -> str:
-    """What tells 1 from 1.0 and True, one order from another, and NaN from nothing."""
+    """Return a text that differs for 1, 1.0 and True, and for each order, and is equal for NaN."""
     return repr(value)
 
 

@@ -1,4 +1,4 @@
-"""Nothing in model text acts on a terminal, and what nobody reads is told in a few words."""
+"""Nothing in model text acts on a terminal, and unreadable data is described in a few words."""
 
 import base64
 import json

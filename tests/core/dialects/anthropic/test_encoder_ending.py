@@ -1,4 +1,4 @@
-"""What a message says at its end."""
+"""The end of a message."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a stream of the Messages API says, and in which order."""
+"""The events of a Messages stream, and their order."""
 
 from dataclasses import replace
 

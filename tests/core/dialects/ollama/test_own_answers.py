@@ -1,4 +1,4 @@
-"""What Ollama's clients ask beside replies: what runs, what is served, what a model can."""
+"""Requests of Ollama's clients beside replies: running and served models, their abilities."""
 
 import json
 from typing import Any

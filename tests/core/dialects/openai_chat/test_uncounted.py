@@ -1,4 +1,4 @@
-"""Counts that were asked for by the addon alone: the summary has them, the client has not."""
+"""Counts that only the addon requested: the summary has them, the client has not."""
 
 import json
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_counts_beside_text_or_a_finish_go_on(step: int, text: str) -> None:
 
 
 def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
-    """As llama.cpp 11549 writes it for a client that has not asked."""
+    """As llama.cpp 11549 writes it for a client that has not requested counts."""
     body = b"".join([*FRAMES, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
     *_, last, done, rest = rewritten(body, rewriter(fast=True), step).split(b"\n\n")
     parsed = json.loads(last.removeprefix(b"data: "))

@@ -1,4 +1,4 @@
-"""A conversation made shorter, from the request that asks for it to the one that goes on."""
+"""A compacted conversation, from the request for it to the request that goes on."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a stream of the Responses API says, and in which order."""
+"""The events of a Responses stream, and their order."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Conversations that are left with the server, asked for over HTTP."""
+"""Conversations that are left with the server, requested over HTTP."""
 
 import json
 from typing import Any

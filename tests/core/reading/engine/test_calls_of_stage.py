@@ -50,7 +50,7 @@ def run(reading: ReadingStage, *events: Event) -> list[Event]:
 
 
 def fed(reading: ReadingStage, event: Event) -> Sequence[Event]:
-    """What becomes of an event, be it the engine's own."""
+    """Return the stage's output for an event, also for the engine's own."""
     return reading._out([event]) if isinstance(event, LateCloser) else reading.feed(event)
 
 

@@ -1,4 +1,4 @@
-"""Where a mark stands, and which code is open there."""
+"""The position of a mark, and the code that is open there."""
 
 import pytest
 from hypothesis import given

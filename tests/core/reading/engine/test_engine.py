@@ -1,4 +1,4 @@
-"""The engine's rules: those of thoughts, those of calls, and both in one text."""
+"""The engine's rules: of thoughts, of calls, and of both in one text."""
 
 import json
 from collections.abc import Sequence

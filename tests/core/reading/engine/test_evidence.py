@@ -1,4 +1,4 @@
-"""What a reply shows of where it began."""
+"""The evidence of a reply for its initial state."""
 
 from dataclasses import replace
 

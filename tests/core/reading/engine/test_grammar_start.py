@@ -1,4 +1,4 @@
-"""Where a reply begins whose answer a grammar makes."""
+"""The initial state of a reply whose answer a grammar makes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What waits of thought, answer and calls, and the notes on calls."""
+"""Pending parts of thought, answer and calls, and the notes on calls."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Between decoder and encoder: where a reply began, its budget, its thoughts told."""
+"""Between decoder and encoder: the initial state of a reply, its budget, its thoughts reported."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def _stage(
 
 
 def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
-    """What comes out, a word for each kind: thinking in parentheses."""
+    """Return the output as text, with thinking in parentheses."""
     events: list[Event] = [*map(Text, texts), Finish(finish), End()]
     out = [emitted for event in events for emitted in stage.feed(event)] + list(stage.close())
     marks = {Thinking: "({})", Text: "{}", ThinkingEnd: "."}

@@ -1,4 +1,4 @@
-"""Calls that are said twice."""
+"""Calls that are repeated."""
 
 import pytest
 

@@ -185,7 +185,7 @@ def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, expected: str
 
 
 def _behind_field(text: str, model: str = "") -> str:
-    """What is left of a content behind a field's thought, whole and cut at every place."""
+    """Return the text of a content behind a field's thought, the same cut at every offset."""
     cuts = [[text[:offset], text[offset:]] for offset in range(len(text) + 1)]
     results = []
     for pieces in (list(text), *cuts):

@@ -1,4 +1,4 @@
-"""Where the text of a call may end: the same points however it is cut."""
+"""Possible ends of a call's text: the same points however it is cut."""
 
 import pytest
 

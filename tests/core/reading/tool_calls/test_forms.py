@@ -56,7 +56,7 @@ def parser() -> Engine:
 
 
 def read(text: str, size: int = 0, cut: bool = False) -> list[Event]:
-    """What comes of the text, fed in pieces of that size."""
+    """Return the events of the text, fed in pieces of that size."""
     reading = parser()
     pieces = [text[at : at + size] for at in range(0, len(text), size)] if size else [text]
     out = [event for piece in pieces for event in reading.feed(piece)]
@@ -114,7 +114,7 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
 @pytest.mark.slow
 @BY_NAME
 def test_the_cost_of_a_chunk_is_that_of_what_is_held(written: Written) -> None:
-    """What a chunk makes the parser look at is what is held and the chunk, however long the call is."""
+    """For a chunk the parser looks at the held text and the chunk, however long the call is."""
     looked_at = []
     for length in (400, 1600):
         text = written.write([("write_file", {"path": "x", "content": "word " * length})])
@@ -206,7 +206,7 @@ def test_no_mark_begins_another_so_that_a_stream_can_tell_them_apart() -> None:
 
 
 def test_marks_that_a_stream_waits_for_begin_with_no_letter() -> None:
-    """Else any word at a chunk's end would be held; those of whole replies are looked for once."""
+    """Otherwise any word at a chunk's end would be held; marks of whole replies count once."""
     assert not [mark for mark in (*OPENERS, *SECTIONS) if mark[0].isalnum()]
     blank = [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[:1].isspace()]
     assert {mark[0] for mark in blank} == {"\n"}  # which waits for a call in any case

@@ -148,7 +148,7 @@ UNCLOSED = [
 def test_a_value_without_its_mark_ends_with_its_call(
     text: str, rest: str, wanted: list[str | None]
 ) -> None:
-    """Where no later mark can close it: not at the first mark, and not in a reply that was cut."""
+    """Only if no later mark can close it: not at the first mark, nor in a reply that was cut."""
     decision = verdict(text, TOOLS, "qwen3-coder", End.STOP)
     assert [json.loads(call.arguments).get("city") for call in decision.calls] == wanted
     assert text[decision.length :].removeprefix("</tool_call>") == rest.removeprefix("</tool_call>")
