@@ -17,7 +17,7 @@ REQUEST = {"model": "m", "max_tokens": 4096, "messages": [{"role": "user", "cont
 
 
 class Server:
-    """An app that answers everything with the same pieces, and keeps what it was asked."""
+    """An app that answers every request with the same pieces, and keeps the last request."""
 
     def __init__(self, pieces: Sequence[bytes], kind: bytes = SSE, status: int = 200) -> None:
         self.pieces, self.kind, self.status = pieces, kind, status

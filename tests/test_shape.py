@@ -494,7 +494,7 @@ def _asserts_by_the_clock(source: Path) -> Iterator[str]:
 
 
 def test_no_assert_reads_a_clock() -> None:
-    """How fast a machine is says nothing of the code: figures belong to `make bench`."""
+    """The speed of a machine shows nothing about the code: figures belong to `make bench`."""
     sources = [
         source for room in ("tests", "laws", "tools") for source in (ROOT / room).rglob("*.py")
     ]

@@ -1,4 +1,4 @@
-"""The addon: what a client and the log are told when there is no good reply."""
+"""The addon: the client's answer and the log when there is no good reply."""
 
 import json
 

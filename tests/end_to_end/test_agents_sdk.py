@@ -37,7 +37,9 @@ def test_it_thinks_calls_its_tool_and_answers_with_what_it_gave(llama: str) -> N
 
 
 def test_a_session_keeps_its_history_here(llama: str) -> None:
-    """It lists what was said, adds to it and takes the last item out, as its users do to ask again."""
+    """The session lists its items, adds to them and takes the last one out, as users do to ask
+    again.
+    """
     answers, items = asyncio.run(in_a_session(llama, "12 * 7", "7 * 8"))
     assert [answer.strip() for answer in answers] == ["12 * 7 = 84", "7 * 8 = 56"]
     kinds = [item.get("role", item["type"]) for item in items]

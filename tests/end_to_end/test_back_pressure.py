@@ -1,5 +1,5 @@
-"""A server is read no further while a hook waits before its reply; then nothing of it is lost, and
-nobody else has waited.
+"""A server is read no further while a hook waits before its reply; then nothing is lost, and no
+other client has waited.
 """
 
 import json
@@ -56,7 +56,7 @@ class Long:
         yield from [*text("Hello"), *END]
 
     def standing(self) -> int:
-        """How much was sent when nothing more is taken."""
+        """Return the bytes that were sent when the server could send no more."""
         before = -1
         while not 0 < self.sent == before:
             before = self.sent

@@ -55,7 +55,7 @@ def in_text(arguments: str) -> Says:
 
 @pytest.fixture
 def ran() -> Iterator[list[dict[str, object]]]:
-    """What was run; a path with nothing behind it is the half of a call."""
+    """The calls that were run; a path with nothing behind it is half of a call."""
     calls: list[dict[str, object]] = []
     yield calls
     assert not [call for call in calls if "/da" in str(call)]

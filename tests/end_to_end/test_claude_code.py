@@ -123,7 +123,7 @@ def test_a_thought_of_the_small_model_is_ended_and_the_answer_comes(
 def test_the_real_servers_cache_holds_a_turn_whose_thought_came_back(
     program: Path, llamas: dict[str, Llama], tmp_path: Path, name: str, least: int, most: int
 ) -> None:
-    """It brings its thoughts: a model that wants them reads none of its turn again."""
+    """Claude Code sends thoughts back: a model that wants them reads none of its turn again."""
     more = {"body": {**CACHED, "temperature": 0}}
     arguments = [*NO_TOOLS, "--model", name]
     port = llamas["extracted"].port
@@ -174,8 +174,8 @@ def test_a_call_that_the_model_writes_into_its_text_is_one(
 def test_it_works_on_a_server_that_knows_no_tools(
     program: Path, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
 ) -> None:
-    """The small model itself: its words are held to a grammar, because Claude Code's prompt is beyond
-    it, and the server is told of the tool in words alone.
+    """The small model itself: a grammar makes its replies, because Claude Code's prompt is beyond
+    it, and the server gets the tool as text alone.
     """
     modes = [f"reverse:{llamas['tags'].address}"]
     tool = tmp_path / "tool.json"
@@ -257,8 +257,8 @@ def test_a_prompt_too_long_is_recognised(claude: AskClaude, model: ByPathServer)
 def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_reply(
     claude: AskClaude, model: ByPathServer
 ) -> None:
-    """It does so on: "input length and `max_tokens` exceed context limit: 5000 + 32000 > 32768,
-    decrease ...".
+    """Claude Code compacts on: "input length and `max_tokens` exceed context limit: 5000 + 32000 >
+    32768, decrease ...".
     """
     model.rows[CHAT] = [
         Says({"error": {"message": TOGETHER["vllm"], "code": 400}}, 400),

@@ -162,7 +162,7 @@ def test_it_never_runs_a_call_that_was_cut(codex: Ask, model: ByPathServer, reas
 def test_after_an_overflow_it_compacts_and_goes_on(
     codex: Ask, model: ByPathServer, overflow: Says, provider: str
 ) -> None:
-    """It asks for a summary in words of its own, or for an item `compaction`."""
+    """Codex asks for a summary in a message of its own, or for an item `compaction`."""
     summary = Says(steps=stream("<think>What matters?</think>", "The user likes tea."))
     model.rows[CHAT] = [ANSWER, overflow, summary, Says(steps=stream("Here is tea."))]
     codex("I like tea.", provider=provider)

@@ -40,7 +40,7 @@ def _ask(console: Console, server: ByPathServer, *texts: str, dialect: Dialect =
 
 
 def _open_reply(console: Console) -> None:
-    """Open the one flow that is listed, and its reply."""
+    """Open the only listed flow, and its reply."""
     console.shows("[1/1]")
     console.press("Enter")
     console.shows("Flow Details")
@@ -108,8 +108,8 @@ RAW = (
     b"\xe2\x80\xae",
     b"\xe2\x80\xa8",
 )
-"""What a terminal would obey, or a reader be misled by: colours, the clipboard, C1, text that runs
-backwards.
+"""Text that a terminal would obey, or that misleads a reader: colours, the clipboard, C1, text that
+runs backwards.
 """
 
 

@@ -1,6 +1,4 @@
-"""What passes and what changes, to the byte: requests as the server gets them, replies as the
-clients get them.
-"""
+"""Requests and replies to the byte: the parts that pass and the parts that change."""
 
 import socket
 

@@ -1,6 +1,6 @@
 """Each extra can be deleted: the rest starts, and thinking arrives in every dialect.
 
-In a copy of the tree, from which one package is taken at a time, and then all of them.
+The tests run in a copy of the tree, without one package at a time, and without all.
 """
 
 import json

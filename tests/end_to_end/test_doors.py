@@ -1,4 +1,4 @@
-"""What goes to the model server, and who may come in, with a real proxy."""
+"""Headers that go to the model server, and clients that may come in, with a real proxy."""
 
 import json
 from base64 import b64encode

@@ -82,7 +82,7 @@ def _slots(address: str) -> list[bool]:
 
 
 def _ends_behind(letters: int, reply: View) -> None:
-    """What the small model thinks and answers is its own; only that it does is judged."""
+    """The content of the small model's thought and answer is not judged, only their presence."""
     thought, _, enough = reply.thinking.rpartition("\n\n")
     assert (len(thought), enough) == (letters, ENOUGH)
     assert reply.text

@@ -1,6 +1,4 @@
-"""What a client asks beside messages: token counts, models, and what Claude Code says to nobody in
-particular.
-"""
+"""Requests beside messages: token counts, models, and Claude Code's reports."""
 
 import json
 from typing import Any

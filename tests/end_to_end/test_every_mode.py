@@ -42,8 +42,9 @@ LONG = "word " * 40_000
 
 @dataclass(frozen=True)
 class Route:
-    """A client's way to a server. `ports`: of the proxy without a memory in a file, and of the one with it.
-    `networks`: the client is in one of them, and connects to the server's own address.
+    """A client's route to a server. `ports`: of the proxy without a memory in a file, and of the
+    proxy with one. `networks`: the client is in one of them, and connects to the server's own
+    address.
     """
 
     mode: str
@@ -105,7 +106,7 @@ HI = [says("user", "hi")]
 
 
 def on_the_first_request(route: Route) -> None:
-    """The server is asked what it is, for which the request waits."""
+    """The server is probed, and the request waits for the answer."""
     assert route.ask(HI) == Verdict(FULL, BOTH)
     assert ("/v1/models" in route.server.paths()) is (route.mode != "upstream")
 
@@ -142,7 +143,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> PrivateAuthority:
 
 
 def served(authority: PrivateAuthority, scheme: str, port: int = 0, host: str = "") -> ByPathServer:
-    """A server that nobody knows yet."""
+    """A server without facts so far."""
     server = ByPathServer(owned_by("llamacpp"), port, host or "127.0.0.1")
     if scheme == "https":
         authority.secure(server)
@@ -217,7 +218,7 @@ def standing(request: pytest.FixtureRequest, authority: PrivateAuthority) -> Ite
 
 @pytest.fixture
 def route(standing: Route) -> Route:
-    """Whose server answers well."""
+    """Modes whose server answers well."""
     standing.server.rows[CHAT] = Says(steps=stream(*HELLO))
     return standing
 

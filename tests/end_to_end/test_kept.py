@@ -1,4 +1,4 @@
-"""Where people look at flows, or keep them, streamed replies are there to be looked at."""
+"""Streamed replies are complete where people look at flows or save them."""
 
 import json
 import socket

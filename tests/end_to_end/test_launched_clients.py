@@ -33,7 +33,7 @@ QUIET = {**claude_code.ALONE, "OPENAI_API_KEY": "a key of a cloud"}
 def launched(
     name: str, program: Path, server: str, folder: Path, *options: str, **variables: str
 ) -> str:
-    """What it prints, in an empty home."""
+    """Run a client in an empty home; return its output."""
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [sys.executable, "-m", "converter.command", name, "--url", server, *options],
@@ -70,7 +70,7 @@ def test_claude_code_shows_thinking_and_answer(
 def lines_of_codex(
     program: Path, server: str, folder: Path, *options: str, settings: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """What `codex exec` prints, an object a line, with a prompt for a small model."""
+    """Run `codex exec` with a prompt for a small model; return the printed objects."""
     brief = folder / "brief.md"
     brief.write_text("be brief")
     small = [f"model_instructions_file={brief}", *(f"{name}=false" for name in BEYOND_IT)]

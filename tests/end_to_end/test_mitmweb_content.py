@@ -1,5 +1,5 @@
-"""How mitmweb's page shows what a model wrote: as text, whatever it looks like, and readable; and
-how it takes commands.
+"""mitmweb's page shows a model's output as readable text, whatever it looks like, and takes our
+commands.
 """
 
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 OWNED = "document.title='owned'"
 HTML = (f'<img src=x onerror="{OWNED}">', f"<script>{OWNED}</script>", "<b>bold</b>")
 ELEMENTS = ("img[src=x]", "pre script", "pre b", "td b", ".flow-detail script")
-"""What it would make."""
+"""The element that this markup would make."""
 
 
 def test_html_of_the_model_is_text(

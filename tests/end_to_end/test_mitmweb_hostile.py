@@ -1,5 +1,6 @@
-"""mitmweb's own page, behind its login: whatever a model, a client or a server writes is text in our
-views, nothing runs and nothing is fetched; a huge reply is drawn to a limit, and nobody waits for it.
+"""mitmweb's own page, behind its login: whatever a model, a client or a server writes is text in
+our views, nothing runs and nothing is fetched; a huge reply is drawn to a limit, and no client
+waits for it.
 """
 
 import json

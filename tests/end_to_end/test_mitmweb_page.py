@@ -132,7 +132,7 @@ CONVERSATION: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (ANTHROPIC, "What is the weather in Oslo?", {"tools": [WEATHER]}),
     (ANTHROPIC, "6 * 7", {"system": "think between steps"}),
 )
-"""The last is the one that the picture shows: thoughts, and text between them."""
+"""The picture shows the last reply: thoughts, and text between them."""
 
 
 def test_a_real_conversation(llamas: dict[str, Llama], page: Page, proxy_folder: Path) -> None:

@@ -1,7 +1,7 @@
 """As a forward proxy the addon acts on this machine and private networks, unless `think_flows` says
 otherwise.
 
-No test asks the network: a proxy in upstream mode sends what is meant for any host to the scripted
+No test uses the network: a proxy in upstream mode sends requests for any host to the scripted
 server.
 """
 

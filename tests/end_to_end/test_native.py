@@ -1,5 +1,5 @@
-"""`think_native=messages`: a server's own Messages endpoint is asked as the client asked it, and
-its replies are mended.
+"""`think_native=messages`: a server's own Messages endpoint gets the client's request, and its
+replies are mended.
 """
 
 import json
@@ -56,8 +56,8 @@ def parts(message: dict[str, Any]) -> list[Block]:
 
 
 def trimmed(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """llama.cpp trims the text of its own Messages replies, and that of its chat completions
-    otherwise.
+    """llama.cpp trims the text of its own Messages replies in another manner than that of chat
+    completions.
     """
     return [(block["type"], block[block["type"]].strip()) for block in message["content"]]
 

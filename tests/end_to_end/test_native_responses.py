@@ -1,5 +1,5 @@
-"""`think_native=responses`: a server's own Responses endpoint is asked as the client asked it, and
-its replies are mended.
+"""`think_native=responses`: a server's own Responses endpoint gets the client's request, and its
+replies are mended.
 """
 
 import json
@@ -37,8 +37,8 @@ def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[
 
 
 def items(response: dict[str, Any]) -> list[tuple[str, str]]:
-    """The items, by their words. llama.cpp trims the text of its own responses, and that of its
-    chat completions otherwise.
+    """The items, by their text. llama.cpp trims the text of its own responses in another manner
+    than that of chat completions.
     """
     texts: list[tuple[str, str]] = []
     for item in response["output"]:
@@ -65,7 +65,7 @@ def test_llamas_own_responses_say_what_the_translated_ones_say(
 def test_llamas_thought_comes_back_to_it(
     native: Client, llamas: dict[str, Llama], streamed: bool
 ) -> None:
-    """It is the client's whole next request, items as they came; llama.cpp wants the raw text."""
+    """The client's whole next request, with the items as received; llama.cpp wants the raw text."""
     llama = llamas["extracted"]
     first = ask(native, llama.address, streamed, input=PROMPTS[0].question, **GREEDY)
     turns = [

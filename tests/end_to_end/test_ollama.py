@@ -111,7 +111,7 @@ COPILOT = {
 
 
 def test_copilot_finds_the_model_and_chats(address: str) -> None:
-    """It takes a model's window and abilities from `/api/show`, and fails on what is null."""
+    """The client reads a model's window and abilities from `/api/show`, and fails on null."""
     with Client(int(address.rpartition(":")[2])) as plain:
         version = plain.ask("/api/version", b"", method="GET")
         listed = plain.ask("/api/tags", b"", method="GET")

@@ -51,7 +51,7 @@ class Bench:
         return self.client.ask("/set-options", json.dumps(options).encode())
 
     def ask(self, dialect: Dialect, content: str, streamed: bool, **fields: object) -> Answer:
-        """What a client gets when the server says `content`; `fields` come before it."""
+        """Return the client's reply when the server sends `content`, with `fields` before it."""
         frames = [ROLE, *([delta(**fields)] if fields else []), *text(*content), *END]
         self.server.answer(Reply(frames) if streamed else Reply([whole(content, **fields)], JSON))
         return self.client.ask(dialect.path, question(stream=streamed))
@@ -62,7 +62,7 @@ class Bench:
         return reply.thinking, reply.text
 
     def fields(self, content: str, streamed: bool, **fields: object) -> dict[str, str]:
-        """What an OpenAI client gets, by the name of the field."""
+        """Return the texts that an OpenAI client gets, by the field's name."""
         body = self.ask(OPENAI, content, streamed, **fields).body
         texts: dict[str, str] = {}
         for value in payloads(body) if streamed else [json.loads(body)]:

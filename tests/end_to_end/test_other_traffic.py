@@ -1,4 +1,4 @@
-"""What the addon does not act on is as it is without it, whatever mitmproxy is told to do with it."""
+"""Other traffic is as it is without the addon, whatever mitmproxy's options do with it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

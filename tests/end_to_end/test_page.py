@@ -1,5 +1,5 @@
-"""The page at /think in a real browser: a person watches a model think, reads what was asked and
-said, and keeps what was read wrongly. Every test leaves a screenshot in a folder that git ignores.
+"""The page at /think in a real browser: a person watches a model think, reads requests and replies,
+and keeps a misread reply. Every test leaves a screenshot in a folder that git ignores.
 """
 
 import json

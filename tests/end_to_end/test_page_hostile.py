@@ -149,7 +149,7 @@ def test_ten_thousand_thoughts_are_shown_some_at_a_time(
 def test_a_thousand_exchanges_are_listed(
     web: Mitmweb, server: ByPathServer, think: ThinkPage, proxy_folder: Path, tmp_path: Path
 ) -> None:
-    """A thousand of them come from a file, the last ten while the page is open."""
+    """A thousand exchanges come from a file, the last ten while the page is open."""
     server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
     bodies = [
         json.dumps({"model": f"m{number}", "stream": True, "messages": []}).encode()

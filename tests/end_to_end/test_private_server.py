@@ -1,5 +1,5 @@
-"""A server that not everybody may talk to: the addon's own questions get in wherever mitmproxy
-itself does, and a server that answers none of them holds requests up once.
+"""A server of limited access: the addon's probes get in wherever mitmproxy itself does, and a
+server that answers none delays requests once.
 """
 
 import json

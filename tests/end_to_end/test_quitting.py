@@ -34,7 +34,7 @@ def speaker(request: pytest.FixtureRequest) -> Client:
 
 
 def ended_during[Answer](ask: Callable[[int], Answer], steps: Steps, folder: Path) -> Answer:
-    """What a client gets that waits when the proxy is told to end."""
+    """Return the reply of a client that waits when the proxy gets a signal to end."""
     answers: list[Answer] = []
     with HostileServer() as server:
         server.fault = Fault("half", CUT, steps, steps)

@@ -1,5 +1,5 @@
-"""What the server is: asked once, by what it says of itself; without an answer a request goes out
-all the same.
+"""The server's kind: probed once, by its own reports; without an answer a request goes out all the
+same.
 """
 
 import json
@@ -29,7 +29,7 @@ THINKING = QUESTION | {"thinking": {"type": "enabled", "budget_tokens": 2048}}
 
 
 def ask(client: Client, server: ByPathServer, key: str = "none") -> dict[str, Any]:
-    """What the server was sent of this request."""
+    """Return the request that the server received."""
     server.rows.setdefault(CHAT, GOOD)
     answer = client.ask(
         server.address + MESSAGES, json.dumps(THINKING).encode(), {"x-api-key": key}

@@ -1,4 +1,4 @@
-"""What a real llama.cpp refuses, and takes when it is asked again: schemas, pictures."""
+"""Requests that a real llama.cpp refuses, and accepts when sent again: schemas, pictures."""
 
 import json
 import threading
@@ -183,7 +183,7 @@ def good(stream: bool) -> Reply:
 
 
 def in_stream(message: str, then: Reply) -> Reply:
-    """What LM Studio's streams say: status 200, and nothing but an error."""
+    """LM Studio's streams: status 200, and nothing but an error."""
     error = json.dumps({"error": {"message": message}, "message": message})
     return Reply([f"event: error\ndata: {error}\n\n".encode()], then=then)
 
@@ -211,7 +211,7 @@ TOO_LONG = (
     "This model's maximum context length is 4096 tokens. However, you requested 6211 tokens "
     "(6011 in the messages, 200 in the completion)."
 )
-"""What llama-cpp-python 0.3.36 says to a whole request, and nothing to one for a stream."""
+"""The error of llama-cpp-python 0.3.36 to a whole request; a request for a stream gets no byte."""
 REASONS = {
     "chat/completions": "context length is 4096",
     "messages": "prompt is too long: 6011 tokens > 4096 maximum",

@@ -1,5 +1,5 @@
-"""Turns and fields that a server refuses: it is asked again in the order that it takes, and at once
-the next time.
+"""Turns and fields that a server refuses: they are sent again in an order that it takes, and so the
+next time.
 """
 
 import json
@@ -25,7 +25,7 @@ STRICT = """
 {%- endif %}
 {%- endfor %}
 """
-"""What the template of Qwen3.5 refuses."""
+"""The refusal of Qwen3.5's template."""
 ASK = {"role": "user", "content": "What is 12 plus 30?"}
 BEGUN = {"role": "assistant", "content": "The answer"}
 SYSTEMS = [{"role": "system", "content": message} for message in ("Be kind.", "Be brief.")]

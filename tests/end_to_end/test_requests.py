@@ -1,4 +1,4 @@
-"""What reaches the server of a client's request."""
+"""A client's request as the server receives it."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What mitmweb shows of real flows, as its page asks for it: model traffic as a conversation, while
-it comes and afterwards.
+"""Real flows in mitmweb, requested as by its page: model traffic as a conversation, while it comes
+and afterwards.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ ASK = {"messages": [{"role": "user", "content": "What is 12 times 7?"}], "max_to
 
 
 class Looker:
-    """Who asks mitmweb what its page asks."""
+    """Sends mitmweb the requests of its page."""
 
     def __init__(self, web: Mitmweb) -> None:
         self._base, _, self._query = web.page.partition("?")

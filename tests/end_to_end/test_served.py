@@ -1,5 +1,5 @@
-"""Recordings served again and asked for through the addon: each client gets, byte for byte, what
-the golden beside it says.
+"""Recordings served again and requested through the addon: each client gets, byte for byte, the
+reply of the golden.
 """
 
 import json
@@ -34,14 +34,12 @@ MOMENT = re.compile(rb'"created_at":"[^"]+",(?="(?:message|response)")')
 CALL = re.compile(rb"\bcall_[0-9a-f]{12}_")
 
 TIMES = {plan.name: plan.times for plan in PLANS}
-"""How often each was asked for: what the addon learns from a reply, and a second one confirms, shows
-in the third.
-"""
+"""Requests for each: a lesson of one reply, confirmed by a second, shows in the third."""
 
 
 def settled(body: bytes) -> bytes:
     """A call's id ends as its flow's; a response has that id and the time of its request, as a
-    reply of Ollama's API has. A recording has none of them.
+    reply of Ollama's API has. A recording has neither.
     """
     body = CALL.sub(b"call_recording_", body)
     body = MOMENT.sub(b'"created_at":"1970-01-01T00:00:00.000000000Z",', body)
@@ -51,8 +49,8 @@ def settled(body: bytes) -> bytes:
 
 
 def complete() -> list[str]:
-    """The names of all whose server said what it had to say, but for texts that the addon asks for
-    once a chat completion has failed.
+    """The names of recordings with a complete reply, but for texts that the addon requests when a
+    chat completion has failed.
     """
     kept = {name: LIBRARY.load(name) for name in LIBRARY.names()}
     return [name for name, each in kept.items() if not (each.ended or each.awaited().as_text)]
@@ -65,9 +63,7 @@ class Bench:
     proxy: Proxy
 
     def ask(self, recorded: Recording, request: RecordedRequest) -> tuple[int, bytes]:
-        """What a client gets, with the options of the recording; what the server is, the addon asks
-        it.
-        """
+        """Return the client's reply under the recording's options; the addon probes the server."""
         options = {
             f"think_{name}": recorded.options.get(name, default)
             for name, default in DEFAULTS.items()

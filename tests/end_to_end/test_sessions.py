@@ -34,7 +34,7 @@ def calling(name: str, arguments: object) -> list[bytes]:
 
 @pytest.fixture
 def server() -> Iterator[ByPathServer]:
-    """One of its own: what others asked of theirs is counted, too."""
+    """A proxy of its own, because the requests of other tests would be counted as well."""
     with ByPathServer(owned_by("llamacpp")) as server:
         yield server
 

@@ -61,7 +61,7 @@ def thought(turn: int) -> str:
 
 
 def counts(request: ReceivedRequest) -> Says:
-    """A server that thinks of how many turns of the user it was told, and says it."""
+    """A server that thinks of the number of user turns that it received, and answers with it."""
     body = json.loads(request.body)
     count = len([turn for turn in body["messages"] if turn["role"] == "user"])
     reply = f"<think>{thought(count)}</think>{count}"
@@ -69,8 +69,8 @@ def counts(request: ReceivedRequest) -> Says:
 
 
 class Crew:
-    """The command with three workers. `kept`: the folder with what they keep. `silenced`: their
-    memory says nothing, for so long. `kind`: what they are told of the server.
+    """The command with three workers. `kept`: the folder of their files. `silenced`: seconds for
+    which their memory is silent. `kind`: the option for the kind of server.
     """
 
     def __init__(self, server: str, folder: Path, kind: str) -> None:
@@ -121,7 +121,7 @@ def server() -> Iterator[ByPathServer]:
 
 @contextmanager
 def crew_of(store: str, server: str, folder: Path, kind: str = "generic") -> Iterator[Crew]:
-    """What is kept is in the usual file, or with a server."""
+    """The memory is in the usual file, or with a server."""
     crew = Crew(server, folder, kind)
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -202,7 +202,7 @@ def test_a_worker_killed_in_the_middle_takes_nothing_along(crew: Crew) -> None:
 
 
 def refusal(ask: Callable[[], Any], kind: type[Exception]) -> Any:
-    """What a client is told of a memory that is away."""
+    """The errors of a memory that is away."""
     with pytest.raises(kind, match="memory is away") as refused:
         ask()
     return refused.value.response  # type: ignore[attr-defined]
@@ -279,9 +279,9 @@ def for_a_client(request: ReceivedRequest) -> bool:
 
 @pytest.mark.long
 def test_a_server_is_probed_once_for_all_workers(tmp_path: Path) -> None:
-    """Once, as the first worker has told its lessons before another is asked. Workers that begin
-    at the same instant ask each for themselves, because none waits for another; so does one that
-    waits in vain for a store on a busy machine, of which there may be some here.
+    """Once, because the first worker has shared its lessons before another gets a request. Workers
+    that begin at the same instant probe each for themselves, because none waits for another; so
+    does one that waits in vain for a store on a busy machine, of which there may be some here.
     """
     rows: Any = {**owned_by("vllm"), "/tokenize": Says(PROMPT), CHAT: refuses_patterns}
     with (

@@ -34,7 +34,7 @@ PINGS = {
 
 @dataclass
 class Silence:
-    """A server's silence, which is over once its client has heard so many pings."""
+    """A server's silence, which is over once its client has received so many pings."""
 
     ping: bytes
     pings: int
@@ -86,7 +86,7 @@ def does(server: HostileServer, *steps: Step) -> None:
 
 @pytest.fixture
 def silence(speaker: Client) -> Silence:
-    """One in which two pings are heard."""
+    """A silence of two pings."""
     return Silence(PINGS[speaker.name], 2)
 
 

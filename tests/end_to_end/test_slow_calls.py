@@ -37,8 +37,8 @@ ALONE = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1
 
 
 class SlowModel(ByPathServer):
-    """It thinks, writes a call, and answers once it has the result; asked without tools it gives
-    the session a title.
+    """A model that thinks, writes a call, and answers once it has the result; without tools it
+    gives the session a title.
     """
 
     def reply(self, request: ReceivedRequest) -> Says:
@@ -64,7 +64,7 @@ def _slowly(call: str) -> list[Step]:
 
 @pytest.fixture
 def model() -> Iterator[SlowModel]:
-    """The calls that it wrote must have been asked for once."""
+    """The calls that it wrote must have been requested once."""
     with SlowModel(owned_by("vllm")) as server:
         yield server
     assert len([body for body in server.bodies() if body.get("tools")]) == 2
@@ -110,7 +110,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Path], str, dict[str, str]]] = {
         ALONE,
     ),
 }
-"""How each is installed, its command line and its environment."""
+"""The installation of each client, its command line and its environment."""
 
 
 @pytest.mark.nightly

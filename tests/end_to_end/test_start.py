@@ -57,8 +57,8 @@ def _ask(client: Client, server: ByPathServer, path: str = CHAT, **fields: objec
 
 
 def _telling(server: ByPathServer, path: str, reported: Says, reply: Says = INSIDE) -> None:
-    """The server replies only when it has been asked for its prompt, as a real one is by the time
-    its prompt is read.
+    """The server replies only after the probe of its prompt, as a real one does, which reads the
+    prompt first.
     """
     requested = threading.Event()
 

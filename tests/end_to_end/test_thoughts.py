@@ -1,5 +1,5 @@
-"""Thoughts are told to other tools, kept within a budget, asked for, and read from phrases, each by
-its option.
+"""Thoughts are reported to other tools, kept within a budget, requested, and read from phrases,
+each by its option.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""Calls that a model writes into its text, through a real mitmdump to the official SDKs: on llama.cpp
-that is told no tools, and from a server that plays models of other families.
+"""Calls that a model writes into its text, through a real mitmdump to the official SDKs: on
+llama.cpp without tools, and from a server that plays models of other families.
 """
 
 import json

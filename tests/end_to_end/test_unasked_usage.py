@@ -27,7 +27,7 @@ REQUEST: dict[str, Any] = {
 def test_the_metrics_have_counts_and_the_client_has_not(
     server: str, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
 ) -> None:
-    """A llama.cpp that is known to be one is not asked: its timings tell the counts."""
+    """A recognised llama.cpp gets no request for counts, because its timings have them."""
     options = ["--set", f"think_server={server}", "--set", f"think_metrics={tmp_path}/m.prom"]
     address = llamas["tags"].address
     with start_proxy([f"reverse:{address}"], options, proxy_folder, f"usage-{server}") as proxy:

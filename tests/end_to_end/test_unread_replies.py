@@ -1,4 +1,4 @@
-"""Replies that a server's own reader throws away: they are asked for once more, and read here."""
+"""Replies that a server's own parser rejects: they are requested once more, and parsed here."""
 
 import json
 from collections.abc import Iterator

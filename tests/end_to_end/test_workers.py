@@ -37,7 +37,7 @@ may take one of the two that were free a moment ago, and then this worker ends.
 """
 AUTO = "think_server=auto"
 ENOUGH = 200
-"""Connections: that the kernel gave all of them to one of two processes is out of the question."""
+"""Connections, so many that the kernel cannot have given all to one of two processes."""
 
 
 @pytest.fixture(scope="module")

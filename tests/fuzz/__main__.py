@@ -14,7 +14,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 EXAMPLES = 400
-"""Of each test in a round: some minutes, so that the time asked for is met."""
+"""Examples of each test in a round: some minutes, so that the requested time is met."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

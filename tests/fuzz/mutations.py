@@ -1,4 +1,4 @@
-"""How fuzzed input is made: real JSON, real frames and real bytes, each with a few things wrong.
+"""Mutations of real JSON, real frames and real bytes, each with a few faults.
 
 What is drawn from nothing is refused at the first look. So all of it begins with what a server or a
 client really sent, from the library of recordings, and is spoiled from there.

@@ -1,4 +1,4 @@
-"""What a fuzzed reply must still be for every client: read without complaint, or a clear error."""
+"""The demand on a fuzzed reply, for every client: read without complaint, or a clear error."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -60,7 +60,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
     "wrapped": lambda text: f'{{"arguments": {text}}}' if text != "{}" else text,
 }
 SHAPES = (*_WRITTEN, "object", "key", "nothing", "empty first")
-"""How the arguments of a call are written."""
+"""The forms in which the arguments of a call are written."""
 
 
 @dataclass(frozen=True)

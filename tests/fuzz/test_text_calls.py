@@ -50,7 +50,7 @@ def _calls(parts: Sequence[str]) -> st.SearchStrategy[Calls]:
 
 
 def _run(pieces: Sequence[str]) -> Ran | None:
-    """What a client would run; None: the reply ends in an error."""
+    """Return the calls that a client would run; None if the reply ends in an error."""
     engine = call_engine(Expectations(TOOLS))
     events = joined([*(e for piece in pieces for e in engine.feed(piece)), *engine.flush()])
     if engine.calls.broken:
@@ -104,7 +104,7 @@ def test_it_is_the_same_however_it_is_cut(data: st.DataObject, name: str, meant:
 
 
 def _shown(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
-    """What a client runs (None for an error), and the thinking and the text that it reads."""
+    """Return the calls that a client runs (None for an error), its thinking and its text."""
     recorded = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
     rewriter = recorded.rewriter(client, form)
     out = b"".join([*rewriter.feed(recorded.body), *rewriter.close()])

@@ -46,7 +46,9 @@ def test_a_client_runs_the_models_calls_or_nothing(
 
 
 def _ran(reply_got: ParsedReply, index: int) -> list[tuple[str, object]]:
-    """What a client would run: nothing of an error, nor of a reply that a limit cut off."""
+    """Return the calls that a client would run: none of an error, nor of a reply that a limit cut
+    off.
+    """
     choice_got = reply_got.choices.get(index, ParsedChoice())
     if reply_got.error or choice_got.finish not in WHOLE:
         return []

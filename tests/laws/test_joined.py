@@ -87,7 +87,7 @@ ALONE = {
 
 
 TOKENS = {"closed": (6, 0), "open": (4, 0), "in a field": (2, 4)}
-"""Tokens that the first has written, and those of the thought's end. Large frames hold several."""
+"""Tokens of the first reply, and of the thought's end. Large frames hold several."""
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -138,7 +138,7 @@ def looped(**options: str) -> Recording:
 
 @pytest.mark.slow
 def test_a_loop_is_ended_as_a_budget_is() -> None:
-    """A budget that ends at the same letter, of which the laws are asked, gives the same."""
+    """A budget that ends at the same letter gives the same, and is the one for the laws."""
     loop, budget = looped(loops="end"), looped(budget="enforce", budget_tokens="192")
     assert joined(budget)
     assert broken(budget) == []

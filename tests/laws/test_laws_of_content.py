@@ -1,4 +1,4 @@
-"""What the laws of words stand on; that they find faults, `test_laws` shows."""
+"""The basis of the laws of content; `test_laws` shows that they find faults."""
 
 from typing import Any
 

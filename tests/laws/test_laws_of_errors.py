@@ -1,4 +1,4 @@
-"""What each client gets for a server's error."""
+"""Each client's answer for a server's error."""
 
 from collections.abc import Callable
 

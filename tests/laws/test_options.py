@@ -35,8 +35,8 @@ LOOP = "ab cd ef gh " * 64
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A reply that shows the option: what a client gets with the one value it does not get with the
-    other. `but`: the laws that have a limit there.
+    """A reply that shows the option: its two values give a client different content. `but`: the
+    laws that have a limit there.
     """
 
     sample: Recording
@@ -93,7 +93,7 @@ ROWS = {
     "blanks": Row(THOUGHT, {"blanks": "trim"}, {}, but=(4,)),
 }
 OF_REQUESTS = {"prompt", "budget_tokens", "enough", "native", "server", "history", "restore"}
-"""Options that change what a server is asked; `native` has its own tests of the laws."""
+"""Options that change the request to the server; `native` has its own tests of the laws."""
 
 
 def test_each_option_that_changes_a_reply_has_its_row() -> None:
@@ -101,7 +101,7 @@ def test_each_option_that_changes_a_reply_has_its_row() -> None:
 
 
 def held(sample: Recording, *but: int) -> list[str]:
-    """What breaks, of the laws that are asked of a recording."""
+    """Return the broken laws of a recording."""
     left = tuple(f"law {number} " for number in but)
     broken = laws.check(sample, share_of(4))
     return [str(each) for each in broken if not (left and each.law.startswith(left))]
@@ -119,7 +119,7 @@ def test_an_option_breaks_no_law(name: str) -> None:
 
 
 class Counted(Recording):
-    """A stream whose counts the addon alone has asked for."""
+    """A stream whose counts the addon alone has requested."""
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
         rewriter_or_reply = super().awaited(client)

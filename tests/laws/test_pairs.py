@@ -107,7 +107,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Content:
-    """What a reply says, in neutral words; blanks are left to the laws of words."""
+    """Return a reply's content, free of any dialect; blanks are left to the laws of content."""
 
     thinking: str
     text: str
@@ -166,7 +166,7 @@ def _json(arguments: str) -> str:
 
 
 def meant(sent: Sent, client: Dialect, form: Form) -> Content:
-    """What the server's own words say to a client of this dialect, by the oracle."""
+    """Return the content of the server's bytes for a client of this dialect, by the oracle."""
     reply, limit = sent.reply(), sent.expected.limit
     choice_got = reply.choice()
     expected = parts(choice_got, sent.reading(form))
@@ -192,7 +192,7 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Content:
 
 
 def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Content:
-    """What the official SDK reads."""
+    """Return the content that the official SDK reads."""
     choice_got = _READERS[client](wire, body, form, settings)
     finish = str(choice_got.finish)
     return Content(

@@ -1,5 +1,5 @@
 """The plugin in a project of its own: a folder of captures is collected, and a fault in the parser
-makes one of them fail.
+makes one fail.
 """
 
 import compileall

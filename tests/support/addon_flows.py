@@ -30,8 +30,8 @@ def wait[Result](hook: Coroutine[object, object, Result]) -> Result:
 
 @contextmanager
 def running(**options: Any) -> Iterator[tuple[ThinkAddon, taddons.context]]:
-    """The addon with options by their short names; it does not ask what the server is unless told
-    to.
+    """Start the addon with options by their short names; it probes no server unless an option asks
+    for that.
     """
     addon = ThinkAddon()
     with asyncio.Runner() as runner, taddons.context(addon) as context:

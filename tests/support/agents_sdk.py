@@ -1,5 +1,5 @@
-"""The OpenAI Agents SDK as a client: an agent that can look up the weather, asked by the Responses
-API and streamed to its end.
+"""The OpenAI Agents SDK as a client: an agent that can look up the weather, by the Responses API,
+streamed to its end.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ QUIET = RunConfig(tracing_disabled=True)  # it would tell OpenAI of every run
 
 @dataclass
 class Seen:
-    """What a person sees of a run: the cities asked for, the kinds of raw events, and the items."""
+    """The results of a run: the cities of the calls, the kinds of raw events, and the items."""
 
     cities: list[str] = field(default_factory=list)
     deltas: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What servers of the tests have in common: one serves in a thread of its own as soon as it is made."""
+"""The base of the tests' servers: each serves in a thread of its own as soon as it is built."""
 
 import socket
 import socketserver

@@ -45,7 +45,7 @@ multi_agent = {agents}
 shell_tool = {tools}
 unified_exec = {tools}
 """
-"""It speaks to the addon and to nobody else, and its prompt is short."""
+"""Settings that connect Codex to the addon alone, with a short prompt."""
 BRIEF = """
 model_instructions_file = "{brief}"
 include_permissions_instructions = false
@@ -98,8 +98,8 @@ def ask(
     provider: str = "local",
     agents: bool = False,
 ) -> Session:
-    """One prompt, in an empty home and an empty folder of work. `resume`: the session before it goes
-    on. `provider`: what its server is called; one called OpenAI is asked for more. `agents`: it may
+    """Run one prompt, in an empty home and an empty working folder. `resume`: continue the session
+    before. `provider`: the server's name; one called OpenAI gets more requests. `agents`: Codex may
     start others.
     """
     home, work = folder / "home", folder / "work"

@@ -57,7 +57,7 @@ class Console:
 
     @property
     def screen(self) -> str:
-        """What the terminal shows."""
+        """The text on the terminal."""
         return self._tmux("capture-pane", "-p")
 
     @property

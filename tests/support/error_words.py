@@ -1,4 +1,4 @@
-"""How servers say that something is wrong."""
+"""Error messages of servers."""
 
 from tests.support.by_path_server import Says
 from tests.support.rows import rows_of

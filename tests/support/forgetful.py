@@ -40,7 +40,9 @@ def _of_responses(reply: Item, thoughts: bool) -> list[Item]:
 
 @dataclass(frozen=True)
 class Api:
-    """How a client of one dialect writes a reply, a user's turn, a tool's result and a request."""
+    """Writers of a client's items in one dialect: a reply, a user's turn, a tool's result, a
+    request.
+    """
 
     client: Dialect
     endpoint: Any

@@ -1,4 +1,4 @@
-"""What the process imports whose copies run mitmproxy (`tests.support.forked`)."""
+"""The imports of the process whose copies run mitmproxy (`tests.support.forked`)."""
 
 import gc
 import threading

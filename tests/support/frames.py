@@ -1,4 +1,4 @@
-"""What a chat-completions server writes: frames and bodies for scripted replies."""
+"""The output of a chat completions server: frames and bodies for scripted replies."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -54,7 +54,7 @@ def native(native_proxy: Proxy) -> Iterator[Client]:
 
 @pytest.fixture
 def unknown() -> Iterator[ByPathServer]:
-    """A server that nobody has asked anything yet, for the forward proxy."""
+    """A server without any request so far, for the forward proxy."""
     with ByPathServer() as server:
         yield server
 
@@ -79,7 +79,7 @@ def front(front_proxy: Proxy) -> Iterator[Client]:
 @pytest.fixture
 def forward(front_proxy: Proxy) -> Iterator[Client]:
     """A client of the forward proxy: its targets are whole addresses, so each test may have a
-    server that nobody knows yet.
+    server without facts.
     """
     mark = front_proxy.mark()
     with Client(front_proxy.ports[FORWARD]) as client:

@@ -131,10 +131,9 @@ class Program:
 
 @dataclass(frozen=True)
 class Variant:
-    """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
-    thinking out. `parsing`: it takes out tool calls, which it does where it is not told otherwise.
-    `embeddings`: it makes vectors, and no replies. `context`: the tokens of its window. `head`:
-    Jinja before its template.
+    """A variant of llama.cpp. `reasoning`: none leaves the tags in the text, auto takes the
+    thinking out. `parsing`: it takes out tool calls, which is its default. `embeddings`: it makes
+    vectors, and no replies. `context`: the tokens of its window. `head`: Jinja before its template.
     """
 
     template: str

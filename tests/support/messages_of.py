@@ -1,6 +1,4 @@
-"""Anthropic streams as the unit tests need them: written from events, checked for law 9, told in
-short.
-"""
+"""Anthropic streams for the unit tests: written from events, checked for law 9, in a short form."""
 
 import json
 from collections.abc import Iterable
@@ -60,7 +58,7 @@ def blocks(stream: Iterable[Json]) -> list[tuple[str, str]]:
 
 
 def ending(stream: list[Json]) -> tuple[str, str | None]:
-    """Why the message stopped, and the string that stopped it."""
+    """Return the stop reason of a message, and the string that stopped it."""
     delta = next(event["delta"] for event in stream if event["type"] == "message_delta")
     assert set(delta) == {"stop_reason", "stop_sequence"}
     return delta["stop_reason"], delta["stop_sequence"]

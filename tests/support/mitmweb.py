@@ -170,7 +170,7 @@ class Page:
         return self._text(".contentview .controls h5")
 
     def content(self) -> str:
-        """What the content view shows."""
+        """Return the text of the content view."""
         return self._text(".contentview pre")
 
     def shows(self, text: str) -> str:
@@ -213,7 +213,7 @@ class Page:
         self._type_command(text + Keys.ENTER)
 
     def help(self, command: str) -> str:
-        """What the command bar says of a command that is typed there."""
+        """Return the command bar's help for a typed command."""
         self._type_command(Keys.CONTROL + "a" + Keys.NULL + command)
         self.until(lambda: "# " in self._content(SUGGESTION), f"help for {command}")
         return self._content(SUGGESTION)
@@ -230,7 +230,7 @@ class Page:
         return self._text(".eventlog")
 
     def elements(self, selector: str) -> int:
-        """How many elements of that kind the whole page has."""
+        """Return the number of elements of the page that the selector matches."""
         return len(self._all(selector))
 
     def script(self, code: str, *arguments: object) -> object:

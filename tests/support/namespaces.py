@@ -17,7 +17,7 @@ import pytest
 
 CLIENT, GATEWAY = "192.0.2.2", "192.0.2.1"
 SERVER = "198.51.100.1"
-"""Addresses that stand for others in documentation: nobody has them."""
+"""Addresses for documentation, which no host has."""
 HOME, CLOUD = "10.99.0.1", "9.9.9.9"
 """An address of a private network, and one that is anybody's: here both are the gateway's own."""
 REDIRECTED, PROXY = 8000, 8080
@@ -34,7 +34,7 @@ table inet think {{
 
 
 class NotPermittedError(Exception):
-    """Why this machine cannot have them."""
+    """Raised with the reason on a machine that permits no namespaces."""
 
 
 class Networks:

@@ -1,4 +1,4 @@
-"""A certificate authority that nobody knows, and a server on loopback that only it vouches for."""
+"""A certificate authority that no system trusts, and a server on loopback with its certificate."""
 
 import ssl
 from dataclasses import dataclass

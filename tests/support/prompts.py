@@ -116,8 +116,8 @@ def ask_directly(address: str, body: dict[str, object]) -> Reply:
 
 
 def _parts(message: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Where the server took the thinking out itself, all that it left is text, and what it put
-    behind a closer in the field for thinking.
+    """Return the parts of a message. Where the server took the thinking out itself, the content is
+    text, and so is the field's part behind a closer.
     """
     if "reasoning_content" in message:
         closed = CLOSED.fullmatch(message["reasoning_content"])

@@ -1,4 +1,4 @@
-"""Replies with fields that no standard knows, and what a client gets of them."""
+"""Replies with fields of no standard, and the content that a client gets."""
 
 from collections.abc import Iterable, Sequence
 

@@ -13,11 +13,11 @@ from converter.core.model.memory import Bounds, Memory, ProcessStore, Store
 from tests.support.redis_server import RedisServer, valkey
 
 SECONDS = 1000
-"""Until an entry that nobody uses goes."""
+"""Seconds after which an unused entry is dropped."""
 
 
 class Opens:
-    """Opens memories of some size whose clock moves when it is told."""
+    """Opens memories of some size, with a clock that the test moves."""
 
     def __init__(self, store: Callable[["Opens", Bounds], Store]) -> None:
         self._store = store

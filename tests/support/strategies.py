@@ -27,7 +27,7 @@ _DRAWN = max(5, _SHARE)
 
 
 def share_of(examples: int) -> int:
-    """Return how many of them to draw."""
+    """Return the number of examples to draw."""
     return max(1, examples // _DRAWN)
 
 

@@ -250,8 +250,8 @@ _coder = _marked("<tool_call>\n", "\n</tool_call>", _function)
 
 @dataclass(frozen=True)
 class Written:
-    """How a test writes calls in one variant of a form. `form`: its row; `whole`: it must be all of
-    a reply; `bare`: it can have no arguments.
+    """A writer of calls in one variant of a form. `form`: its row; `whole`: the text must be all of
+    a reply; `bare`: calls may lack arguments.
     """
 
     form: str

@@ -170,6 +170,6 @@ ENDS = {
     "chat completions": ("tool_calls", "stop"),
     "Responses": ("completed", "completed"),
 }
-"""How a reply with calls ends, and one with an answer."""
+"""The finish of a reply with calls, and of an answer."""
 CALLS = {"Messages": "tool_use", "chat completions": "tool_use", "Responses": "function_call"}
-"""What a call is, among the kinds."""
+"""The kind of a block that is a call."""

@@ -1,5 +1,5 @@
-"""Requests and replies as the tests of the transcript need them: drawn, and what must be found in a
-transcript of them.
+"""Drawn requests and replies for the tests of the transcript, and the texts that a transcript must
+have.
 """
 
 import json

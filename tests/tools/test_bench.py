@@ -1,4 +1,6 @@
-"""The measuring tool works: every row is there, every reply is checked, and a wrong one is told of. Nothing is timed here."""
+"""The bench works: every row is there, every reply is checked, and a wrong one is reported. Nothing
+is timed here.
+"""
 
 import json
 from pathlib import Path

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 LIBRARY = Library(FOLDER)
 BYTES = 7_000_000
-"""All that a clone has to carry of them; the last 300,000 are those in `SHOWN` of real servers."""
+"""Bytes of recordings that a clone has to carry; 300,000 are those of other real servers."""
 
 
 FROM_WIRES = (
@@ -31,7 +31,7 @@ FROM_WIRES = (
     "vllm-newest-",
     "xinference-",
 )
-"""Recordings of servers that take minutes to start, made of the bytes that each of them sent."""
+"""Recordings of servers that take minutes to start, built of the bytes that each sent."""
 
 
 def test_plans_and_recordings_have_the_same_names() -> None:

@@ -1,4 +1,4 @@
-"""What makes a tree ready to be published."""
+"""The preparation of a tree for a release."""
 
 import re
 import tomllib

@@ -31,7 +31,7 @@ reads_proc = pytest.mark.skipif(
 
 @dataclass
 class Launched:
-    """A running launcher and what it has said."""
+    """A running launcher and its output."""
 
     process: subprocess.Popen[bytes]
     output: Path

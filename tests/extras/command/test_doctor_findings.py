@@ -1,4 +1,4 @@
-"""What follows from the replies of a server."""
+"""Findings from the replies of a server."""
 
 import shlex
 

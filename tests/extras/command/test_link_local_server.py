@@ -1,4 +1,4 @@
-"""The server that is found where nobody has said which."""
+"""The local server that is taken where the command names none."""
 
 import socket
 from collections.abc import Iterator

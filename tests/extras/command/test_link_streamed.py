@@ -1,4 +1,4 @@
-"""What is streamed of a streamed reply."""
+"""The content of a streamed reply."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What workers can be asked for; that they work is proven by processes in tests/end_to_end."""
+"""Options of workers; tests/end_to_end has processes that prove that workers work."""
 
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait

@@ -1,4 +1,4 @@
-"""The page costs nothing where there is none, and nothing while nobody looks."""
+"""The page costs nothing where there is none, and nothing while no page is open."""
 
 import asyncio
 import sys

@@ -1,5 +1,5 @@
-"""What fills a prompt, in front of the real llama.cpp: its own count of each part, whatever the
-client speaks.
+"""The parts of a prompt, in front of the real llama.cpp: its own count of each, in any client's
+dialect.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The page's part of mitmweb's server, asked as a program would: its login and its rules hold."""
+"""The page's part of mitmweb's server, requested as by a program: its login and its rules hold."""
 
 import contextlib
 import json
@@ -128,7 +128,7 @@ def test_another_site_cannot_listen(web: Mitmweb) -> None:
 
 
 def test_a_page_that_does_not_read_harms_nobody(web: Mitmweb, exchange: str) -> None:
-    """It is told no more than its line takes, however often it asks."""
+    """A page gets no more than its connection takes, however often it asks."""
     name = exchange.rpartition("/")[2]
     choice = json.dumps({"choose": [name] * 2}).encode()
     with _line(web) as line:

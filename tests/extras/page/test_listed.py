@@ -32,7 +32,7 @@ def opened(there: Watched) -> Listed:
 
 
 def ids(exchanges: Listed, earlier: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
-    """The exchanges whose rows are others than those told."""
+    """Return the exchanges whose rows have changed since `earlier`."""
     wait(exchanges.refresh())
     return [name for name, row in exchanges.rows.items() if earlier.get(name) is not row]
 
@@ -139,7 +139,7 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
 
 
 def test_a_request_that_is_listed_late_is_still_the_first_of_its_session(there: Watched) -> None:
-    """Its row is made before its body is there, and it is told as changed behind those that its
+    """Its row is built before its body is there, and reported as changed behind those that its
     reply has caused: a client has the last bytes before mitmproxy's hook.
     """
     exchanges = opened(there)

@@ -1,4 +1,4 @@
-"""This mitmweb has what the page uses of it."""
+"""This mitmweb has the members that the page uses."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What an exchange of a session added, and where two requests differ."""
+"""The additions of an exchange to a session, and the differences of two requests."""
 
 import json
 import re

@@ -105,7 +105,7 @@ def test_clients_are_kept_apart() -> None:
 
 @pytest.mark.parametrize("call", [chat_call, messages_call, responses_call])
 def test_a_sub_agent_is_a_branch_once_its_call_is_read(call: Any) -> None:
-    """It asks before the call stands in a request of the session that made it."""
+    """The sub-agent's request comes before its call is in a request of its session."""
     listed = Listed()
     listed.add("main", user("Mend it"))
     task = [

@@ -1,4 +1,4 @@
-"""A broken prompt is told with the reply, unless the server says that its cache held."""
+"""A broken prompt is reported with the reply, unless the server reports that its cache held."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -26,7 +26,7 @@ SECRETS = {
 PLANTED = [b"sk-planted-authorization-1", b"planted-api-key-22", b"planted-cookie-333", b"203.0.113.77", b"planted_user_4444",
            b"planted-openai-user-5", b"planted-query-6"]  # fmt: skip
 ECHO = "You are sk-planted-authorization-1, user planted_user_4444, of planted-query-6 at 203.0.113.77."
-"""What a server says that repeats what it was told."""
+"""The error of a server that repeats the request."""
 TOOL = {
     "name": "get_weather",
     "description": "Get the weather of a city.",

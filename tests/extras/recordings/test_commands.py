@@ -131,7 +131,7 @@ def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) 
 
 
 def _damage(flow: HTTPFlow, what: str) -> None:
-    """What another version may have written, or a hand."""
+    """Files that another version or a person may have written."""
     noted = json.loads(flow.metadata["think"])
     if what == "an option":
         noted["options"]["start"] = "sideways"

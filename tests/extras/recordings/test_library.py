@@ -1,4 +1,4 @@
-"""A folder of recordings: what is kept is the same each time, what is damaged harms nobody else."""
+"""A folder of recordings: a kept recording is the same each time, a damaged one harms no other."""
 
 import hashlib
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""What a person expects of a recording: kept beside it, without secrets, and unmet until it is read
-that way.
+"""A person's expectation of a recording: kept beside it, without secrets, and unmet until it is
+read that way.
 """
 
 import json

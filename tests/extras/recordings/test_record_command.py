@@ -1,4 +1,4 @@
-"""The commands, given to a real mitmweb as its page does; and what the command bar says of them."""
+"""The commands, sent to a real mitmweb as by its page; and the command bar's answers."""
 
 import json
 import shutil
@@ -69,7 +69,7 @@ class Web(Mitmweb):
 
 
 class CommandError(Exception):
-    """What the command bar would show in red."""
+    """The text that the command bar would show in red."""
 
 
 @pytest.fixture(scope="module")

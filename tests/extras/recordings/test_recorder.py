@@ -235,7 +235,7 @@ def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[st
 
 
 def _echo(request: ReceivedRequest) -> Says:
-    """Say again all that was said, as servers do in their errors; in the answer as well, cut in the
+    """Repeat the whole request, as servers do in their errors; in the answer as well, cut in the
     middle of each secret.
     """
     repeated = " ".join([request.target, *request.headers.values(), request.body.decode()])

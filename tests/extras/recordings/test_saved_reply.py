@@ -37,7 +37,7 @@ def run_program(*arguments: str, stdin: bytes = b"") -> Done:
 
 
 def run(*arguments: str, stdin: bytes = b"") -> Done:
-    """What the program does with these bytes on its standard input."""
+    """Run the program with these bytes on its standard input."""
     written, complained = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     with tempfile.TemporaryFile() as source, pytest.MonkeyPatch.context() as patch:
         source.write(stdin)
@@ -55,7 +55,7 @@ def run(*arguments: str, stdin: bytes = b"") -> Done:
 
 
 def on_terminal(*arguments: str, stdin: bytes = b"", **environment: str) -> str:
-    """What a terminal shows; standard input is a pipe, as behind curl."""
+    """Return the output on a terminal; standard input is a pipe, as behind curl."""
     ours, theirs = pty.openpty()
     variables = (
         {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -130,9 +130,7 @@ def test_a_recorded_reply_is_rewritten(client: str, name: str) -> None:
 
 
 def test_a_stream_is_shown_while_it_comes() -> None:
-    """What was said is on the terminal before the reply goes on: each piece is sent when the one
-    before has been shown.
-    """
+    """Each piece is on the terminal before the next one is sent."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, "-"],

@@ -198,7 +198,7 @@ def reports(message: str, ask: Callable[..., object], *question: object) -> None
 
 
 def test_sentinels_tell_of_another_server_when_one_has_gone(tmp_path: Path) -> None:
-    """All with TLS; nobody is where the address has its first sentinel."""
+    """All with TLS; the first sentinel of the address is not there."""
     authority = private_authority(tmp_path)
     with ExitStack() as stack:
         first = stack.enter_context(RedisServer("--repl-diskless-sync-delay", "0", tls=authority))

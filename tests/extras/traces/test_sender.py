@@ -46,14 +46,14 @@ def names(collector: ByPathServer) -> list[str]:
 
 @contextmanager
 def nobody() -> Iterator[str]:
-    """An address at which nobody listens."""
+    """An address without a listener."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}{PATH}"
 
 
 def sent_to(url: str, replies: int = 1) -> Counter[str]:
-    """What became of replies that were given at once, when all is over."""
+    """Return the counts of spans of replies that came at once, when all is over."""
     spans = Counter[str]()
     sender = Sender(url, spans)
     for _ in range(replies):

@@ -1,4 +1,4 @@
-"""Counts that others can read: at a port, in a file, and nowhere unless asked for."""
+"""Counts that others can read: at a port, in a file, and nowhere without the option."""
 
 import asyncio
 import json

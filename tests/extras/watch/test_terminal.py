@@ -1,4 +1,4 @@
-"""What real mitmdump and mitmweb print: on a terminal, into a pipe, and when nobody reads."""
+"""The output of real mitmdump and mitmweb: on a terminal, into a pipe, and without a reader."""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""Who has the terminal, what is printed of whom, and what becomes of words that it does not take."""
+"""The reply that has the terminal, the printed texts of all, and texts that the terminal does not
+take.
+"""
 
 import os
 from collections.abc import Iterator, Sequence

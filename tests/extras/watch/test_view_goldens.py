@@ -1,5 +1,5 @@
-"""What both views show of recorded exchanges: of some exactly, for people to read; of all, that
-nothing of them is shown raw.
+"""Both views of recorded exchanges: the exact text of some, for people to read; and that none is
+shown raw.
 """
 
 from collections.abc import Iterator

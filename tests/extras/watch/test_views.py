@@ -1,6 +1,4 @@
-"""What mitmweb and the console show of a flow, as they ask for it: by mitmproxy's own registry of
-content views.
-"""
+"""The view of a flow in mitmweb and the console, by mitmproxy's own registry of content views."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""How each server is started."""
+"""The start of each server."""
 
 from pathlib import Path
 

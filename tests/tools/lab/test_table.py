@@ -1,4 +1,4 @@
-"""The tables of the lab: README has those of the newest run."""
+"""The tables of the lab: README has the tables of the newest run."""
 
 import pytest
 
