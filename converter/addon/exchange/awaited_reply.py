@@ -61,6 +61,7 @@ class AwaitedReply:
         sent: the fields of the request that the server gets.
         as_text: the server gets a text completion behind a prompt, and no chat.
         thinks_first: a thought comes before the answer of a request with stop strings.
+        by_server: the server was asked to end a thought when it is told to.
     """
 
     request: ReadRequest
@@ -72,6 +73,7 @@ class AwaitedReply:
     sent: Mapping[str, object] = field(default_factory=dict)
     as_text: bool = False
     thinks_first: bool = False
+    by_server: bool = False
 
     @property
     def expected(self) -> Expected:
@@ -124,7 +126,8 @@ class AwaitedReply:
         budget = self.request.ceiling if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
         answers = may_go_on and options.unanswered == "ask"
-        return ThoughtLimits(budget, options.loops, goes_on, enough, answers, shows)
+        ends = budget, options.loops, goes_on, enough, answers, shows
+        return ThoughtLimits(*ends, by_server=self.by_server)
 
     @cached_property
     def cuts(self) -> tuple[str, ...]:
@@ -145,6 +148,11 @@ class AwaitedReply:
     def may_leave(self) -> bool:
         """Return True if the addon may leave the server in the middle of its reply."""
         return self.limits.ends or bool(self.cuts)
+
+    @property
+    def may_control(self) -> bool:
+        """Return True if the server may know how to end a thought in the middle of its reply."""
+        return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
     @cached_property
     def watched(self) -> bool:

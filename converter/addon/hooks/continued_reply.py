@@ -1,14 +1,17 @@
-"""A reply that continues behind a thought which the addon ended: the second request, and its
-answer.
+"""A reply that continues behind a thought which the addon ended: in the same reply, where the
+server ends the thought when it is told to, else the second request, and its answer.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 
 from mitmproxy.http import Request
 
 from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.servers.refused_fields import without_fields
 from converter.core.dialects.error_words import server_message
+from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
@@ -19,16 +22,26 @@ reply ends at the thought. Any other status, such as that of too many requests, 
 """
 
 
+type EndThought = Callable[[str], Awaitable[bool]]
+"""Tell the server to end the thought of the reply of this id; return True if it does."""
+
+
 class ContinuedReply:
     """The two halves of one reply. `explain`: turns mitmproxy's reason for a break into a
     message.
     """
 
     def __init__(
-        self, rewriter: Rewriter, record: FlowRecord, explain: Callable[[str], str]
+        self,
+        rewriter: Rewriter,
+        record: FlowRecord,
+        explain: Callable[[str], str],
+        end_thought: EndThought,
     ) -> None:
         self._rewriter, self._record = rewriter, record
-        self._explain = explain
+        self._explain, self._end_thought = explain, end_thought
+        self._asked = 0
+        self._answer: asyncio.Future[bool] | None = None
         self._has_sent = False
         rewriter.continuation.pauses = True
 
@@ -36,6 +49,32 @@ class ContinuedReply:
     def is_due(self) -> bool:
         """Return True if a thought was ended just now."""
         return self._rewriter.continuation.stopped
+
+    @property
+    def is_asked(self) -> bool:
+        """Return True if the server was told to end a thought, and nobody has heard its answer."""
+        return self._answer is not None
+
+    def ask_server(self) -> None:
+        """Tell the server to end the thought that was cut just now, if it can."""
+        ends = self._rewriter.findings.ends
+        if ends.by_server > self._asked:
+            self._asked = ends.by_server
+            asking = self._end_thought(self._rewriter.continuation.reply_id)
+            self._answer = asyncio.ensure_future(asking)
+
+    async def answered(self) -> list[bytes]:
+        """Wait until the server has answered. If it does not end the thought, leave it, and return
+        the client's bytes.
+        """
+        answer, self._answer = self._answer, None
+        if answer is None or await answer:
+            return []
+        sent = self._record.sides.sent
+        if sent and (body := json_text.object_in(http_messages.content_of(sent))):
+            kept = without_fields(body, frozenset((CONTROL, LAST_WORDS)))
+            http_messages.set_body(sent, json_text.write(kept))
+        return self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
         """Return the message for a break; it names the second request, if that was sent."""

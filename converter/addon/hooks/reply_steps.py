@@ -152,7 +152,9 @@ class ReplySteps:
             rewriter.go_on_from(begun)
         record.rewriter = rewriter
         tell = partial(self._hear, record, rewriter)
-        return Tap(rewriter, tell, record, partial(fault_of, record.flow))
+        keys = credentials(record.flow.request.headers)
+        end = partial(self._client.end_thought, record.upstream, keys, awaited.request.body)
+        return Tap(rewriter, tell, record, partial(fault_of, record.flow), end)
 
     def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:

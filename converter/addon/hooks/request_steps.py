@@ -40,8 +40,10 @@ from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.request_facts import COUNTED, COUNTING, STOP_FIELDS
+from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory
+from converter.core.reading.thought_ender import JOINT
 from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
@@ -329,19 +331,23 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def left_to_us(pending: PendingRequest) -> None:
-    """Keep budgets and stop strings from the server if the addon enforces them, and request a
-    stream, because only a stream can be ended at a thought or an answer.
+    """Keep budgets and stop strings from the server if the addon enforces them. Request a stream,
+    because only a stream can be ended there, and a thought that the server itself can end.
     """
     awaited = pending.record.awaited
-    if awaited is None or not (awaited.watched or awaited.kept_fields):
+    assert awaited  # set by `ask_to_think`
+    takes = partial(pending.client.servers.takes, pending.upstream, pending.sent)
+    controls = awaited.may_control and pending.upstream.direct and takes(CONTROL)
+    if not (awaited.watched or awaited.kept_fields or controls):
         return
-    kept = awaited.kept_fields
-    sent = {name: value for name, value in pending.sent.items() if name not in kept}
+    sent = {name: pending.sent[name] for name in pending.sent if name not in awaited.kept_fields}
     if awaited.watched:
         sent["stream"] = True
-        takes = pending.client.servers.takes(pending.upstream, sent, COUNTING)
-        if takes and COUNTING not in awaited.server.leaves_out:
+        if takes(COUNTING) and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
+    if controls:
+        sent |= {CONTROL: True, LAST_WORDS: JOINT + awaited.limits.sentence}
+        pending.record.awaited = replace(awaited, by_server=True)
     pending.sent = sent
 
 

@@ -8,7 +8,7 @@ from time import time
 from mitmproxy.http import Request
 
 from converter.addon.aside import aside_of_streams
-from converter.addon.hooks.continued_reply import OK, ContinuedReply
+from converter.addon.hooks.continued_reply import OK, ContinuedReply, EndThought
 from converter.addon.hooks.refused_request import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layer_contract import HeldStream
@@ -46,6 +46,7 @@ class Tap(HeldStream):
         tell: Callable[[], None],
         record: FlowRecord,
         explain: Callable[[str], str],
+        end_thought: EndThought,
     ) -> None:
         self._rewriter = rewriter
         self._tell = tell
@@ -55,7 +56,7 @@ class Tap(HeldStream):
         request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
         self._unsaid = PendingPieces(record.memory)
-        self._continued = ContinuedReply(rewriter, record, explain)
+        self._continued = ContinuedReply(rewriter, record, explain, end_thought)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False
@@ -102,9 +103,9 @@ class Tap(HeldStream):
     @property
     def is_long(self) -> bool:
         """Return True if the next call may take long, because it may end a long frame, a long
-        reply, or a reply that is kept elsewhere.
+        reply, or a reply that is kept elsewhere, or the server is asked to end a thought.
         """
-        if self._unsaid.may_wait and self._rewriter.finished:
+        if self._continued.is_asked or (self._unsaid.may_wait and self._rewriter.finished):
             return True
         again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
@@ -114,6 +115,10 @@ class Tap(HeldStream):
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
+        if chunk and self._continued.is_asked:
+            pieces = await self._continued.answered()
+            if self._continued.is_due:  # this chunk is of a reply that was left
+                return self._passed(b"", self._unsaid.all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         out = self._passed(chunk, self._unsaid.all(pieces), at)
         await self._unsaid.until_written()
@@ -179,6 +184,7 @@ class Tap(HeldStream):
         out = b"".join(pieces)
         passed = [out] if out else []
         self.late += passed if self.holds else []
+        self._continued.ask_server()
         try:
             self._record.sides.keep_chunk(chunk, passed, at)
             self._tell()

@@ -225,7 +225,10 @@ class StreamLayer(HttpStream):
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
         if watch and isinstance(event, ResponseData) and event.data:  # an empty frame is no end
-            watch(event.data)
+            if is_stream_function(watch):
+                yield from call_in_turns(watch, event.data, _drop)
+            else:
+                watch(event.data)
         if watch is None or not watch.holds:
             yield from super().state_consume_response_body(event)
         if watch and watch.stopped:
@@ -330,6 +333,11 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += data
         yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
+
+
+def _drop(_pieces: list[bytes]) -> CommandGenerator[None]:
+    """Send nothing of a body that is held."""
+    yield from ()
 
 
 def _nothing() -> CommandGenerator[bool]:

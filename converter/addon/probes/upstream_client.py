@@ -37,6 +37,7 @@ from converter.addon.servers.probes import (
     ProbeRequest,
     Settled,
     count_tokens,
+    end_thought,
     is_certain,
     prompt_pieces,
     prompt_state,
@@ -45,7 +46,9 @@ from converter.addon.servers.probes import (
     step,
 )
 from converter.addon.servers.profiles import GENERIC, Server
+from converter.addon.servers.refused_fields import FIELD
 from converter.core.dialects.model_facts import MORE_FACTS_AT, ModelFacts, read
+from converter.core.dialects.server_fields import CONTROL
 from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
@@ -164,6 +167,24 @@ class UpstreamClient:
             return tokens
 
         return await self._unless_silent(upstream, lambda: _begin(count()))
+
+    async def end_thought(
+        self,
+        upstream: Upstream,
+        headers: Mapping[str, str],
+        body: Mapping[str, object],
+        reply_id: str,
+    ) -> bool:
+        """Return True if the server ends the thought of a running reply, to a request of this body.
+        Where it cannot, later requests do not ask for it.
+        """
+        ask, ended = partial(fetch, upstream, headers), None
+        with suppress(TimeoutError, NoReplyError, ConnectionError):
+            async with asyncio.timeout(PATIENCE):
+                ended = await carried(end_thought(reply_id, body.get("model")), ask, 0)
+                if ended is None:
+                    self.servers.saw_refusal(upstream, body, frozenset((FIELD + CONTROL,)))
+        return bool(ended)
 
     async def prompt(
         self,

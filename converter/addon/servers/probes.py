@@ -105,6 +105,18 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
     return mark.value in matches if mark.value else bool(matches)
 
 
+def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
+    """Return True if the server ends a running reply's thought, or the reply has ended, `None`
+    where the server cannot. A router of llama.cpp needs the model.
+    """
+    control = {"id": reply_id, "action": "reasoning_end", "model": model}
+    reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))
+    if reply is None or reply.status in (404, 405, 501):
+        return None
+    answer = as_object(reply.value())
+    return answer.get("success") is True or "no active" in str(answer.get("message"))
+
+
 def count_tokens(
     server: Server, body: Mapping[str, object], request: ProbeRequest | None = None
 ) -> Probe[int | None]:
@@ -232,6 +244,7 @@ _SHUT = (401, 403)
 starting.
 """
 _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
+_CONTROL_AT = f"{COMMON.requests.path}/control"
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
 """Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)

@@ -88,6 +88,7 @@ class Server:
             `history` is.
         repeats_opener: A reply writes the template's opener again.
         counts: A stream reports its counts though the request asks for none.
+        ends_thoughts: It ends a thought when it is told to, if the request has said so.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Server:
     tool_turn_history: str = ""
     repeats_opener: bool = False
     counts: bool = False
+    ends_thoughts: bool = False
 
 
 def _owned_by(owner: str, beside: str = "") -> Fingerprint:
@@ -180,6 +182,7 @@ SERVERS = (
         # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
         repeats_opener=True,
         counts=True,  # in `timings`, with a stream's finish
+        ends_thoughts=True,  # 11549
     ),
     Server(
         name="ollama",

@@ -6,6 +6,7 @@ A path names one: `seed`, or `messages.name` for a field of each message.
 import re
 from collections.abc import Mapping
 
+from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.raw_messages import with_each
 
 FIELD = "field "
@@ -21,7 +22,7 @@ _NAME = r"[\w$-]{1,64}"
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
-_ADDED = "stream_options|reasoning_effort"
+_ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
 _ROWS = (
     # OpenAI's own words, which gateways and LM Studio repeat
     rf"Unknown parameter: '(?P<path>{_PATH})'",

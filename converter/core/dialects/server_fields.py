@@ -33,6 +33,10 @@ class Use(Flag):
 
 
 TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
+CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
+"""llama.cpp's fields: a thought of the reply may be ended, and the text that the server puts at its
+end then.
+"""
 _TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
 THINKING_FIELDS: Mapping[str, Use] = {
     TEMPLATE: _TO_TEMPLATE,

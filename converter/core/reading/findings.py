@@ -40,12 +40,25 @@ class Ends:
         turn: the text and thinking of the reply up to the last end; empty if the reply has a tool
             call, behind which it cannot be continued.
         added: how many tokens the end adds to the turn (a sentence and marks).
+        by_server: how many of the ends are left to the server.
+        pending: True if the server has not ended the last thought yet.
     """
 
     reasons: list[str] = field(default_factory=list)
     at: int = 0
     turn: tuple[Text | Thinking, ...] = ()
     added: int = 0
+    by_server: int = 0
+    pending: bool = False
+
+    @property
+    def here(self) -> int:
+        """The number of ends for which the addon leaves the server."""
+        return len(self.reasons) - self.by_server
+
+    def leave(self) -> None:
+        """Note that the server does not end the last thought."""
+        self.by_server, self.pending = self.by_server - self.pending, False
 
 
 @dataclass(slots=True)

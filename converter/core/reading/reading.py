@@ -26,6 +26,8 @@ class ThoughtLimits:
         sentence: the text that is put at the end of such a thought.
         answers: True if the server is asked to continue a reply that is a thought without answer.
         shows: True if a thought without answer is also sent as the answer.
+        by_server: True if the server ends a thought when it is told to, and goes on in the same
+            reply.
     """
 
     budget: int | None = None
@@ -34,6 +36,7 @@ class ThoughtLimits:
     sentence: str = ""
     answers: bool = False
     shows: bool = False
+    by_server: bool = False
 
     @property
     def cuts(self) -> bool:

@@ -3,7 +3,8 @@ thought without an answer.
 
 A thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
 Other code then asks the server to continue the turn behind this thought. It does the same, once,
-behind a thought without an answer. The result does not depend on where the stream was cut.
+behind a thought without an answer. If the server itself ends the thought, only the rest of the
+thought is dropped. The result does not depend on where the stream was cut.
 """
 
 import re
@@ -107,6 +108,10 @@ def _end_of(text: str, count: int) -> int:
 
 JOINT = "\n\n"
 """The text between a thought and the sentence at its end."""
+OVERRUN = 4096
+"""Characters for which a thought may go on after its server was told to end it: some seconds of
+tokens, and the sentence.
+"""
 MARK = 2
 """How many tokens an opener or a closer has, with the line end beside it, in most vocabularies."""
 
@@ -134,10 +139,12 @@ class ThoughtEnder:
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
         self._in_thought = False  # no text or call since the last thought, even if it was closed
+        self._by_server = limits.by_server and not findings.ends.here
+        self._overrun = 0
 
     def feed(self, event: Event) -> list[Event]:
         """Return the event, up to the end of a thought that is ended; nothing behind that end."""
-        if self._is_over:
+        if self._is_over or (self._ends.pending and self._is_rest(event)):
             return []
         match event:
             case Thinking():
@@ -165,7 +172,19 @@ class ThoughtEnder:
         """Pass plain text on; see `Stage.plain`. Thinking is plain only if no thought can be ended
         before its end: a reply without answer is known only at its finish.
         """
-        return None if self._is_over or (kind is Thinking and self._limits.cuts) else (kind, "")
+        waits = self._is_over or self._ends.pending
+        return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
+
+    def _is_rest(self, event: Event) -> bool:
+        """Return True if an event belongs to the thought that the server is ending."""
+        if isinstance(event, Thinking):
+            self._overrun += len(event.text)
+            self._is_over = self._overrun > OVERRUN
+            if self._is_over:
+                self._ends.leave()
+            return True
+        self._ends.pending = not isinstance(event, ThinkingEnd | Text | ToolCall | Finish)
+        return isinstance(event, ThinkingEnd)
 
     def _keep(self, words: Text | Thinking) -> None:
         if self._limits.cuts or self._alone:
@@ -195,7 +214,9 @@ class ThoughtEnder:
         return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
-        self._is_over = True
+        self._is_over, self._overrun = not self._by_server, 0
+        self._ends.by_server += self._by_server
+        self._ends.pending = self._by_server
         thought = sum(
             len(thinking.text) for thinking in self._turn if isinstance(thinking, Thinking)
         )

@@ -26,6 +26,7 @@ class Continuation:
         first_tokens: the tokens of the first reply.
         thoughts: those that ended in the first reply, until `take_thoughts`.
         rest: the events that end a reply that cannot go on.
+        reply_id: the id of the first reply.
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -36,6 +37,7 @@ class Continuation:
         self.unused = self.first_tokens = 0
         self.thoughts: list[ThoughtEvent] = []
         self.rest: list[Event] = []
+        self.reply_id = ""
 
     @property
     def goes_on(self) -> bool:
@@ -46,14 +48,14 @@ class Continuation:
     def has_come(self) -> bool:
         """Return True if a thought, or the answer, was ended since `begin`."""
         stopped = self._findings.stopped and not self.is_over
-        return stopped or len(self._findings.ends.reasons) > self._ends
+        return stopped or self._findings.ends.here > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
         """Get ready for the second reply; return True if there is one. There is none where the
         server cannot go on, none the second time, and none behind an answer. `tokens`: of the first
         reply.
         """
-        self._ends, self.stopped = len(self._findings.ends.reasons), True
+        self._ends, self.stopped = self._findings.ends.here, True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
             self.refuse()
             return False
@@ -72,6 +74,8 @@ class Continuation:
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events that the client gets of these."""
+        if not self.reply_id:
+            self.reply_id = next((event.id for event in events if isinstance(event, Start)), "")
         return self._second.feed(events) if self._second else events
 
     def take_thoughts(self) -> list[ThoughtEvent]:

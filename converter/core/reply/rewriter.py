@@ -191,6 +191,14 @@ class Rewriter:
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._returned(self._ended(out, self.end.close, whole))
 
+    def leave(self) -> list[bytes]:
+        """Leave a server that does not end the thought that was cut; return the client's bytes."""
+        self.events, out = [], list[bytes]()
+        if self.findings.ends.pending:
+            self.findings.ends.leave()
+            out = self._end_thought()
+        return self._returned(out)
+
     def refuse(self, reason: str) -> None:
         """Note why a server does not go on behind a thought, and end the reply there."""
         self._faults.append(reason)

@@ -15,6 +15,7 @@ from converter.addon.servers.profiles import Server, by_name
 from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import stops
+from converter.core.dialects.server_fields import CONTROL
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.rewriter import Rewriter
@@ -168,7 +169,8 @@ class Recording:
         as_text = self.sent.path.endswith(COMPLETION_PATH)
         sent = json_text.object_in(self.sent.body)
         keeps = bool(sent and request.stops and not stops(sent))
-        return AwaitedReply(request, server, initial, *counts, as_text=as_text, thinks_first=keeps)
+        awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
+        return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

@@ -16,7 +16,7 @@ BEGUN = b"".join([ROLE, *text("<think>ab", "cdef")])
 @pytest.fixture
 def through() -> Iterator[Tap]:
     """The tap of a reply whose thought was ended just now."""
-    with watched(server="llama.cpp", budget="enforce", budget_tokens="1") as there:
+    with watched(server="vllm", budget="enforce", budget_tokens="1") as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         tap = flow.response.stream if flow.response else None
         assert isinstance(tap, Tap)

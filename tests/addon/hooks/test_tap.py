@@ -16,10 +16,12 @@ from converter.addon.hooks.tap import LONG, Tap
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.memory.store_waits import StoreElsewhere
+from converter.addon.probes.upstream_client import UpstreamClient
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.core.model.memory import Bounds, Memory, ProcessStore
 from tests.support import endpoints
 from tests.support.addon_flows import EVENT_STREAM, response, streaming
+from tests.support.clients import read_anthropic_stream
 from tests.support.frames import END, ROLE, stream, text
 from tests.support.kept_flows import watched
 
@@ -34,7 +36,11 @@ def tap(
     sides = BothSides(Headers(), client_request=client_request)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
     rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)
-    return Tap(rewriter, tell, record, lambda reason: f"because {reason}")
+    return Tap(rewriter, tell, record, lambda reason: f"because {reason}", _unable)
+
+
+async def _unable(_reply_id: str) -> bool:
+    return False
 
 
 def test_what_goes_out_is_what_the_rewriter_says() -> None:
@@ -150,19 +156,39 @@ def _wait_for(event: threading.Event) -> None:
     assert event.wait(30)
 
 
-def test_what_comes_of_a_body_that_was_left_is_nobodys() -> None:
-    """A long read comes in pieces, and the rest of it is not the second reply's."""
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_server_ends_a_thought_in_its_reply_or_is_left(
+    monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """Of a server that is left, a long read comes in pieces, and the rest of it is not the second
+    reply's.
+    """
+
+    async def end_thought(*_: object) -> bool:
+        return ends
+
+    monkeypatch.setattr(UpstreamClient, "end_thought", end_thought)
+    rest = [*text("f</think>", "It is 5."), *END]
+
+    async def replied(through: Tap) -> bytes:
+        sent = through(b"".join([ROLE, *text("<think>ab", "cdef")]))
+        assert through.is_long
+        sent += await through.beside(b"".join(text("of the thought")))
+        assert through.stopped is not ends
+        if not ends:
+            assert through(b"".join(text("of the thought"))) == []
+            again = through.next_request(possible=True)
+            assert again
+            assert b"reasoning_control" not in (again.content or b"")
+            rest[0] = ROLE
+        sent += [*through(b"".join(rest)), *through(b"")]
+        return b"".join(sent)
+
     with watched(server="llama.cpp", budget="enforce", budget_tokens="1") as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         through = flow.response.stream if flow.response else None
         assert isinstance(through, Tap)
-        through(b"".join([ROLE, *text("<think>ab", "cdef")]))
-        assert through.stopped
-        assert through(b"".join(text("of the first"))) == []
-        assert asyncio.run(through.beside(b"".join(text("of the first")))) == []
-        assert through.next_request(possible=True)
-        sent = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
-        through(b"")
-        kept = there.end(flow).response
-    assert b"It is 5." in sent
-    assert b"of the first" not in sent + (kept.content or b"" if kept else b"")
+        sent = read_anthropic_stream(asyncio.run(replied(through)))
+    assert (sent.text, sent.stop) == ("It is 5.", "end_turn")
+    assert sent.thinking.startswith("abcd\n\n")
+    assert "of the thought" not in sent.thinking

@@ -3,6 +3,7 @@ servers are real, on loopback.
 """
 
 import asyncio
+import json
 import logging
 import re
 import socket
@@ -23,9 +24,10 @@ from converter.addon.probes.upstream_http import fetch
 from converter.addon.servers.known_servers import KnownServers, Upstream, prompt_key
 from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.addon.servers.profiles import GENERIC, Server, by_name
+from converter.core.dialects.server_fields import CONTROL
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
-from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.by_path_server import NOT_FOUND, ByPathServer, Says, owned_by
 from tests.support.scripted_server import ReceivedRequest
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
@@ -645,3 +647,23 @@ def _says_nothing_of(upstream: Upstream) -> Step:
         return upstream in client._rests_until
 
     return look
+
+
+@pytest.mark.parametrize(
+    ("answer", "ends", "again"),
+    [
+        (Says({"success": True}), True, True),
+        (Says({"success": False, "message": "no active completion for this id"}), True, True),
+        (Says({"success": False, "message": "reasoning control not enabled"}), False, True),
+        (NOT_FOUND, False, False),
+    ],
+)
+def test_a_server_that_cannot_end_a_thought_is_told_once(
+    server: ByPathServer, answer: Says, ends: bool, again: bool
+) -> None:
+    servers, at = KnownServers(), _at(server)
+    server.rows["/v1/chat/completions/control"] = answer
+    assert _run(lambda one: one.end_thought(at, {}, SMALL, "chatcmpl-1"), servers=servers) == [ends]
+    wanted = {"id": "chatcmpl-1", "action": "reasoning_end", "model": "small"}
+    assert [json.loads(sent.body) for sent in server.requests] == [wanted]
+    assert servers.takes(at, SMALL, CONTROL) is again

@@ -15,6 +15,7 @@ from converter.core.reading.thought_ender import (
     JOINT,
     LEAST,
     LONGEST,
+    OVERRUN,
     SHORTEST,
     TIMES,
     LoopFinder,
@@ -275,3 +276,14 @@ def test_only_the_marks_of_a_thought_in_a_field_are_added(
     for event in (Thinking("a"), END, STOP):
         stage.feed(event)
     assert (findings.ends.reasons, findings.ends.added) == (["unanswered"], added)
+
+
+def test_the_rest_of_a_thought_that_its_server_ends_is_dropped() -> None:
+    limits = ThoughtLimits(1, goes_on=True, sentence=ENOUGH, by_server=True)
+    rest: list[Event] = [Thinking("gh"), END, Text("i"), Thinking("more"), END, Text("j"), STOP]
+    out, findings = run(limits, [Thinking("abcdef"), *rest])
+    again = [Thinking(ENOUGH), END, Text("j"), STOP]
+    assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END, Text("i"), *again]
+    assert (findings.ends.reasons, findings.ends.here) == (["budget"] * 2, 0)
+    _, findings = run(limits, [Thinking("abcdef"), Thinking("x" * (OVERRUN + 1)), Text("i")])
+    assert findings.ends.here == 1
