@@ -20,13 +20,13 @@ from converter.core.dialects.table import join_texts
 from converter.core.model import thought_fields
 from converter.core.model.conversation import TextBlock, ToolUse
 from converter.core.model.events import Event, Thinking, ThinkingEnd
-from converter.core.model.memory import Memory, raw
+from converter.core.model.memory import Memory, utf8
 from converter.core.model.raw_messages import (
     begun_message,
     content_of,
+    content_texts,
     messages_of,
     role_of,
-    spoken,
     with_messages,
 )
 from converter.core.reply.growing_blocks import GrowingBlocks
@@ -218,7 +218,7 @@ def _thinks(message: Mapping[str, object]) -> bool:
 def _is_reply(message: Mapping[str, object]) -> bool:
     if role_of(message) != "assistant":
         return False
-    return bool(message.get("tool_calls") or "".join(spoken(message)).strip())
+    return bool(message.get("tool_calls") or "".join(content_texts(message)).strip())
 
 
 def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
@@ -229,13 +229,13 @@ def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
     if role == "assistant":
         called = message.get("tool_calls")
         beside: object = [_call(call) for call in called] if isinstance(called, list) else []
-        content = "".join(spoken(message)).strip()
+        content = "".join(content_texts(message)).strip()
     else:
         beside = (role, message.get("name"), message.get("tool_call_id"))
     text = content if isinstance(content, str) else ""
     others = None if isinstance(content, str) else content
     head = f"{beside!r} {others!r} {len(text)} "
-    return hashlib.sha1(digest + raw(head + text), usedforsecurity=False).digest()
+    return hashlib.sha1(digest + utf8(head + text), usedforsecurity=False).digest()
 
 
 def _call(call: object) -> list[object]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from converter.addon.memory.store_waits import named, tell_of_another_type
-from converter.core.model.memory import BoundedStore, Bounds, Entry, raw
+from converter.core.model.memory import BoundedStore, Bounds, Entry, utf8
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -101,23 +101,23 @@ class SqliteStore(BoundedStore):
     def forget(self, key: str) -> bool:
         """Drop an entry; return True if there was one."""
         with self._operation():
-            return bool(self._run("DELETE FROM entries WHERE key = ?", raw(key)).rowcount)
+            return bool(self._run("DELETE FROM entries WHERE key = ?", utf8(key)).rowcount)
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
         with self._operation():
-            row = self._run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()
+            row = self._run("SELECT key FROM names WHERE name = ?", utf8(name)).fetchone()
             return named(row[0]) if row and _are_bytes(*row) else ""
 
     def _add(self, key: str, entry: Entry) -> None:
-        row = (raw(key), entry.value, raw(entry.previous), entry.size)
+        row = (utf8(key), entry.value, utf8(entry.previous), entry.size)
         self._run(f"INSERT INTO entries VALUES (?, ?, ?, ?, {_USED})", *row, self._time())
         for name in entry.names:
-            self._run("INSERT OR REPLACE INTO names VALUES (?, ?)", raw(name), raw(key))
+            self._run("INSERT OR REPLACE INTO names VALUES (?, ?)", utf8(name), utf8(key))
 
     def _use(self, key: str) -> Entry | None:
-        self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), raw(key))
-        row = self._run("SELECT value, previous FROM entries WHERE key = ?", raw(key)).fetchone()
+        self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), utf8(key))
+        row = self._run("SELECT value, previous FROM entries WHERE key = ?", utf8(key)).fetchone()
         if row is None or not _are_bytes(*row):
             return None
         previous = named(row[1])

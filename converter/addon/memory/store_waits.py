@@ -121,7 +121,7 @@ def tell_of_another_type(expected: str) -> None:
 
 
 def named(key: bytes) -> str:
-    """Return the id that a store keeps as these bytes, see `raw`; empty for bytes that are none."""
+    """Return the id that `utf8` made these bytes of; empty for bytes that are not an id."""
     try:
         return key.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

@@ -18,9 +18,9 @@ from converter.core.model.events import Text, Thinking
 from converter.core.model.raw_messages import (
     SYSTEM,
     content_of,
+    content_texts,
     messages_of,
     role_of,
-    spoken,
     with_messages,
 )
 from converter.core.reading.family_choice import for_model
@@ -175,7 +175,7 @@ def _arguments(written: object) -> Mapping[str, object]:
 
 def _text(message: object) -> str:
     """Return the words of a message."""
-    return "\n\n".join(spoken(message))
+    return "\n\n".join(content_texts(message))
 
 
 def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:

@@ -12,9 +12,9 @@ from converter.core.model.conversation import Image
 from converter.core.model.raw_messages import (
     SYSTEM,
     content_parts,
+    content_texts,
     messages_of,
     role_of,
-    spoken,
     with_each,
     with_messages,
 )
@@ -103,7 +103,7 @@ def _apart(message: object) -> tuple[str, list[object]]:
     above = {"type": "text", "text": request_writer.ABOVE.format(name, called)}
     below = [request_writer.BELOW.format(name) for _ in parts]
     others = [each for part in parts for each in (above, part)]
-    return join_texts([*spoken(message), *below]), others
+    return join_texts([*content_texts(message), *below]), others
 
 
 def _of_user(parts: Iterable[object]) -> list[object]:

@@ -13,9 +13,9 @@ from converter.core.dialects.table import join_texts, request_writer
 from converter.core.model.raw_messages import (
     SYSTEM,
     begun_message,
+    content_texts,
     messages_of,
     role_of,
-    spoken,
     with_messages,
 )
 
@@ -58,13 +58,13 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
     head, rest = messages[:first], messages[len(messages[:first]) :]
-    texts = (join_texts(spoken(message)) for message in head)
+    texts = (join_texts(content_texts(message)) for message in head)
     system: list[object] = [{"role": "system", "content": join_texts(texts)}] if head else []
     out = list[object]()
     for message in rest:
         if role_of(message) not in SYSTEM:
             out.append(message)
-        elif text := join_texts(spoken(message)):
+        elif text := join_texts(content_texts(message)):
             turn: dict[str, Any] = {
                 "role": "user",
                 "content": request_writer.INLINE_SYSTEM.format(text),

@@ -10,15 +10,15 @@ from converter.core.model.raw_messages import (
     SYSTEM,
     SYSTEM_FIELDS,
     all_messages,
+    content_texts,
     messages_of,
     role_of,
-    spoken,
 )
 
 TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
 """How many characters of a text are searched for the patterns below."""
-_WISHES = (
+_PATTERNS = (
     # Claude Code 2.1, Codex 0.169
     (
         COMPACTION,
@@ -36,7 +36,7 @@ _GOES_ON = re.compile(
 )
 
 
-def wish_of(body: Mapping[str, object], path: str = "") -> str:
+def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
     """Return `TITLE` if a request asks for the conversation's title, `COMPACTION` if it asks for a
     summary, and an empty string for all other requests.
 
@@ -52,7 +52,7 @@ def wish_of(body: Mapping[str, object], path: str = "") -> str:
     users = ("user", *SYSTEM)
     replied = any(role_of(message) not in users for message in all_messages(body))
     may_be = {TITLE: not body.get("tools"), COMPACTION: replied}
-    for kind, pattern in _WISHES:
+    for kind, pattern in _PATTERNS:
         if may_be[kind] and any(pattern.search(text[:_HEAD]) for text in texts):
             return kind
     return ""
@@ -61,7 +61,7 @@ def wish_of(body: Mapping[str, object], path: str = "") -> str:
 def goes_on_from_summary(message: object) -> bool:
     """Return True if a message holds the summary of an earlier conversation."""
     return _is_item(message, "compaction") or any(
-        _GOES_ON.search(text[:_HEAD]) for text in spoken(message)
+        _GOES_ON.search(text[:_HEAD]) for text in content_texts(message)
     )
 
 
@@ -78,4 +78,4 @@ def _instructions(body: Mapping[str, object]) -> Iterator[str]:
     systems += [message for message in messages if role_of(message) in SYSTEM]
     for message in [*systems, *messages[-1:]]:
         if role_of(message) != "assistant":
-            yield from spoken(message)
+            yield from content_texts(message)

@@ -40,7 +40,7 @@ class Bounds:
         return self.count > 0 and self.size > 0
 
 
-def raw(name: str) -> bytes:
+def utf8(name: str) -> bytes:
     """Return an id or name as bytes. Clients may choose names with lone surrogates, which strict
     UTF-8 does not allow.
     """
@@ -66,7 +66,7 @@ class Entry:
     @property
     def size(self) -> int:
         """The number of bytes that the entry takes in a store."""
-        return len(self.value) + sum(len(raw(name)) for name in self.names)
+        return len(self.value) + sum(len(utf8(name)) for name in self.names)
 
 
 class Store:

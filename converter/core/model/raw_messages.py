@@ -108,7 +108,7 @@ def with_each_part(message: object, change: Callable[[object], object]) -> objec
     return {**message, "content": [*map(change, parts)]}
 
 
-def spoken(message: object) -> Iterator[str]:
+def content_texts(message: object) -> Iterator[str]:
     """Yield the texts of a message's content, plain or in parts."""
     content = content_of(message)
     if isinstance(content, str):
@@ -175,7 +175,7 @@ def fingerprint_of(message: object) -> str:
     return "\n".join([role, *filter(None, texts)])
 
 
-def alike(before: Sequence[object], now: Sequence[object]) -> int:
+def shared_count(before: Sequence[object], now: Sequence[object]) -> int:
     """Return how many messages at the beginning of two conversations are equal or have the same
     fingerprint. No fingerprint is made of equal messages.
     """

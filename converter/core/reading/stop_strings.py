@@ -34,7 +34,7 @@ class StopStrings:
         self._longest = max(map(len, strings)) - 1
         self._included, self._findings = included, findings
         self._held: Text | None = None
-        self._spoke = self._is_over = False
+        self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the event up to a stop string. A possible beginning of a string, at the end of the
@@ -59,15 +59,15 @@ class StopStrings:
             return None
         if kind is not Text:
             return kind, ""
-        return (kind, self._firsts) if self._spoke else None
+        return (kind, self._firsts) if self._has_text else None
 
     def _text(self, event: Text) -> Sequence[Event]:
         text = (self._held.text if self._held else "") + event.text
         self._held = None
         for match in self._pattern.finditer(text):
-            if self._spoke or text[: match.end()].strip():
+            if self._has_text or text[: match.end()].strip():
                 return self._cut(event, text, match)
-        self._spoke = self._spoke or bool(text.strip())
+        self._has_text = self._has_text or bool(text.strip())
         sizes = range(min(self._longest, len(text)), 0, -1)
         waits = next((size for size in sizes if text[-size:] in self._begun), 0)
         before, held = text[: len(text) - waits], text[len(text) - waits :]

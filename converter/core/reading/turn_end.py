@@ -39,7 +39,7 @@ class TurnEnd:
     def feed(self, event: Event) -> list[Event]:
         """Return the event without tokens at its end. These wait for the next event."""
         if isinstance(event, Text) and not event.refusal:
-            return self._hear(event)
+            return self._read_text(event)
         if isinstance(event, Finish):
             return [*self.close(), event]
         return [*self._released(), event]
@@ -60,7 +60,7 @@ class TurnEnd:
         held, self._held = self._held, None
         return [held] if held else []
 
-    def _hear(self, event: Text) -> list[Event]:
+    def _read_text(self, event: Text) -> list[Event]:
         held, self._held = self._held, None
         if held is None and "<" not in event.text:
             return [event]

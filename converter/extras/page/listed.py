@@ -11,7 +11,7 @@ from mitmproxy.http import HTTPFlow, Request
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import RUNNING_RECORDS
-from converter.core.model.housekeeping import wish_of
+from converter.core.model.housekeeping import housekeeping_of
 from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
 from converter.extras.page import row as rows
@@ -109,7 +109,7 @@ class Listed:
     def _session(self, listed: HTTPFlow, client: str) -> Row:
         """Return the session of an exchange, once its request has come, and whose branch it is."""
         if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
-            wish = wish_of(fields, listed.request.path)
+            wish = housekeeping_of(fields, listed.request.path)
             added = self._sessions.add(listed.id, client, messages_of(fields), wish)
             self._stale |= dict.fromkeys(added)
         self._coming.pop(listed.id, None)

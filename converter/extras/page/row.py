@@ -17,7 +17,7 @@ from converter.core.model.housekeeping import (
     COMPACTION,
     TITLE,
     goes_on_from_summary,
-    wish_of,
+    housekeeping_of,
 )
 from converter.core.reply import reply_notes
 from converter.core.reply.summary import ESTIMATED
@@ -171,7 +171,7 @@ def _request(flow: HTTPFlow, before: Row | None) -> Row:
         return {name: before[name] for name in ("title", "wish")}
     body = content_of(flow.request)
     fields = json_text.object_in(body) if len(body) <= _LONGEST_READ else {}
-    wish = wish_of(fields, flow.request.path)
+    wish = housekeeping_of(fields, flow.request.path)
     return {"title": _WISHES.get(wish) or _title(request.of_fields(fields).turns), "wish": wish}
 
 

@@ -25,8 +25,8 @@ from converter.core.model.raw_messages import (
     MESSAGE_FIELDS,
     SYSTEM,
     SYSTEM_FIELDS,
-    alike,
     messages_of,
+    shared_count,
     texts_of,
     with_messages,
 )
@@ -141,7 +141,7 @@ def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) ->
         return request.of_fields(now)
     messages = messages_of(now)
     fresh = {name: value for name, value in now.items() if before.get(name) != value}
-    added = messages[alike(messages_of(before), messages) :]
+    added = messages[shared_count(messages_of(before), messages) :]
     question = request.of_fields(with_messages(fresh, added))
     new = dropwhile(lambda turn: turn.role == "assistant", question.turns)
     return replace(question, turns=tuple(new))

@@ -11,11 +11,11 @@ from functools import lru_cache
 from converter.core.model.housekeeping import COMPACTION, TITLE, goes_on_from_summary
 from converter.core.model.raw_messages import (
     SYSTEM,
-    alike,
+    content_texts,
     entries_of,
     fingerprint_of,
     role_of,
-    spoken,
+    shared_count,
     strings_of,
 )
 from converter.core.wire import json_text
@@ -125,7 +125,8 @@ class Sessions:
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
         """Put the request for a title below the session whose first words stand in it."""
-        text = "\n".join(text for message in opening for text in spoken(message))[:_LONGEST_TITLE]
+        texts = [text for message in opening for text in content_texts(message)]
+        text = "\n".join(texts)[:_LONGEST_TITLE]
         titled = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
         if titled:
             title.within = max(reversed(titled), key=lambda pair: len(pair[0]))[1].name
@@ -157,7 +158,7 @@ class Sessions:
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
             if len(messages) > min(session.first, opening):
-                same = alike(self._messages(session.newest), messages)
+                same = shared_count(self._messages(session.newest), messages)
                 if same >= max(session.first, most):
                     best, most = session, same
         return best, most
@@ -204,7 +205,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
     """Yield a key for each part of the user's first messages."""
     questions = (message for message in opening if role_of(message) == "user")
-    for text in (text for message in questions for text in spoken(message)):
+    for text in (text for message in questions for text in content_texts(message)):
         if plain := _plain(text):
             yield hash((client, plain))
 
@@ -212,7 +213,7 @@ def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
 def _questions(opening: Messages) -> Iterator[str]:
     """Yield the user's first questions, without a client's own text in tags."""
     questions = (message for message in opening if role_of(message) == "user")
-    texts = (text.strip() for message in questions for text in spoken(message))
+    texts = (text.strip() for message in questions for text in content_texts(message))
     return (text for text in texts if text and not text.startswith("<"))
 
 

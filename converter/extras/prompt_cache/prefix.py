@@ -22,12 +22,12 @@ from converter.core.model.raw_messages import (
     SYSTEM,
     SYSTEM_FIELDS,
     PromptPart,
-    alike,
     fingerprint_of,
     messages_of,
     part_of,
     pieces,
     role_of,
+    shared_count,
 )
 from converter.core.wire.bounds import Bound
 
@@ -172,7 +172,7 @@ class Prompts:
             is_longer = last + 1 < len(now)
             if kept.prompt.owner == owner and kept.first == first and is_longer:
                 compared[last] = compared.get(last) or fingerprint_of(now[last])
-                if compared[last] == kept.last and alike(kept.turns, now) > last:
+                if compared[last] == kept.last and shared_count(kept.turns, now) > last:
                     return number
         return None
 

@@ -9,7 +9,7 @@ from converter.addon.aside import begun_aside
 from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
-from converter.core.model.housekeeping import wish_of
+from converter.core.model.housekeeping import housekeeping_of
 from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
 
 
@@ -34,7 +34,7 @@ class PromptCache(Watcher):
     def asked(self, seen: FlowRecord) -> None:
         """Begin to compare a prompt with the one that it continues."""
         sent = seen.awaited.sent if seen.awaited else {}
-        if not sent or wish_of(
+        if not sent or housekeeping_of(
             sent
         ):  # a client's own request, such as for a title, repeats nothing
             return

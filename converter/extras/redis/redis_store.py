@@ -17,7 +17,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from converter.addon.memory.store_waits import named, tell_of_another_type
-from converter.core.model.memory import Bounds, Store, raw
+from converter.core.model.memory import Bounds, Store, utf8
 
 UNREADABLE = (
     "expected an address like redis://USER:PASSWORD@HOST:6379/0 in think_memory, got one that "
@@ -171,17 +171,17 @@ class RedisStore(Store):
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
         bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
-        entry = (raw(key), value, raw(previous), raw(line))
-        self._run(_KEEP, *entry, *bounds, *map(raw, names))
+        entry = (utf8(key), value, utf8(previous), utf8(line))
+        self._run(_KEEP, *entry, *bounds, *map(utf8, names))
 
     def forget(self, key: str) -> bool:
         """Drop an entry; return True if there was one."""
-        return bool(self._run(_FORGET, raw(key)))
+        return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
         """Return the key of the entry with this name; empty when there is none."""
         try:
-            return named(self._client.get(f"{_PREFIX}n".encode() + raw(name)) or b"")
+            return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:
             if "WRONGTYPE" not in str(error):
                 raise
@@ -190,7 +190,7 @@ class RedisStore(Store):
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values from this entry back; see `Store.values`."""
-        entry = (raw(key), int(self.bounds.seconds), "one" if one else "all")
+        entry = (utf8(key), int(self.bounds.seconds), "one" if one else "all")
         values: list[bytes] | None = self._run(_READ, *entry)
         return values
 

@@ -2,7 +2,12 @@
 
 import pytest
 
-from converter.core.model.housekeeping import COMPACTION, TITLE, goes_on_from_summary, wish_of
+from converter.core.model.housekeeping import (
+    COMPACTION,
+    TITLE,
+    goes_on_from_summary,
+    housekeeping_of,
+)
 
 USER_TURN = {"role": "user", "content": "Mend it"}
 REPLY = {"role": "assistant", "content": "Hm"}
@@ -31,11 +36,11 @@ def user(content: str) -> dict[str, object]:
     ],
 )  # fmt: skip
 def test_the_wish_is_reported(body: dict[str, object], wish: str) -> None:
-    assert wish_of(body) == wish
+    assert housekeeping_of(body) == wish
 
 
 def test_the_endpoint_tells_a_compaction() -> None:
-    assert wish_of({"input": [USER_TURN]}, "/v1/responses/compact?x=1") == COMPACTION
+    assert housekeeping_of({"input": [USER_TURN]}, "/v1/responses/compact?x=1") == COMPACTION
 
 
 def test_a_summary_that_is_handed_on_is_recognised() -> None:

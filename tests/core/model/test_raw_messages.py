@@ -3,17 +3,17 @@
 import pytest
 
 from converter.core.model.raw_messages import (
-    alike,
     all_messages,
     begun_message,
     content_of,
     content_parts,
+    content_texts,
     entries_of,
     fingerprint_of,
     is_request,
     messages_of,
     role_of,
-    spoken,
+    shared_count,
     strings_of,
     texts_in,
     texts_of,
@@ -54,9 +54,9 @@ def test_a_reply_goes_on_from_the_models_own_last_message() -> None:
 
 def test_the_texts_of_a_content_are_plain_or_in_parts() -> None:
     parts = [{"type": "text", "text": "a"}, "b", {"text": 7}, {"type": "text", "text": ""}]
-    assert [*spoken({"content": parts})] == ["a", ""]
-    assert [*spoken(TURN)] == ["Hi"]
-    assert [*spoken({"reasoning": "hm"})] == []
+    assert [*content_texts({"content": parts})] == ["a", ""]
+    assert [*content_texts(TURN)] == ["Hi"]
+    assert [*content_texts({"reasoning": "hm"})] == []
 
 
 def test_each_part_of_a_content_is_changed_at_its_index() -> None:
@@ -99,8 +99,8 @@ def test_a_prompt_has_the_system_text_of_either_field() -> None:
 
 def test_a_message_is_matched_by_its_text_and_not_by_its_form() -> None:
     assert fingerprint_of(TURN) == fingerprint_of(IN_PARTS)
-    assert alike([TURN, IN_PARTS], [IN_PARTS, TURN, TURN]) == 2
-    assert alike([TURN], [{"role": "user", "content": "Ho"}]) == 0
+    assert shared_count([TURN, IN_PARTS], [IN_PARTS, TURN, TURN]) == 2
+    assert shared_count([TURN], [{"role": "user", "content": "Ho"}]) == 0
 
 
 def test_the_prompt_is_listed_in_the_order_of_templates() -> None:
@@ -118,7 +118,7 @@ def test_odd_messages_raise_nothing(odd: object) -> None:
     assert isinstance(role_of(odd), str)
     assert content_of(odd) is None or isinstance(odd, dict)
     assert isinstance([*texts_in(odd)], list)
-    assert isinstance([*spoken(odd), *entries_of(odd)], list)
+    assert isinstance([*content_texts(odd), *entries_of(odd)], list)
     assert texts_of({"messages": [odd], "tools": [odd]}).keys()
 
 
