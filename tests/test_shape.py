@@ -187,9 +187,9 @@ def test_no_modules_import_one_another() -> None:
 
 
 MOST_TO_KNOW = {
-    ("rewriter",): 3_880,
+    ("rewriter",): 3_890,
     ("stages",): 11_700,
-    ("rewriter", "stages"): 13_860,
+    ("rewriter", "stages"): 13_880,
 }
 """Lines of all files that a module of `converter.core.reply` needs: so much has to be known to
 change the way of a reply's bytes, the reading of its text, and both.
@@ -203,7 +203,7 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
     assert sum(imports.lines(needed).values()) <= MOST_TO_KNOW[modules]
 
 
-MOST_CODE = {"core": 15_910, "addon": 8_605, "extras": 6_479}
+MOST_CODE = {"core": 15_925, "addon": 8_605, "extras": 6_479}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """

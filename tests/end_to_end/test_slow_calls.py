@@ -122,8 +122,7 @@ def test_a_program_runs_the_call_and_shows_thinking_and_answer(
     program = installed(request, name, fetch)
     (tmp_path / "opencode.json").write_text(json.dumps(OPENCODE))
     shown = launched(name, program, model.address, tmp_path, *SIGNS, *options.split(), **variables)
-    for each in (*THOUGHTS, ANSWER):
-        assert each in shown
+    assert all(each in shown for each in (*THOUGHTS, ANSWER)), shown
     [*_, result] = [body for body in model.bodies() if body.get("tools")]
     assert "hello from a tool" in json.dumps(result["messages"][-1])
     assert THOUGHTS[0] in json.dumps(result["messages"])

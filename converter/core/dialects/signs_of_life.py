@@ -8,9 +8,8 @@ some clients split lines themselves, and end the reply at one. `FORMS` are for a
 import re
 from functools import lru_cache
 
-COMMENT, DELTA, NONE = "comment", "delta", "none"
-AUTO = "auto"
-FORMS = (AUTO, COMMENT, DELTA, NONE)
+FORMS = ("auto", "comment", "delta", "none")
+AUTO, COMMENT, DELTA, NONE = FORMS
 CLIENTS = (
     # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"
     (r"mistral-?vibe", DELTA),

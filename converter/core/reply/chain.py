@@ -39,7 +39,8 @@ class Stage(Protocol):
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the kind of event that plain text of this kind becomes, and the characters that
         make text not plain; None while this stage may do more to the text than pass it on. Plain
-        text changes nothing of the answer: the stage may get such text later, and joined.
+        text changes nothing of the answer: the stage may get such text later, and joined. Text of
+        a call that the stage holds becomes a `ToolCall`.
         """
 
 
@@ -142,7 +143,9 @@ class Stages:
         for stage in self._chains.get(0, ()):
             if (kinds := stage.plain(kind)) is None:
                 return None
-            kind, wakes = kinds[0], wakes + kinds[1]
+            before, kind, wakes = kind, kinds[0], wakes + kinds[1]
+            if before is not ToolCall and kind is ToolCall:
+                break  # it is held: no later stage gets any of it
         return (kind, wakes) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:

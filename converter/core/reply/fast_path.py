@@ -27,6 +27,9 @@ shape.
 #    another text came out as the pieces predict. A number of the frame goes on by one, and an
 #    encoder that counts or keeps text gets it (`Encoder.spliced`).
 #
+# Of a call in the text that is held, S keeps plain text, and E writes nothing (`_HELD`), as for the
+# frame of this shape before it.
+#
 # A frame that fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
 # holds the two ways against each other, over all recordings and drawn ones.
 
@@ -159,6 +162,9 @@ class _Route:
     seam: Seam | None
 
 
+_HELD = _Route(ToolCall(0, "", "", ""), None)
+"""The route of a call's part that is held: nothing is written."""
+
 type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object]]
 """A shape, the kind of event that its text becomes now, and the test for plain text."""
 
@@ -171,8 +177,9 @@ class FastPath:
         counter: the field that numbers the client's frames, if they are numbered.
 
     Attributes:
-        taken: the count of frames that were rewritten here.
-        changes: the last of them did not go on as they came.
+        changes: the last frames did not go on as they came.
+        text: theirs.
+        waiting: the number of characters that the stages have not got yet.
     """
 
     def __init__(
@@ -183,8 +190,7 @@ class FastPath:
         tell: Callable[[list[Event]], object],
         counter: str = "",
     ) -> None:
-        self.taken = 0
-        self.changes = False
+        self.changes, self.text, self.waiting = False, "", 0
         self._decoder, self._stages, self.encoder, self._tell = decoder, stages, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
@@ -195,7 +201,6 @@ class FastPath:
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
-        self._characters = 0
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
         """Rewrite frames from `begin` on; return how many, and the client's bytes for them."""
@@ -209,11 +214,12 @@ class FastPath:
             return 0, b""
         route = self._routes[kind]
         self._waiting.append(read)
-        self._characters += len(text)
+        self.text, self.waiting = text, self.waiting + len(text)
+        self.changes = route is _HELD or route.seam is not None
+        if route is _HELD:
+            return len(texts), b""
         self._tell([_with(route.sample, text)])
-        self.taken += len(texts)
         first = self.encoder.spliced(kind, text, len(texts))
-        self.changes = route.seam is not None
         taken = raws[begin : begin + len(texts)]
         return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
 
@@ -221,7 +227,7 @@ class FastPath:
         """Give the stages the text that went past them. Other text may be plain behind it."""
         self._ready = None
         if self._waiting:
-            waiting, self._waiting, self._characters = self._waiting, [], 0
+            waiting, self._waiting, self.waiting = self._waiting, [], 0
             text = "".join(map(model_text, waiting))
             assert self._shape
             joined = waiting[0] if len(waiting) == 1 else _with(self._shape.sample, text)
@@ -231,7 +237,7 @@ class FastPath:
         """Return the shape and the test for plain text; None where none is plain, or where no route
         is learned.
         """
-        if self._characters > MOST_WAITING:
+        if self.waiting > MOST_WAITING:
             return None  # the next frame is parsed, and the stages get these words before it
         if self._ready is None and self._shape:
             plain = self._stages.plain(type(self._shape.sample))
@@ -246,12 +252,14 @@ class FastPath:
         `staged`, and the bytes `out` that were written. `raw`: empty for a frame that had to be
         mended; the routes of earlier frames may not hold behind it.
         """
-        if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
-            event = _only_text(staged)
-            if event and self._unsure.get(type(event), text := model_text(event)) != text:
-                del self._unsure[type(event)]  # another text was written by this route
-            return
         event, became = _only_text(read), _only_text(staged)
+        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # it is held
+            fits = self._shape and self._shape.fits(raw)
+            self._shape = self._shape if fits else _shape_of(raw, event)
+            self._routes = {**(self._routes if fits else {}), ToolCall: _HELD}
+            return
+        if self._shape and self._shape.fits(raw) and self._goes_on(read, staged, out):
+            return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
             self._routes.clear()  # a block began or ended
@@ -283,8 +291,11 @@ class FastPath:
         route = self._routes.get(type(event)) if event else None
         if event is None or route is None or route.sample != _sample(event) or len(out) != 1:
             return False
-        text = model_text(event)
-        return route.seam.gives(out[0], text) if route.seam else json_text.write(text) in out[0]
+        text, seam = model_text(event), route.seam
+        gives = seam.gives(out[0], text) if seam else json_text.write(text) in out[0]
+        if gives and self._unsure.get(type(event), text) != text:
+            del self._unsure[type(event)]  # another text was written by this route
+        return gives
 
 
 def decoded(texts: Sequence[bytes]) -> str | None:

@@ -51,6 +51,7 @@ class Rewriter:
         changed: a frame did not go on as it came.
         findings: facts of the reply's thinking, for the log and the next reply.
         summary: the reply at a glance.
+        hurried: the number of frames that were rewritten without being parsed.
     """
 
     def __init__(
@@ -89,9 +90,8 @@ class Rewriter:
         self.thoughts: list[ThoughtEvent] = []
         self.changed = self.closed = self._broken = self._finished = False
         self._is_of_next = False
-        self._hurried = 0
         self.summary = Summary()
-        self._at = 0.0
+        self.hurried, self._at = 0, 0.0
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
@@ -125,11 +125,6 @@ class Rewriter:
     def finished(self) -> bool:
         """Return True if the server has sent a finish reason."""
         return self._finished or self._pending.holds
-
-    @property
-    def hurried(self) -> int:
-        """The number of frames that were rewritten without being parsed."""
-        return self._fast.taken if self._fast else self._hurried
 
     @property
     def notes(self) -> list[str]:
@@ -241,12 +236,12 @@ class Rewriter:
         call. Behind the last call no reference leads back here, so that a reply is freed with its
         exchange, without the garbage collector.
         """
-        if self.closed and self._fast:
-            self._hurried, self._fast = self._fast.taken, None
+        self._fast = None if self.closed else self._fast
         self.thoughts = [*self.continuation.take_thoughts(), *self._stages.take_thoughts()]
         for event in self.events:
             self.summary.feed(event, self._at)
-        self.summary.calling = self.findings.calls.held
+        held = self.findings.calls.held
+        self.summary.calling = held + self._fast.waiting if held and self._fast else held
         if self.closed and not self._broken:
             self.summary.close(self._at)
         return out
@@ -341,16 +336,15 @@ class Rewriter:
 
     def _hurry(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
         """Rewrite frames of a known shape from `index` on without parsing; return how many."""
-        if self._broken:
-            return 0
         try:
             taken, written = fast.rewrite(raws, index)
         except Exception as error:
             out += self._fault(error, b"".join(raws[index:]))
             return len(raws) - index
         if taken:
-            self._tokens.read(self.events[-1:], taken)
-            out.append(written)
+            self.hurried += taken
+            self._tokens.count(fast.text, taken)
+            out += [written] if written else []
             self.changed = self.changed or fast.changes
         return taken
 
@@ -379,7 +373,7 @@ class Rewriter:
         if self._same_dialect:
             self.end.give_up()
             return [raw] if raw else []
-        self._broken = True
+        self._broken, self._fast = True, None
         try:
             return [*self._encoder.feed([Failure(message, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken

@@ -34,18 +34,23 @@ class TokenCounts:
         self._counted: Usage | None = None
         self._before = self._size = self._frames = 0
 
-    def read(self, events: Sequence[Event], frames: int = 1) -> None:
-        """Count the text of a frame, or of several; keep the server's counts."""
-        size = 0
+    def read(self, events: Sequence[Event]) -> None:
+        """Count the text of a frame; keep the server's counts."""
+        text = ""
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
                 self._counted = event
             elif isinstance(event, Start) and event.own:
                 timings = as_object(event.own.fields.get("timings"))
                 self._counted = self._counted or counts_of(timings)
-            size += _size_of(event)
-        self._size += size
-        self._frames += frames if size else 0
+            text += model_text(event) + (event.name if isinstance(event, ToolCall) else "")
+        if text:
+            self.count(text, 1)
+
+    def count(self, text: str, frames: int) -> None:
+        """Count the text of so many frames."""
+        self._size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        self._frames += frames
 
     def go_on(self) -> int:
         """Begin to count the reply that goes on behind this one; return the tokens of this one."""
@@ -87,8 +92,3 @@ def counts_of(timings: Mapping[str, object]) -> Usage | None:
         return None
     counts = cached if type(cached) is int else 0
     return Usage(read + counts, written, cached=counts)
-
-
-def _size_of(event: Event) -> int:
-    text = model_text(event) + (event.name if isinstance(event, ToolCall) else "")
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

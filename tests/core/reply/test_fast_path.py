@@ -207,6 +207,15 @@ def test_calls_in_the_text_come_out_alike(
     _both(frames, settings.read(), client, OFFERED)
 
 
+@CLIENTS
+@pytest.mark.parametrize("form", ["hermes", "qwen3-coder", "glm", "gemma", "lfm2"])
+def test_most_frames_of_a_call_that_is_held_are_not_parsed(form: str, client: Dialect) -> None:
+    text = WRITTEN[form].write([("write_file", {"path": "a", "content": "".join(LONG)})])
+    pieces = _pieces(text, 5)
+    fast, _ = _both(_stream("content", pieces), settings.read(), client, OFFERED)
+    assert fast.hurried > 0.9 * len(pieces)
+
+
 def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
     """Frames of a server's own calls: index, name, piece of the arguments."""
     entries = [

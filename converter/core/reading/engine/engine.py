@@ -203,8 +203,12 @@ class Engine:
 
     def plain(self) -> tuple[TextKind, str] | None:
         """Return the meaning of words that hold none of the characters returned with it; None
-        while they would do more than come out.
+        while they would do more than come out. Those of a call that is held do not come out.
         """
+        if (candidate := self._candidate) and self.held_call and not self._source.rest:
+            wakes = None if candidate.ended else candidate.extent.wakes
+            near = candidate.length + PIECE > self._limit(candidate)
+            return None if near or wakes is None else (ToolCall, wakes)
         if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
             return None
         ends = "\r\n" if self._table.reads_calls else ""

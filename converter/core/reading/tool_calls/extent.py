@@ -104,6 +104,18 @@ class Extent:
         return self._closed if self._closed >= 0 else self._base
 
     @property
+    def wakes(self) -> str | None:
+        """The characters without which a text changes nothing; `None` where any text may. A
+        backslash that is not among them has its character behind it.
+        """
+        if self._rest or self._in_header:
+            return None
+        if self._brackets is None or self._in_quote:
+            return self._search.firsts + "\\"
+        wakes = self._brackets.wakes.removesuffix("\\")
+        return self._search.firsts + wakes if wakes else None
+
+    @property
     def quoted(self) -> bool:
         """Return True if a string is open."""
         return self._in_quote or self._in_string
