@@ -1,5 +1,6 @@
 """Chat templates: which open a thought in the prompt, and which read those of earlier turns. One
-row for the models of a kind.
+row for the models of a kind. The comment above a row says where its template was read: in
+llama.cpp's or ik_llama.cpp's folder models/templates, in a server's code, or on a page.
 """
 
 import re
@@ -53,7 +54,6 @@ class Template:
 
     Attributes:
         models: A regular expression over the models' names.
-        source: Where the template was read.
         switches: Those that a request must set for the template to open a thought; with none the
             template opens it by itself.
         history: The fate of earlier thoughts; `None`: nobody has read that.
@@ -64,7 +64,6 @@ class Template:
     """
 
     models: str
-    source: str
     switches: Switches = field(default_factory=dict)
     history: TemplateHistory | None = None
     always: bool = False
@@ -72,128 +71,111 @@ class Template:
     opens: bool = True
 
 
-_LLAMA = "llama.cpp, models/templates"
-_VLLM = "vLLM, reasoning parser of the model"
-_SGLANG = "SGLang, template detection"
-_IK = "ik_llama.cpp, models/templates"
-_MINIMAX = "MiniMax's page on interleaved thinking: whole messages go back"
 TEMPLATES = (
-    Template(
-        r"deepseek-?r1|r1-distill|r1-0528",
-        f"{_LLAMA}/deepseek-ai-DeepSeek-R1",
-        always=True,
-        history=NEVER,
-    ),
-    # these think only when asked to
-    Template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, EXACT_LOOP, bare_closer=True),
+    # llama.cpp's deepseek-ai-DeepSeek-R1
+    Template(r"deepseek-?r1|r1-distill|r1-0528", always=True, history=NEVER),
+    # These think only when asked to.
+    # llama.cpp's DeepSeek-V3.2
+    Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
     # its API answers 400 to a call that lost its thought
-    Template(
-        r"deepseek-?v4(?![._]\d)",
-        f"DeepSeek's page on its thinking mode; {_LLAMA}/DeepSeek-V4",
-        _ON,
-        EXACT,
-        bare_closer=True,
-    ),
-    Template(r"minimax-?m3", f"SGLang, reasoning parser; {_MINIMAX}", _MODE, ALL, bare_closer=True),
-    Template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON, ALL),
-    Template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
-    Template(r"reka-?edge", f"Reka's plugin for vLLM; {_IK}/Reka-Edge", _ON, LOOP),
-    Template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
-    Template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
-    Template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
-    Template(r"laguna-?xs", f"{_SGLANG}: off by default", _ON, bare_closer=True),
-    Template(r"hyperclova", f"{_VLLM}: by `thinking`", _ON),
-    Template(r"longcat", f"{_VLLM}: in its thinking mode", _ON),
-    Template(r"gigachat-?3[._]5(?!.*reasoning)", f"{_VLLM}: by `reasoning`", _REASONING),
-    Template(r"\bhy-?v?3|hunyuan-?v3", f"{_LLAMA}/tencent-Hy3", _EFFORT),
-    # these do so unasked
-    Template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True, history=NEVER),
-    Template(
-        r"qwen3.*thinking",
-        f"Qwen's pages: always thinking; {_IK}/Qwen-Qwen3-0.6B",
-        always=True,
-        history=LOOP,
-    ),
-    Template(
-        r"qwen3[._][6-9]",
-        "Qwen3.6-35B-A3B, card and chat_template.jinja",
-        history=_kept_by(preserve_thinking=True),
-    ),
-    Template(r"qwen3[._]5", f"{_LLAMA}/Qwen3.5-4B", history=LOOP),
-    Template(r"iquest", f"{_VLLM}: as Qwen3.5"),
-    Template(r"holo-?2", _VLLM),
-    Template(
-        r"glm-?4[._]7",
-        f"{_LLAMA}/GLM-4.7-Flash",
-        bare_closer=True,
-        history=_kept_by(clear_thinking=False),
-    ),
-    Template(
-        r"glm-?5",
-        f"{_IK}/GLM-5.2; SGLang says so of 5.3",
-        history=_kept_by(clear_thinking=False, exact=True),
-    ),
-    Template(
-        r"deepseek-?v4[._]1",
-        f"{_IK}/DeepSeek-V4.1",
-        bare_closer=True,
-        history=EXACT,
-    ),
-    Template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True, history=LOOP),
-    Template(
-        r"nemotron.*(nano.*v2|-3)",
-        f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2; {_IK}/NVIDIA-Nemotron-3-Nano-30B-A3B",
-        history=LOOP,
-    ),
-    Template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
-    Template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True, history=LOOP),
-    Template(r"laguna", f"{_SGLANG}: Laguna-S, on by default", bare_closer=True),
-    Template(
-        r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe",
-        f"SGLang, CohereCommand4Detector: unless `reasoning` is false; {_IK}/Cohere2MoE",
-        history=EXACT,
-    ),
-    Template(
-        r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True, history=NEVER
-    ),
-    Template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional", always=True),
-    Template(r"ernie-?4[._]5.*thinking", f"{_VLLM}: begins inside", always=True),
-    Template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort", always=True),
-    Template(
-        r"kimi-?k2[._][5-9]",
-        "NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja",
-        history=_kept_by(preserve_thinking=True, exact=True),
-    ),
-    Template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=EXACT),
-    Template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
-    Template(r"nanbeige-?4[._]2", f"{_IK}/Nanbeige4.2-3B"),
-    Template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
-    Template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
-    Template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
-    Template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
-    Template(r"pangu", f"{_VLLM}: unless `think` is false"),
-    # these leave it to the model to open its thought
-    Template(
-        r"kimi-?k2-?thinking",
-        f"{_LLAMA}/Kimi-K2-Thinking",
-        history=EXACT_LOOP,
-        always=True,
-        opens=False,
-    ),
-    Template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
-    Template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", {}, LOOP, opens=False),
-    Template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
-    Template(
-        r"gpt-?oss",
-        f"{_LLAMA}/openai-gpt-oss-120b",
-        history=EXACT_LOOP,
-        always=True,
-        opens=False,
-    ),
-    Template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
+    # DeepSeek's page on its thinking mode; llama.cpp's DeepSeek-V4
+    Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
+    # SGLang, reasoning parser; MiniMax's page on interleaved thinking: whole messages go back
+    Template(r"minimax-?m3", _MODE, ALL, bare_closer=True),
+    # llama.cpp's Bielik-11B-v3.0-Instruct
+    Template(r"bielik.*v3", _ON, ALL),
+    # llama.cpp's openbmb-MiniCPM5-1B
+    Template(r"minicpm-?5", _ON),
+    # Reka's plugin for vLLM; ik_llama.cpp's Reka-Edge
+    Template(r"reka-?edge", _ON, LOOP),
+    # vLLM's reasoning parser; its template was not to be had
+    Template(r"rwkv", _ON),
+    # SGLang, pull request 21414; vLLM's recipes, issue 425
+    Template(r"mimo-?v2", _ON),
+    # llama.cpp's Spark2.5
+    Template(r"spark-?2[._]5", _ON, bare_closer=True),
+    # SGLang, template detection: off by default
+    Template(r"laguna-?xs", _ON, bare_closer=True),
+    # vLLM's reasoning parser: by `thinking`
+    Template(r"hyperclova", _ON),
+    # vLLM's reasoning parser: in its thinking mode
+    Template(r"longcat", _ON),
+    # vLLM's reasoning parser: by `reasoning`
+    Template(r"gigachat-?3[._]5(?!.*reasoning)", _REASONING),
+    # llama.cpp's tencent-Hy3
+    Template(r"\bhy-?v?3|hunyuan-?v3", _EFFORT),
+    # These do so unasked.
+    # llama.cpp's Qwen-QwQ-32B
+    Template(r"qwq", always=True, history=NEVER),
+    # Qwen's pages: always thinking; ik_llama.cpp's Qwen-Qwen3-0.6B
+    Template(r"qwen3.*thinking", always=True, history=LOOP),
+    # Qwen3.6-35B-A3B, card and chat_template.jinja
+    Template(r"qwen3[._][6-9]", history=_kept_by(preserve_thinking=True)),
+    # llama.cpp's Qwen3.5-4B
+    Template(r"qwen3[._]5", history=LOOP),
+    # vLLM's reasoning parser: as Qwen3.5
+    Template(r"iquest"),
+    # vLLM's reasoning parser
+    Template(r"holo-?2"),
+    # llama.cpp's GLM-4.7-Flash
+    Template(r"glm-?4[._]7", bare_closer=True, history=_kept_by(clear_thinking=False)),
+    # ik_llama.cpp's GLM-5.2; SGLang says so of 5.3
+    Template(r"glm-?5", history=_kept_by(clear_thinking=False, exact=True)),
+    # ik_llama.cpp's DeepSeek-V4.1
+    Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
+    # llama.cpp's unsloth-MiniMax-M2
+    Template(r"minimax-?m2", always=True, history=LOOP),
+    # llama.cpp's NVIDIA-Nemotron-Nano-v2; ik_llama.cpp's NVIDIA-Nemotron-3-Nano-30B-A3B
+    Template(r"nemotron.*(nano.*v2|-3)", history=LOOP),
+    # vLLM's reasoning parser: as Nemotron 3
+    Template(r"granite-?4[._]2"),
+    # llama.cpp's StepFun3.7-Flash
+    Template(r"step-?(fun-?)?3[._][57]", always=True, history=LOOP),
+    # SGLang, template detection: Laguna-S, on by default
+    Template(r"laguna", bare_closer=True),
+    # SGLang, CohereCommand4Detector: unless `reasoning` is false; ik_llama.cpp's Cohere2MoE
+    Template(r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe", history=EXACT),
+    # llama.cpp's Apriel-1.6-15b-Thinker-fixed
+    Template(r"apriel-1[._]6", always=True, history=NEVER),
+    # vLLM's reasoning parser: begins inside, an opener is optional
+    Template(r"olmo-?3.*think", always=True),
+    # vLLM's reasoning parser: begins inside
+    Template(r"ernie-?4[._]5.*thinking", always=True),
+    # vLLM's reasoning parser: begins inside, whatever the effort
+    Template(r"k2-?horizon", always=True),
+    # NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja
+    Template(r"kimi-?k2[._][5-9]", history=_kept_by(preserve_thinking=True, exact=True)),
+    # llama.cpp's Kimi-K3
+    Template(r"kimi-?k3", history=EXACT),
+    # llama.cpp's inclusionai-ling-3.0-flash
+    Template(r"\bling-?3"),
+    # ik_llama.cpp's Nanbeige4.2-3B
+    Template(r"nanbeige-?4[._]2"),
+    # vLLM's reasoning parser: but at efforts below medium
+    Template(r"solar-?open-?2"),
+    # vLLM's reasoning parser: by `enable_thinking`, on by default
+    Template(r"telechat-?4|xing-?4"),
+    # vLLM's reasoning parser: its reasoning models
+    Template(r"gigachat-?3[._]5", always=True),
+    # LG AI Research, usage guideline of EXAONE Deep
+    Template(r"exaone-?deep", always=True),
+    # vLLM's reasoning parser: unless `think` is false
+    Template(r"pangu"),
+    # These leave it to the model to open its thought.
+    # llama.cpp's Kimi-K2-Thinking
+    Template(r"kimi-?k2-?thinking", history=EXACT_LOOP, always=True, opens=False),
+    # llama.cpp's GLM-4.6
+    Template(r"glm-?4[._][56]", history=LOOP, opens=False),
+    # ik_llama.cpp's Qwen-Qwen3-0.6B
+    Template(r"qwen-?3(?!.*(instruct|coder))", {}, LOOP, opens=False),
+    # llama.cpp's ByteDance-Seed-OSS
+    Template(r"seed-?oss", history=ALL, opens=False),
+    # llama.cpp's openai-gpt-oss-120b
+    Template(r"gpt-?oss", history=EXACT_LOOP, always=True, opens=False),
+    # llama.cpp's google-gemma-4-31B-it
+    Template(r"gemma-?4", history=LOOP, opens=False),
 )
-"""The first whose pattern fits decides. A wrong guess costs little: see `Guess`.
-"""
+"""The first whose pattern fits decides. A wrong guess costs little, because replies correct it."""
 
 
 def template_of(name: str) -> Template | None:
