@@ -10,16 +10,13 @@ from typing import Any, NoReturn
 
 from converter.addon.exchange import settings
 from converter.addon.files import FileError
-from converter.core.dialects.table import COMMON, DIALECTS
-from converter.core.wire.printable import one_line, shortened, visible
+from converter.core.dialects.table import DIALECTS
+from converter.core.wire.printable import one_line, visible
 from converter.extras.recordings import flow_file, saved_reply, server
 from converter.extras.recordings.golden import golden
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import Recording, RecordingError, Replay
+from converter.extras.recordings.recording import Recording, RecordingError
 
-HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
-LONGEST = 60
-"""Characters of a server's failure or finish in a row."""
 FAILED, BAD_USE = 1, 2
 """Exit statuses beside those of every command: a recording breaks a law; the task cannot be
 done.
@@ -93,10 +90,9 @@ def _names(library: Library, named: list[str]) -> list[str]:
     return names
 
 
-def _list(library: Library, chosen: argparse.Namespace) -> int:
-    rows, status = _tried(_names(library, chosen.names), lambda name: row(library.load(name)))
-    print(table(rows), end="")
-    return status
+def _list(library: Library, _: argparse.Namespace) -> int:
+    print("\n".join(_names(library, [])))
+    return 0
 
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
@@ -163,53 +159,6 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
     except (OSError, OverflowError) as error:
         raise RecordingError(f"port {chosen.port}: {error}") from None
     return 0
-
-
-def row(recording: Recording) -> tuple[str, ...]:
-    """Return a recording's row in the list. Raises RecordingError for an unreadable recording."""
-    replay = recording.replayed()
-    client, server = recording.client, recording.server_dialect
-    native = ", native" if client is server is not COMMON else ""
-    return (
-        recording.name,
-        recording.facts.server,
-        client.label.title + native,
-        recording.server_form.name.lower(),
-        one_line(_shows(recording, replay)),
-        str(len(recording.chunks)),
-        f"{len(recording.body):,}",
-    )
-
-
-def _shows(recording: Recording, replay: Replay) -> str:
-    """Return the content of a reply in a few words."""
-    status, summary = recording.answered.status, replay.summary
-    if not 200 <= status < 300:
-        return f"{'error' if status >= 400 else 'status'} {status}"
-    kinds = [
-        _counted(summary.thoughts, "thought"),
-        "text" if summary.text else "",
-        _counted(summary.calls, "call"),
-    ]
-    end = shortened(recording.ended or summary.failure or summary.finish, LONGEST)
-    listed = recording.exchange().endpoint.lists_models
-    wordless = "a list" if listed else "no reply that can be read"
-    return "; ".join(filter(None, (", ".join(filter(None, kinds)), end))) or wordless
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
-
-
-def table(rows: Iterable[Sequence[str]]) -> str:
-    """Return the rows for a terminal, in columns."""
-    lines = [HEADINGS, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
-        for line in lines
-    )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -297,7 +246,7 @@ _COMMANDS: Mapping[
     str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
 ] = {
     "add": ("keep an exchange of a flow file, redacted", _add, _TAKEN_BY_ADD),
-    "list": ("what there is", _list, {"names": _NAMES}),
+    "list": ("the names of all recordings", _list, {}),
     "show": ("what came in and what goes out, or a saved reply", _show, _TAKEN_BY_SHOW),
     "bless": ("accept what comes out now as right", _bless, {"names": _NAMES, "--set": _OPTION}),
     "check": ("hold recordings to all laws", _check, {"names": _NAMES}),

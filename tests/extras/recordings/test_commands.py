@@ -49,8 +49,7 @@ def test_real_exchanges_are_kept_listed_and_checked(
         run(tmp_path, "add", str(capture.file), name, "--flow", str(number))
         assert capsys.readouterr().out == f"{tmp_path / name}.mitm\n"
     run(tmp_path, "list")
-    rows = capsys.readouterr().out.split("\n")[1:-1]
-    assert [line.split()[0] for line in rows] == sorted(NAMES)
+    assert capsys.readouterr().out.splitlines() == sorted(NAMES)
     run(tmp_path, "check")
     assert (
         capsys.readouterr().out
@@ -120,12 +119,11 @@ def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
 
 def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) -> None:
     (kept / "bad.mitm").write_bytes(b"")
-    for command in ("list", "bless"):
-        run(kept, command, fails=2)
-        output = capsys.readouterr()
-        assert output.err.startswith(f"{kept / 'bad.mitm'}: expected a flow file")
-        assert output.err.count("\n") == 1
-        assert ("hello" in output.out) is (command == "list")
+    run(kept, "bless", fails=2)
+    output = capsys.readouterr()
+    assert output.err.startswith(f"{kept / 'bad.mitm'}: expected a flow file")
+    assert output.err.count("\n") == 1
+    assert output.out == ""
     run(kept, "check", fails=1)
     assert "1 of 2 recordings" in capsys.readouterr().out
 
@@ -154,7 +152,6 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     with (kept / "bad.mitm").open("wb") as file:
         FlowWriter(file).add(flow)
     for command, names, status in (
-        ("list", [], 2),
         ("bless", [], 2),
         ("show", ["bad"], 2),
         ("check", [], 1),
@@ -165,7 +162,6 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
         assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][
             : complaint.count("\n")
         ]
-        assert ("hello" in output.out) is (command == "list")
     run(kept, "add", str(kept / "bad.mitm"), "again", fails=2)
     assert capsys.readouterr().err.count("\n") == 1
 
