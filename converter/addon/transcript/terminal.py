@@ -5,7 +5,9 @@ Colours are optional; without them the line still sets thinking apart. No contro
 escape sequence of a model reaches the terminal.
 """
 
+import os
 from collections.abc import Iterable
+from typing import TextIO
 
 from converter.addon.transcript import facts as in_words
 from converter.addon.transcript import shown
@@ -105,6 +107,11 @@ class TerminalWriter:
 
     def _styled(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if self._colour and style and text else text
+
+
+def shows_colours(file: TextIO) -> bool:
+    """Return True if colours may be written to a file."""
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:

@@ -39,13 +39,6 @@ DATE = re.compile(
 )
 
 
-def is_request(value: object) -> bool:
-    """Return True if a JSON value is a request with messages, and not a reply."""
-    if not isinstance(value, dict) or "choices" in value or "output" in value:
-        return False
-    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
-
-
 def messages_of(body: Mapping[str, object]) -> Sequence[object]:
     """Return the messages of a request, of whatever dialect."""
     messages = body.get("messages") or body.get("input")

@@ -4,7 +4,6 @@ of a client.
 `curl -N ... | think-addon record show -` shows a reply while it comes.
 """
 
-import os
 import re
 import sys
 import time
@@ -13,31 +12,16 @@ from itertools import chain
 
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
-from converter.addon.transcript import request
 from converter.addon.transcript.reply import ReplyReader
-from converter.addon.transcript.terminal import TerminalWriter, write
+from converter.addon.transcript.terminal import TerminalWriter, shows_colours
 from converter.addon.transcript.turns import Facts
 from converter.core.dialects.recogniser import Recogniser
-from converter.core.dialects.table import Dialect, Form
-from converter.core.model.raw_messages import is_request
+from converter.core.dialects.table import Dialect
 from converter.core.reply.summary import SHORTEST, TIMES
-from converter.core.wire import json_text
 from converter.extras.recordings.recording import RecordingError
 
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
-_OTHERS = (
-    (
-        re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd"),
-        "compressed: uncompress it first, or ask with curl's --compressed",
-    ),
-    (re.compile(rb"\xff\xfe|\xfe\xff|.\0", re.DOTALL), "UTF-16: a reply is UTF-8"),
-    (
-        re.compile(rb"\d+:\d+:\w+;"),
-        "flows of mitmproxy: open it with mitmweb -s think_addon.py -n -r",
-    ),
-)
-"""Files that people take for a saved reply, by their beginnings."""
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEAD_BEGINS = b"HTTP/"
@@ -74,10 +58,7 @@ def converted(
     is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
     form, dialect = recogniser.form, recogniser.dialect
     if not (is_reply and form and dialect):
-        of_request = is_request(json_text.read_or_none(recogniser.held))
-        raise RecordingError(
-            "a request: leave --for out" if of_request else _what_it_is(recogniser.held)
-        )
+        raise RecordingError(_NO_REPLY)
     rewriter = rewriter_of(chosen, client, form, server=dialect)
     for piece in chain([recogniser.take()], (piece for piece, _ in pieces)):
         yield b"".join(rewriter.feed(piece))
@@ -120,34 +101,18 @@ def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: 
     """Write a transcript, in pieces as they come. Of a file the reader has all, and can see whether
     its reply began in a thought.
     """
-    colour = (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
-    writer, reader = TerminalWriter(colour), ReplyReader(chosen, complete=not live)
-    body: list[bytes] = []
+    writer = TerminalWriter(shows_colours(sys.stdout))
+    reader = ReplyReader(chosen, complete=not live)
     began: float | None = None
     for piece, content_type in pieces:
         reader.content_type = content_type
         began = time.monotonic() if began is None else began
         _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
-        body = [] if reader.recogniser.form is Form.STREAM else [*body, piece]
-    whole = b"".join(body)
-    if is_request(json_text.read_or_none(whole)):
-        _write(write(request.read(whole, chosen), colour=colour))
-        return
     _write(writer.feed(reader.close()))
     read, dialect = reader.transcript(), reader.recogniser.dialect
     _write(writer.close(_telling(read.facts), read.beside) if dialect else writer.close())
     if dialect is None:
-        raise RecordingError(_what_it_is(whole))
-
-
-def _what_it_is(body: bytes) -> str:
-    """Name the input that is no reply, and the command that reads it."""
-    return next(
-        (f"{_NO_REPLY}, but {kind}" for beginning, kind in _OTHERS if beginning.match(body)),
-        _NO_REPLY,
-    )
+        raise RecordingError(_NO_REPLY)
 
 
 def _telling(facts: Facts) -> Facts:

@@ -6,7 +6,6 @@ nothing is printed.
 """
 
 import logging
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +23,7 @@ from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_logged, path_of
 from converter.addon.mitmproxy_internals import value_of
 from converter.addon.transcript.accumulator import Accumulator
-from converter.addon.transcript.terminal import TerminalWriter
+from converter.addon.transcript.terminal import TerminalWriter, shows_colours
 from converter.addon.transcript.turns import Field
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event, Start, model_text
@@ -121,7 +120,7 @@ class Terminal(Watcher):
             file.reconfigure(line_buffering=True)
         if handler:
             handler.addFilter(self._make_room)
-        return Printer(file, _coloured(file))
+        return Printer(file, shows_colours(file))
 
     def _make_room(self, _: logging.LogRecord | None = None) -> bool:
         """End the open line before another line is printed."""
@@ -317,7 +316,3 @@ def _times(summary: Mapping[str, object]) -> str:
     if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
         return ""
     return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
-
-
-def _coloured(file: TextIO) -> bool:
-    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

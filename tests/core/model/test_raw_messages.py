@@ -10,7 +10,6 @@ from converter.core.model.raw_messages import (
     content_texts,
     entries_of,
     fingerprint_of,
-    is_request,
     messages_of,
     role_of,
     shared_count,
@@ -36,13 +35,6 @@ def test_messages_stand_under_one_of_two_names(name: str) -> None:
     assert not messages_of({name: "Hi"})
     assert [*all_messages({name: [IN_PARTS]})] == [IN_PARTS]
     assert [*all_messages({name: "Hi"})] == [TURN]
-
-
-def test_a_reply_is_no_request() -> None:
-    assert is_request({"messages": []})
-    assert is_request({"input": "Hi"})
-    assert not is_request({"choices": [], "messages": []})
-    assert not is_request([])
 
 
 def test_a_reply_goes_on_from_the_models_own_last_message() -> None:

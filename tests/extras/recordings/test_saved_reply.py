@@ -2,7 +2,6 @@
 runs in this one, because each takes a second to start.
 """
 
-import gzip
 import io
 import json
 import os
@@ -160,14 +159,6 @@ def test_a_stream_is_shown_while_it_comes() -> None:
     )
 
 
-def test_a_request_is_shown_too() -> None:
-    request = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-    assert run("-", stdin=request).stdout == b"model: m\n\nuser\nHi\n"
-    refused = run("-", "--for", "anthropic", stdin=request)
-    assert (refused.returncode, refused.stdout) == (2, b"")
-    assert refused.stderr == b"-: a request: leave --for out\n"
-
-
 def test_a_head_that_curl_saved_is_no_trouble() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
     assert run("-", stdin=head + STREAM).stdout.startswith("│ deep\n\nHi\n".encode())
@@ -224,19 +215,3 @@ def test_a_reader_that_leaves_is_no_error(saved: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(60) == 141
-
-
-OTHERS = {
-    "compressed": (gzip.compress(STREAM), "uncompress it first"),
-    "flows": (b"12:2:id;3:abc;}", "mitmweb -s think_addon.py"),
-    "UTF-16": (whole("a").decode().encode("utf-16"), "UTF-8"),
-}
-
-
-@pytest.mark.parametrize(("stdin", "hint"), OTHERS.values(), ids=OTHERS)
-@pytest.mark.parametrize("to", [["--for", "openai"], []])
-def test_what_people_take_for_a_reply_gets_a_hint(stdin: bytes, hint: str, to: list[str]) -> None:
-    done = run("-", *to, stdin=stdin)
-    assert done.returncode == 2
-    assert hint in done.stderr.decode()
-    assert done.stderr.count(b"\n") == 1
