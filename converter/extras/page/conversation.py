@@ -48,9 +48,6 @@ SEARCH_LIMIT = Bound(
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: a text in the prompt that asks the model to think."
 _KEPT_BACK = "Withheld: the client got no thinking."
-_CIRCLE = "The model has had this thought {} times in this conversation."
-_OFTEN = 3
-"""Times that a thought is the same before the page says so."""
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 """How a part of a comment begins that tells of the thinking, which the page shows; in older files
 with a picture.
@@ -80,7 +77,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
         "request": shown.transcript(request.read(content_of(flow.request), chosen)),
         "reply": shown.transcript(answer, facts),
         "withheld": withheld,
-        "notes": [*end["notes"], *_repeated(flow, answer), *([_KEPT_BACK] if withheld else [])],
+        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
     }
 
 
@@ -114,23 +111,7 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return the end of a reply whose parts the page has got as they came."""
     beside = [shown.part(field) for field in whole.beside]
     end = _end(flow, whole)
-    end["notes"] += _repeated(flow, whole)
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
-
-
-def _repeated(flow: HTTPFlow, answer: Transcript) -> list[str]:
-    """Return a line where a reply's thought stands often in its conversation: a model that goes
-    round in circles. Of a client that drops thoughts, the server's request has them.
-    """
-    thoughts = [" ".join(each.split()) for each in _thoughts(answer)]
-    chosen = reading_of(flow, of_server=True)[0]
-    bodies = {content_of(each) for each in (flow.request, sent_of(flow)) if each and any(thoughts)}
-    earlier = [_thoughts(request.read(body, chosen)) for body in bodies]
-    most = 0
-    for thought in filter(None, thoughts):
-        before = [[" ".join(each.split()) for each in texts].count(thought) for texts in earlier]
-        most = max(most, thoughts.count(thought) + max(before, default=0))
-    return [_CIRCLE.format(most)] if most >= _OFTEN else []
 
 
 def _refused(flow: HTTPFlow) -> list[Field]:
