@@ -1,11 +1,11 @@
 """The clients that `think-addon` starts, a row each: its program, environment and command line."""
 
-import enum
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
@@ -33,21 +33,13 @@ class ClientFacts:
         return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 
-class Format(enum.Enum):
-    """The format of a client's file of settings."""
-
-    JSON = enum.auto()
-    TOML = enum.auto()
-    YAML = enum.auto()
-
-
 @dataclass(frozen=True, slots=True)
 class SavedSettings:
     """The settings that `--save` writes into a client's own file. `values`: by their keys; in JSON
     they may be nested.
     """
 
-    format: Format
+    format: Literal["JSON", "TOML", "YAML"]
     file: Callable[[], Path]
     values: Callable[[ClientFacts], Mapping[str, object]]
 
@@ -180,7 +172,7 @@ CLIENTS: Mapping[str, Client] = {
         _claude,
         options=_NO_BLANKS,
         saved=SavedSettings(
-            Format.JSON,
+            "JSON",
             lambda: _folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
             _claude_settings,
         ),
@@ -192,7 +184,7 @@ CLIENTS: Mapping[str, Client] = {
         _codex,
         options=_NO_BLANKS,
         saved=SavedSettings(
-            Format.TOML, lambda: _folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
+            "TOML", lambda: _folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
         ),
     ),
     "opencode": Client(
@@ -200,7 +192,7 @@ CLIENTS: Mapping[str, Client] = {
         "npm install -g opencode-ai",
         _opencode,
         saved=SavedSettings(
-            Format.JSON,
+            "JSON",
             lambda: _folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
             _opencode_config,
         ),
@@ -210,7 +202,7 @@ CLIENTS: Mapping[str, Client] = {
         "python -m pip install aider-install && aider-install",
         _aider,
         lambda facts: ("--model", f"openai/{facts.model}"),
-        saved=SavedSettings(Format.YAML, lambda: Path.home() / ".aider.conf.yml", _aider_settings),
+        saved=SavedSettings("YAML", lambda: Path.home() / ".aider.conf.yml", _aider_settings),
     ),
     "llm": Client(
         "llm",

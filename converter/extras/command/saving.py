@@ -18,7 +18,7 @@ from typing import Any
 
 from converter.addon.files import FileError, write_whole
 from converter.extras.command.addresses import CommandError
-from converter.extras.command.clients import CLIENTS, ClientFacts, Format, SavedSettings
+from converter.extras.command.clients import CLIENTS, ClientFacts, SavedSettings
 
 _BEGIN, _END = (
     "# think-addon: begin, taken out by `think-addon {name} --unsave`",
@@ -181,10 +181,10 @@ class _Lines:
         return _BLOCK.sub("", text), []
 
 
-_KINDS: Mapping[Format, _Json | _Lines] = {
-    Format.JSON: _Json(),
-    Format.TOML: _Lines(" = ", first=True),
-    Format.YAML: _Lines(": ", first=False),
+_KINDS: Mapping[str, _Json | _Lines] = {
+    "JSON": _Json(),
+    "TOML": _Lines(" = ", first=True),
+    "YAML": _Lines(": ", first=False),
 }
 
 
