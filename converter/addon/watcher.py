@@ -10,7 +10,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+
+from mitmproxy import exceptions
 
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load
@@ -21,31 +22,56 @@ from converter.core.model.events import Event
 _log = logging.getLogger(__name__)
 
 
-@runtime_checkable
-class Watcher(Protocol):
+class Watcher:
     """The contract of a watcher. All calls are made in mitmproxy's loop, and none may wait. A
     watcher stores its data of an exchange under `seen.flow.id`, and drops them in `ended`.
 
     A watcher says `class Mine(Watcher)`, and has the methods that it needs.
     """
 
-    def asked(self, seen: FlowRecord) -> None:  # noqa: ARG002
+    def asked(self, seen: FlowRecord) -> None:
         """Take note that the server is about to get a request."""
-        return
 
-    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:  # noqa: ARG002
+    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Take the events that the client is sent: when a stream begins, with each piece of it, and
         once for a whole reply. `events` may be empty. `seen.rewriter` has the thoughts that ended
         in it.
         """
-        return
 
-    def ended(self, seen: FlowRecord) -> None:  # noqa: ARG002
+    def ended(self, seen: FlowRecord) -> None:
         """Take note, once, that an exchange is over: it was whole, broke off, or the server refused
         it. Watchers before `FlowKeeper` in the list may add to `seen.hints`, which the flow is to
         show. Those behind it find the flow as people will see it.
         """
-        return
+
+
+class OptionWatcher(Watcher):
+    """A watcher that works as the options `moved_by` say, from mitmproxy's start on. A ValueError
+    of `follow` has mitmproxy refuse a changed option, and end its start with one line of the log.
+    """
+
+    moved_by: frozenset[str]
+    _runs = False
+
+    def configure(self, updated: set[str]) -> None:
+        """Follow changed options."""
+        if self._runs and updated & self.moved_by:
+            try:
+                self.follow()
+            except ValueError as error:
+                raise exceptions.OptionsError(str(error)) from None
+
+    def running(self) -> None:
+        """Follow the options from now on."""
+        self._runs = True
+        try:
+            self.follow()
+        except ValueError as error:
+            _log.error("think: %s", error)
+
+    def follow(self) -> None:
+        """Work as the options in force say."""
+        raise NotImplementedError
 
 
 class Watchers:

@@ -1,16 +1,15 @@
 """An OpenTelemetry span for each reply, while the option says where they go."""
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mitmproxy import ctx, exceptions
+from mitmproxy import ctx
 
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load_optional
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
-from converter.addon.watcher import Watcher
+from converter.addon.watcher import OptionWatcher
 from converter.core.model.events import Event
 
 if TYPE_CHECKING:
@@ -19,37 +18,25 @@ if TYPE_CHECKING:
 
 SECONDS_AT_THE_END = 3.0
 """How long mitmproxy's end waits for the last spans."""
-_log = logging.getLogger(__name__)
 
 
-class Traces(Watcher):
+class Traces(OptionWatcher):
     """An addon that creates a span for each reply while `think_traces` has a URL. `chosen` returns
     the settings in force. `counts`: of sent and dropped spans.
     """
 
     name = "think-traces"
+    moved_by = frozenset(("think_traces", "think_traces_words"))
 
     def __init__(self, chosen: Callable[[], Settings], counts: Counter[str]) -> None:
         self._chosen, self._counts = chosen, counts
         self._texts: dict[str, TracedText] = {}
         self._sender: Sender | None = None
-        self._sends_text = self._runs = False
+        self._sends_text = False
 
-    def configure(self, updated: set[str]) -> None:
-        """Send to the URL of changed options."""
-        if self._runs and updated & {"think_traces", "think_traces_words"}:
-            try:
-                self.open(self._chosen().traces, self._chosen().traces_words)
-            except ValueError as error:
-                raise exceptions.OptionsError(str(error)) from None
-
-    def running(self) -> None:
-        """Send from now on. Missing packages end mitmproxy's start with one line of the log."""
-        self._runs = True
-        try:
-            self.open(self._chosen().traces, self._chosen().traces_words)
-        except ValueError as error:
-            _log.error("think: %s", error)
+    def follow(self) -> None:
+        """Send to the URL of the options in force."""
+        self.open(self._chosen().traces, self._chosen().traces_words)
 
     def open(self, url: str, with_text: bool) -> None:
         """Send to another URL from the next reply on, or to none. `with_text`: with the reply's

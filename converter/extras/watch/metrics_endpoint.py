@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mitmproxy import exceptions
-
 from converter.addon.addresses import is_loopback
 from converter.addon.exchange.option_readers import MetricsTarget
 from converter.addon.exchange.settings import Settings
@@ -24,45 +22,31 @@ from converter.addon.extra_packages import load_optional
 from converter.addon.files import FileError, write_whole
 from converter.addon.hooks.doors import foreign_page
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
-from converter.addon.watcher import Watcher
+from converter.addon.watcher import OptionWatcher
 
 SECONDS_BETWEEN_FILES = 1.0
 _log = logging.getLogger(__name__)
 
 
-class MetricsEndpoint(Watcher):
+class MetricsEndpoint(OptionWatcher):
     """An addon that counts replies, and serves the counts while `think_metrics` names a port or a
     file. `chosen` returns the settings in force. `spans`: counts of spans, by outcome.
     """
 
     name = "think-metrics"
+    moved_by = frozenset(("think_metrics", "think_hosts"))
 
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen, self._spans = chosen, spans
         self._metrics: Any = None
         self._target: MetricsTarget | None = None
         self._hosts: tuple[str, ...] = ()
-        self._runs = False
         self._server: Any = None
         self._writing: asyncio.TimerHandle | None = None
 
-    def configure(self, updated: set[str]) -> None:
-        """Move to the port or file of changed options."""
-        if self._runs and updated & {"think_metrics", "think_hosts"}:
-            try:
-                self.open(self._chosen().metrics, self._chosen().hosts)
-            except ValueError as error:
-                raise exceptions.OptionsError(str(error)) from None
-
-    def running(self) -> None:
-        """Serve from now on. A port that is taken, or a missing package, ends mitmproxy's start
-        with one line of the log.
-        """
-        self._runs = True
-        try:
-            self.open(self._chosen().metrics, self._chosen().hosts)
-        except ValueError as error:
-            _log.error("think: %s", error)
+    def follow(self) -> None:
+        """Serve at the port, or write to the file, of the options in force."""
+        self.open(self._chosen().metrics, self._chosen().hosts)
 
     def open(self, target: MetricsTarget | None, hosts: tuple[str, ...] = ()) -> None:
         """Move to another port or file, or to none. Raises ValueError when a port cannot be opened,
