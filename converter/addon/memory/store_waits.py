@@ -115,14 +115,6 @@ def named(key: bytes) -> str:
     return key.decode("utf-8", "surrogatepass")
 
 
-def _keep(work: Callable[[], object]) -> None:
-    try:
-        work()
-    except AwayError as error:
-        _log.info("think: a reply is not kept: %s", error)
-        raise
-
-
 class StoreElsewhere(Store):
     """A store that may be away. After a failure nobody waits for it for `REST` seconds."""
 
@@ -134,7 +126,7 @@ class StoreElsewhere(Store):
 
     def begin(self, work: Callable[[], object]) -> Future[object]:
         """Begin work that keeps something."""
-        return _ASKING.submit(_keep, work)
+        return _ASKING.submit(work)
 
     def close(self) -> None:
         """Close files and connections, when running queries have ended."""

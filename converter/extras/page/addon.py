@@ -3,7 +3,6 @@ their buttons ask.
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -19,19 +18,17 @@ from converter.addon.http_messages import content_of, model_of, upstream
 from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
-from converter.addon.start_lines import Line
 from converter.addon.transcript import context_parts
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import COMMON
 from converter.core.model.conversation import RequestError
 from converter.core.wire import json_text
-from converter.extras.page import first_lines, remedy, session
+from converter.extras.page import remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
 from converter.extras.page.session import SessionExchange, ToolCost
 from converter.extras.page.watcher import NO_RECORDER, Watcher
 
-_log = logging.getLogger(__name__)
 PATH = "/think"
 _RUNS = "this exchange is still running"
 _KEPT = ("name", "thinking", "text", "why")
@@ -41,7 +38,7 @@ class Page:
     """The page of one mitmweb. `exchanges`: those that mitmweb lists."""
 
     def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
-        self._client, self.exchanges = client, exchanges
+        self.client, self.exchanges = client, exchanges
         self._watchers: list[Watcher] = []
         self.search = Search()
 
@@ -84,9 +81,9 @@ class Page:
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_completion, exchange, body)
             server, headers = upstream(flow, exchange), credentials(sent.headers)
-            facts = await self._client.facts(server, headers, chosen.server, model_of(body))
+            facts = await self.client.facts(server, headers, chosen.server, model_of(body))
             if counts:
-                pieces = await self._client.pieces(server, headers, chosen.server, written)
+                pieces = await self.client.pieces(server, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
@@ -126,10 +123,6 @@ class Page:
             raise ValueError(NO_RECORDER)
         kept: Future[str] = recorder.keep(flow, name, thinking, text, why or "")
         return await asyncio.wrap_future(kept)
-
-    async def lines(self) -> list[Line]:
-        """Return lines to copy for who has asked nothing yet."""
-        return await first_lines.lines(self._client)
 
     async def apply(self, flow: HTTPFlow) -> str:
         """Have replies read from now on as a misread one should have been; return what was set.

@@ -141,7 +141,7 @@ class FirstLines(_PageHandler):
     async def get(self) -> None:
         """Return the proxy's address, and lines to copy."""
         proxy = first_lines.proxy_address()
-        self.write({"proxy": proxy, "lines": await self.page.lines()})
+        self.write({"proxy": proxy, "lines": await first_lines.lines(self.page.client)})
 
 
 class Button(_PageHandler):
