@@ -52,7 +52,7 @@ def law_4(recording: Recording, _: int) -> None:
 def _explain(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
-    calls = [words for words, _ in calls_in_text(choice, reading)]
+    calls = [text for text, _ in calls_in_text(choice, reading)]
     calls += filter(None, markup_in_thoughts(choice, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
     again = [repeated(choice.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
@@ -60,7 +60,7 @@ def _explain(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> No
     explanation = Explanation(families_of(reading), settings.attributes, calls)
     sent, received = without_blanks(choice.joined("text", "raw", "thinking")), without_blanks(got)
     if offsets := explanation.missing(sent, received):
-        compare(f"{variant}, the words", [sent[offsets[0] :]], [received[offsets[1] :]])
+        compare(f"{variant}, the text", [sent[offsets[0] :]], [received[offsets[1] :]])
 
 
 def _check_message(case: Case, variant: Variant) -> None:
@@ -69,8 +69,8 @@ def _check_message(case: Case, variant: Variant) -> None:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
             _explain(case, variant, choice, "".join(texts))
-        elif message["words"]:  # a whole reply does not show the order
-            _explain(case, variant, choice, message["words"])
+        elif message["in_order"]:  # a whole reply does not show the order
+            _explain(case, variant, choice, message["in_order"])
     if message.get("error") or not case.reply.complete:
         return
     called = _check_calls(case, variant, message)
@@ -196,7 +196,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
         finish = "stop" if _stops(case, sent_choice) else finish
         compare(f"{variant}, the finish", [finish], [got_choice.finish])
         compare(
-            f"{variant}, fields beside the words",
+            f"{variant}, fields beside the text",
             list(sent_choice.others.items()),
             list(got_choice.others.items()),
         )
@@ -272,7 +272,7 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
     shown = case.recording.awaited().request.shown
     shown_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in shown_blocks]
-    if not shown:  # an omitted thought is a block without words
+    if not shown:  # an omitted thought is a block without text
         got = [(kind, text) for kind, text in got if (kind, text) != ("thinking", "")]
     read = parts(case.reply.choice(), reading)
     expected = anthropic_blocks(read, shown)

@@ -54,8 +54,8 @@ def as_lines(stream: bytes) -> bytes:
 
 def as_message(body: bytes, form: Form) -> Json:
     """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
-    text. The key `words` has the thinking and text of a stream in their order, which a whole reply
-    does not show.
+    text. The key `in_order` has a stream's thinking and text in their order, unknown in a whole
+    reply.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()
@@ -70,7 +70,7 @@ def as_message(body: bytes, form: Form) -> Json:
         "stop_reason": "tool_use" if choice.finish in CALLED else _STOPS.get(str(choice.finish)),
         "stop_sequence": None,
         "usage": reader.reply.usage,
-        "words": choice.joined("thinking", "text") if form is Form.STREAM else None,
+        "in_order": choice.joined("thinking", "text") if form is Form.STREAM else None,
     }
     failed = [line["error"] for line in lines if "error" in line]
     error = {"error": {"type": "api_error", "message": failed[0]}} if failed else {}

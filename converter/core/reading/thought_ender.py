@@ -64,16 +64,16 @@ class LoopFinder:
         """Return the offset in `text` at which the third repetition ends; `None` if no loop is
         found.
         """
-        words = _words(whole := self._part + text)
-        held = words.pop() if words and not whole[-1].isspace() else ""
+        parts = _split(whole := self._part + text)
+        held = parts.pop() if parts and not whole[-1].isspace() else ""
         begin, done = len(self._part), 0
         self._part = held
-        while done < len(words):
+        while done < len(parts):
             few = EVERY - self._count % EVERY
-            self._tail += words[done : done + few]
-            self._count += len(words[done : done + few])
+            self._tail += parts[done : done + few]
+            self._count += len(parts[done : done + few])
             done += few
-            if done <= len(words) and self._count >= LEAST and self._repeats():
+            if done <= len(parts) and self._count >= LEAST and self._repeats():
                 return max(_end_of(whole, done) - begin, 0)
         return None
 
@@ -93,11 +93,11 @@ class LoopFinder:
                 return True
 
 
-def _words(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """Return the words of a text."""
     # `split` takes a third of the pattern's time, and is right for almost all ASCII text.
-    words = text.split() if text.isascii() else []
-    return words if words and max(map(len, words)) <= LONGEST_WORD else _WORD.findall(text)
+    parts = text.split() if text.isascii() else []
+    return parts if parts and max(map(len, parts)) <= LONGEST_WORD else _WORD.findall(text)
 
 
 def _end_of(text: str, count: int) -> int:
@@ -186,9 +186,9 @@ class ThoughtEnder:
         self._ends.pending = not isinstance(event, ThinkingEnd | Text | ToolCall | Finish)
         return isinstance(event, ThinkingEnd)
 
-    def _keep(self, words: Text | Thinking) -> None:
+    def _keep(self, event: Text | Thinking) -> None:
         if self._limits.cuts or self._alone:
-            self._turn.append(words)
+            self._turn.append(event)
 
     def _think(self, event: Thinking) -> list[Event]:
         text, why = self._loop(event.text)
@@ -221,18 +221,18 @@ class ThoughtEnder:
             len(thinking.text) for thinking in self._turn if isinstance(thinking, Thinking)
         )
         self._ends.at = thought + len(text)
-        events = [text] if text else []
+        texts = [text] if text else []
         if self._limits.sentence:
-            events.append((JOINT if events or self._thinks else "") + self._limits.sentence)
-        for words in events:
-            self._keep(Thinking(words))
+            texts.append((JOINT if texts or self._thinks else "") + self._limits.sentence)
+        for each in texts:
+            self._keep(Thinking(each))
         goes_on = self._limits.goes_on and not self._has_calls
         self._ends.turn = tuple(joined(self._turn)) if goes_on else ()
         opened = self._findings.marks is not None
         self._ends.added = added_tokens(self._limits.sentence, opened)
         self._ends.reasons.append(why)
-        closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
-        return [*(_shortened(event, words) for words in events), *closed]
+        closed = [ThinkingEnd(event.choice)] if texts or self._thinks else []
+        return [*(_shortened(event, each) for each in texts), *closed]
 
     def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """Return a thought without answer once more, as the answer, and then the finish."""
@@ -259,8 +259,8 @@ def _shortened(event: Thinking, text: str) -> Thinking:
     """
     if event.own is None:
         return replace(event, text=text)
-    words = {name: text for name, value in event.own.fields.items() if isinstance(value, str)}
-    return replace(event, text=text, own=replace(event.own, fields=words))
+    fields = {name: text for name, value in event.own.fields.items() if isinstance(value, str)}
+    return replace(event, text=text, own=replace(event.own, fields=fields))
 
 
 def _spend(text: str, left: int) -> tuple[str, int]:

@@ -25,9 +25,9 @@ imported before it is needed, because mitmproxy alone takes a second.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do as the command line says; return the exit status."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
+    line = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return _command(words[0] if words else "")(words)
+        return _command(line[0] if line else "")(line)
     except (CommandError, UnprintableError) as error:
         print(f"think-addon: {error}", file=sys.stderr)
         return WRONG_USE if isinstance(error, UsageError) else FAILED
@@ -44,10 +44,10 @@ def _command(word: str) -> Callable[[Sequence[str]], int]:
     if word not in COMMANDS:
         _check_spelling(word)
         start = import_module("converter.extras.command.start")
-        return lambda words: int(start.main(words))
+        return lambda line: int(start.main(line))
     module, name = COMMANDS[word]
     function = getattr(import_module(module), name)
-    return lambda words: int(function(*[word] * (word in CLIENTS), words[1:]))
+    return lambda line: int(function(*[word] * (word in CLIENTS), line[1:]))
 
 
 def _check_spelling(word: str) -> None:

@@ -277,11 +277,11 @@ def _label(exchange: _Exchange) -> str:
 
 
 def _exchange(exchange: _Exchange) -> str:
-    asked, reply, number = exchange["request"], exchange["reply"], exchange["number"]
+    request, reply, number = exchange["request"], exchange["reply"], exchange["number"]
     about = " · ".join(form.format(exchange[name]) for name, form in _ABOUT if exchange.get(name))
-    settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in asked["asked"])
-    turns = "".join(map(turn_as_html, [*asked["turns"], *reply["turns"]]))
-    rest = "".join(map(part_as_html, [*asked["rest"], *reply["rest"]]))
+    settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in request["asked"])
+    turns = "".join(map(turn_as_html, [*request["turns"], *reply["turns"]]))
+    rest = "".join(map(part_as_html, [*request["rest"], *reply["rest"]]))
     return (
         f'<article id="x{number}"><div class="title"><h2>{_text(_label(exchange))}</h2>'
         f'<p class="about">{_text(about)}</p></div>'
