@@ -387,6 +387,33 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
     assert [sentence for sentence in begun if _CLAUSES.match(sentence)] == []
 
 
+_REPLACED = re.compile(
+    r"(?:^|_)(?:told|said|asked|heard|given|made|found|known|words|place|way|thing)(?:_|$)"
+    r"|(?:Told|Said|Asked|Heard|Given|Made|Found|Known|Words|Place|Way|Thing)(?![a-z])"
+)
+"""The words that CONTRIBUTING's glossary replaces."""
+OWN_NAMES = {"asked", "heard", "connection_made", "traces_words"}
+OWN_NAMES |= {"DestinationKnown", "KnownServers", "KnownTurns"}
+"""Hooks of `Watcher`, an option, and names of mitmproxy, asyncio, known servers and known turns."""
+
+
+def _defined(node: ast.AST) -> str:
+    """Return the name that a node gives to a function, a class, a parameter or a variable."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.id if isinstance(node, ast.Name) else node.attr
+    return node.arg if isinstance(node, ast.arg) else ""
+
+
+@each(
+    [*SOURCES, *(source for room in ("tests", "tools") for source in (ROOT / room).rglob("*.py"))]
+)
+def test_names_keep_to_the_glossary(source: Path) -> None:
+    names = set(map(_defined, _nodes(source)))
+    assert {name for name in names if _REPLACED.search(name)} <= OWN_NAMES
+
+
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 WHOLE = {
     "converter.core.reading.families",
