@@ -7,13 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
-from converter.core.reading.tool_calls.bodies import (
-    Gemma,
-    Header,
-    Json,
-    Keyed,
-    Python,
-)
+from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.call_oracle_readers import (

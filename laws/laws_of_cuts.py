@@ -11,14 +11,7 @@ from laws.expected import reading_for
 from laws.failures import compare
 from laws.recut import recut_text
 from laws.refold import fold, unfold
-from laws.variants import (
-    IN_BLOCKS,
-    Variant,
-    cut_anywhere,
-    seeded_random,
-    variants,
-    with_body,
-)
+from laws.variants import IN_BLOCKS, Variant, cut_anywhere, seeded_random, variants, with_body
 
 _PIECES = 6
 

@@ -199,21 +199,11 @@ LIMITS = (
         "so nobody can say what words it holds",
         _unread,
     ),
+    Limit((4, 5), "the oracle reads no tool call in text that is cut off", _cut_call),
     Limit(
-        (4, 5),
-        "the oracle reads no tool call in text that is cut off",
-        _cut_call,
+        (4, 5), "a call that repeats the draft which ended its thought is told once", _repeated_call
     ),
-    Limit(
-        (4, 5),
-        "a call that repeats the draft which ended its thought is told once",
-        _repeated_call,
-    ),
-    Limit(
-        (4, 5),
-        "a call that its client forbade loses its marks",
-        _forbidden_call,
-    ),
+    Limit((4, 5), "a call that its client forbade loses its marks", _forbidden_call),
     Limit(
         (5,),
         "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",

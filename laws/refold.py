@@ -9,11 +9,7 @@ from laws import ollama_replies, response_pieces, text_completions
 from laws.recut import NATIVE_TEXT, Cut, Json, frame_of
 from laws.reply_parser import frames, value_of
 
-_NATIVE_PIECES = {
-    **NATIVE_TEXT,
-    "input_json_delta": "partial_json",
-    "signature_delta": "signature",
-}
+_NATIVE_PIECES = {**NATIVE_TEXT, "input_json_delta": "partial_json", "signature_delta": "signature"}
 _DONE = b"data: [DONE]\n\n"
 
 

@@ -350,12 +350,7 @@ CLIENTS = {
         "responses", "/v1/responses", _asks_for_a_response, responses_stream, _read_response
     ),
     "ollama": Client(
-        "ollama",
-        "/api/chat",
-        _asks,
-        ollama_stream,
-        _read_ollama,
-        "application/x-ndjson",
+        "ollama", "/api/chat", _asks, ollama_stream, _read_ollama, "application/x-ndjson"
     ),
 }
 

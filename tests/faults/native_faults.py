@@ -115,12 +115,7 @@ SLIPS: dict[str, tuple[bytes, bytes, str, str]] = {
     "a raw NUL": (b'"lo"', b'"l\0o"', "full", "l\0o"),
     "NaN beside": (b"{", b'{"x": NaN, ', "full", "lo"),
     "4,301 digits beside": (b"{", b'{"x": ' + b"7" * 4301 + b", ", "full", "lo"),
-    "deep nesting beside": (
-        b"{",
-        b'{"x": ' + b"[" * 99_999 + b"]" * 99_999 + b", ",
-        "full",
-        "lo",
-    ),
+    "deep nesting beside": (b"{", b'{"x": ' + b"[" * 99_999 + b"]" * 99_999 + b", ", "full", "lo"),
     "bytes that are no UTF-8": (b'"lo"', b'"l\xffo"', "full", "l\ufffdo"),
     "an end too many": (b"}\n\n", b"}}\n\n", "full", "lo"),
     "single quotes": (b'"', b"'", "cut", "lo"),

@@ -186,10 +186,7 @@ GOOD = [
         [b"HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n", BODY, Do.CLOSE],
     ),
     Fault(
-        "connection lost between replies",
-        "full",
-        [*GOOD_STREAM, Do.CLOSE],
-        [*GOOD_WHOLE, Do.CLOSE],
+        "connection lost between replies", "full", [*GOOD_STREAM, Do.CLOSE], [*GOOD_WHOLE, Do.CLOSE]
     ),
 ]
 

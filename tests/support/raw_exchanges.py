@@ -13,12 +13,7 @@ from tests.support.quirk_streams import QUIRKS
 SSE = "text/event-stream"
 JSON = "application/json"
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
-PATHS = {
-    OPENAI_CHAT: CHAT,
-    ANTHROPIC: MESSAGES,
-    RESPONSES: "/v1/responses",
-    OLLAMA: "/api/chat",
-}
+PATHS = {OPENAI_CHAT: CHAT, ANTHROPIC: MESSAGES, RESPONSES: "/v1/responses", OLLAMA: "/api/chat"}
 HELLO = stream("<thi", "nk>\nde", "ep</think>", "Hello")
 WHOLE = [whole("<think>deep</think>Hello")]
 STREAMS = {name: quirk.steps for name, quirk in QUIRKS.items()}

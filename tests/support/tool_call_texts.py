@@ -353,8 +353,7 @@ WRITTEN: dict[str, Written] = {
     "invoke, bare": Written("minimax", _each(_invoke(), "")),
     "olmo": Written("olmo", _around("<function_calls>\n", "\n</function_calls>", _python, "\n")),
     "kimi": Written(
-        "kimi",
-        _around("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", _kimi),
+        "kimi", _around("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", _kimi)
     ),
     "kimi, the first opener left out": Written(
         "kimi",
@@ -394,15 +393,13 @@ WRITTEN: dict[str, Written] = {
         "dsml", _around("<｜DSML｜function_calls>\n", "</｜DSML｜function_calls>", _dsml)
     ),
     "dsml, other bars": Written(
-        "dsml",
-        lambda calls: WRITTEN["dsml"].write(calls).replace("｜", "|"),
+        "dsml", lambda calls: WRITTEN["dsml"].write(calls).replace("｜", "|")
     ),
     "dsml-tools": Written(
         "dsml-tools", _around("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>", _dsml)
     ),
     "dsml-doubled": Written(
-        "dsml-doubled",
-        lambda calls: WRITTEN["dsml-tools"].write(calls).replace("｜", "｜｜"),
+        "dsml-doubled", lambda calls: WRITTEN["dsml-tools"].write(calls).replace("｜", "｜｜")
     ),
     "mistral": Written("mistral", lambda calls: f"[TOOL_CALLS]{_list(_json)(calls)}"),
     "mistral-args": Written("mistral-args", _each(_mistral_args, "")),
@@ -456,15 +453,13 @@ WRITTEN: dict[str, Written] = {
         "cohere", lambda calls: f"<|START_ACTION|>{_list(_cohere)(calls)}<|END_ACTION|>"
     ),
     "harmony": Written(
-        "harmony",
-        _each(_harmony("<|channel|>commentary to=", " <|constrain|>json"), ""),
+        "harmony", _each(_harmony("<|channel|>commentary to=", " <|constrain|>json"), "")
     ),
     "harmony, on the analysis channel": Written(
         "harmony", _each(_harmony("<|start|>assistant<|channel|>commentary to=", ""), "")
     ),
     "harmony, recipient first": Written(
-        "harmony",
-        _each(_harmony("<|start|>assistant to=", "<|channel|>commentary json"), ""),
+        "harmony", _each(_harmony("<|start|>assistant to=", "<|channel|>commentary json"), "")
     ),
     "gemma": Written("gemma", _each(_marked("<|tool_call>", "<tool_call|>", _gemma('<|"|>')), "")),
     "function-gemma": Written(
@@ -493,8 +488,7 @@ WRITTEN: dict[str, Written] = {
     ),
     "step3": Written("step3", _around("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>", _step3)),
     "muse": Written(
-        "muse",
-        _around("<atem:function_calls>\n", "</atem:function_calls>", _invoke("atem:")),
+        "muse", _around("<atem:function_calls>\n", "</atem:function_calls>", _invoke("atem:"))
     ),
     "minicpm": Written("minicpm", _each(_minicpm)),
     "minicpm, with other tags": Written("minicpm", _each(_minicpm_parameters)),
@@ -509,15 +503,13 @@ WRITTEN: dict[str, Written] = {
     "longcat-tags": Written("longcat-tags", _each(_pairs("longcat_"))),
     "gigachat": Written("gigachat", _each(_marked("<|function_call|>", "", _json))),
     "gigachat, with its header": Written(
-        "gigachat",
-        _each(_marked("<|message_sep|>\n\nfunction call<|role_sep|>\n", "", _json), ""),
+        "gigachat", _each(_marked("<|message_sep|>\n\nfunction call<|role_sep|>\n", "", _json), "")
     ),
     "gigachat, header begun": Written(
         "gigachat", lambda calls: f"function call<|role_sep|>\n{_list(_json)(calls)}", whole=True
     ),
     "dsml-calls, without its section": Written(
-        "dsml-calls",
-        _each(lambda *call: _dsml(*call).replace("｜DSML｜", "｜DSML｜ "), ""),
+        "dsml-calls", _each(lambda *call: _dsml(*call).replace("｜DSML｜", "｜DSML｜ "), "")
     ),
     "dsml-calls": Written(
         "dsml-calls",
@@ -563,9 +555,7 @@ WRITTEN: dict[str, Written] = {
         ),
     ),
     "hyperclova, header begun": Written(
-        "hyperclova",
-        lambda calls: f" -> tool/function_call\n{_list(_json)(calls)}",
-        whole=True,
+        "hyperclova", lambda calls: f" -> tool/function_call\n{_list(_json)(calls)}", whole=True
     ),
     "harmony, without special tokens": Written(
         "harmony",

@@ -5,11 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.lab.installing import INSTALLERS, Installation
-from tools.lab.servers import (
-    MODEL,
-    _command,
-    _environment,
-)
+from tools.lab.servers import MODEL, _command, _environment
 
 INSTALLED = Installation(Path("/opt/server"))
 
