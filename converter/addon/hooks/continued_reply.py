@@ -40,7 +40,7 @@ class ContinuedReply:
     ) -> None:
         self._rewriter, self._record = rewriter, record
         self._explain, self._end_thought = explain, end_thought
-        self._asked = 0
+        self._requests = 0
         self._answer: asyncio.Future[bool] | None = None
         self._has_sent = False
         rewriter.continuation.pauses = True
@@ -51,15 +51,15 @@ class ContinuedReply:
         return self._rewriter.continuation.stopped
 
     @property
-    def is_asked(self) -> bool:
-        """Return True if the server was told to end a thought, and nobody has heard its answer."""
+    def is_ending(self) -> bool:
+        """True if the server got a request to end a thought, and its answer is not read yet."""
         return self._answer is not None
 
     def ask_server(self) -> None:
         """Tell the server to end the thought that was cut just now, if it can."""
         ends = self._rewriter.findings.ends
-        if ends.by_server > self._asked:
-            self._asked = ends.by_server
+        if ends.by_server > self._requests:
+            self._requests = ends.by_server
             asking = self._end_thought(self._rewriter.continuation.reply_id)
             self._answer = asyncio.ensure_future(asking)
 

@@ -105,7 +105,7 @@ class Tap(HeldStream):
         """Return True if the next call may take long, because it may end a long frame, a long
         reply, or a reply that is kept elsewhere, or the server is asked to end a thought.
         """
-        if self._continued.is_asked or (self._unsaid.may_wait and self._rewriter.finished):
+        if self._continued.is_ending or (self._unsaid.may_wait and self._rewriter.finished):
             return True
         again = self._came // _REPEATED_BYTES if self._repeats_reply else 0
         return self._rewriter.held() + again > LONG
@@ -115,7 +115,7 @@ class Tap(HeldStream):
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
-        if chunk and self._continued.is_asked:
+        if chunk and self._continued.is_ending:
             pieces = await self._continued.answered()
             if self._continued.is_due:  # this chunk is of a reply that was left
                 return self._passed(b"", self._unsaid.all(pieces), at)

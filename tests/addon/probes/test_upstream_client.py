@@ -658,7 +658,7 @@ def _says_nothing_of(upstream: Upstream) -> Step:
         (NOT_FOUND, False, False),
     ],
 )
-def test_a_server_that_cannot_end_a_thought_is_told_once(
+def test_a_server_that_cannot_end_a_thought_gets_one_request(
     server: ByPathServer, answer: Says, ends: bool, again: bool
 ) -> None:
     servers, at = KnownServers(), _at(server)
