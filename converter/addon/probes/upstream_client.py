@@ -61,8 +61,8 @@ TERM = 600.0
 by then.
 """
 REST = 60.0
-"""Seconds until a server that did not answer is asked again, in the background, because it may have
-been loading its model.
+"""Seconds between the probes of a server that does not answer, in the background. The first of them
+goes beside the next request, because the server may have been loading its model.
 """
 PATIENCE_OF_READERS = 20.0
 """Seconds that a person waits for the tokens of a long prompt."""
@@ -275,8 +275,8 @@ class UpstreamClient:
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
     ) -> Result | None:
-        """Return the answer. Of a server that was silent return `None` at once, and ask again only
-        after a rest.
+        """Return the answer. Of a server that was silent return `None` at once, and ask again
+        beside the next request, then only after a rest.
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
@@ -314,7 +314,7 @@ class UpstreamClient:
             reason = f"nothing came within {PATIENCE} s"
         except NoReplyError as error:
             reason = str(error)
-        self._rests_until[upstream] = time.monotonic() + REST
+        self._rests_until.setdefault(upstream, time.monotonic())
         self._complain(upstream, f"no answer to {probe.path}: {reason}")
         return None
 
