@@ -27,7 +27,6 @@ from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects import context_length
 from converter.core.model.raw_messages import messages_of, strings_of, with_each, with_each_part
 from converter.core.wire import json_text
-from converter.core.wire.bounds import DEEPEST
 
 STATUSES = (400, 404, 415, 422, 500)
 """mlx-lm 0.32 answers 404 to what it cannot read; FastAPI 422 to a field that it does not know."""
@@ -56,6 +55,8 @@ minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
 """
+_DEEPEST = 100
+"""Levels of a schema that are pared; those further in say nothing."""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Words that only narrow a value: without them a schema says less, and nothing else."""
 _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -197,7 +198,7 @@ def pared(part: object, names: frozenset[str]) -> object:
     return part
 
 
-def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
+def _schema(part: object, root: object, names: frozenset[str], deepest: int = _DEEPEST) -> object:
     """Return a part of the schema `root` without the words of `names`. A part that means nothing
     becomes a schema that allows anything.
     """

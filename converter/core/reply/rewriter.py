@@ -252,16 +252,15 @@ class Rewriter:
         """Return `out`, the held events and the results of the events that `drain` gives; `whole`:
         a body of which nothing has gone out yet.
         """
-        if self._broken:
-            return out
-        try:
+
+        def rest_of() -> list[bytes]:
             if self._fast:
                 self._fast.settle()
             drained = [*self._stages.close(), *drain()]
             events = self._noted(self._with_counts(drained, is_last=True))
-            rest = [*self._encoder.feed(events), *self._encoder.close()]
-        except Exception as error:
-            return [*out, *self._fault(error, whole)]
+            return [*self._encoder.feed(events), *self._encoder.close()]
+
+        rest = self._guarded(rest_of, whole)
         ends = self._client.wire.framing.ends
         if out and rest and not out[-1].endswith(ends):
             out.append(ends[0])  # the server was cut short in the middle of a frame

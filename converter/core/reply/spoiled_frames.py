@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from converter.core.model.events import Event, Failure, OpaqueFrame
+from converter.core.model.events import Event, OpaqueFrame
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
-_UNREAD_AS = frozenset((OpaqueFrame, Failure))
-"""Events of frames that may be no JSON."""
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
 
@@ -16,18 +14,13 @@ class SpoiledFrames:
     """A count of the frames that cannot be read as they should."""
 
     def __init__(self) -> None:
-        self._unread = 0
+        self._unread = self._mended = 0
         self._first = b""
-        self._no_utf8 = 0
-        self._mended = 0
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
         """Count a frame. `mended`: the frame that was read in its place, the same one if it was in
-        order; `read`: its events. A frame in order was read strictly, and is not looked at again.
+        order; `read`: its events.
         """
-        if mended is frame and _UNREAD_AS.isdisjoint(map(type, read)):
-            return
-        self._no_utf8 += not _is_utf8(frame.data or b"")
         if mended is not frame:
             strict = json_text.readable(frame.data or b"", json_text.read_strictly)
             self._mended += not strict
@@ -44,16 +37,6 @@ class SpoiledFrames:
         if self._unread:
             first = f"the first: {self._first!r}"
             notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
-        if self._no_utf8:
-            notes.append(f"{self._no_utf8} frames hold bytes that are no UTF-8")
-        elif self._mended:
+        if self._mended:
             notes.append(f"{self._mended} frames are not quite JSON and were mended")
         return notes
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -1,12 +1,6 @@
 """Frames that no client can read as they came are counted, and the first is quoted."""
 
-import pytest
-
 from converter.core.dialects.table import ANTHROPIC
-from converter.core.model.events import Text
-from converter.core.reply import spoiled_frames
-from converter.core.reply.spoiled_frames import SpoiledFrames
-from converter.core.wire.sse import Frame
 from tests.support.frames import stream, text
 from tests.support.frames_of import OPENAI, failure_and_notes, rewriter
 
@@ -32,13 +26,7 @@ def test_a_long_frame_is_quoted_in_part() -> None:
     assert len(note) < 400
 
 
-def test_bytes_that_are_no_utf8_are_counted() -> None:
+def test_bytes_that_are_no_utf8_are_mended() -> None:
     spoiled = b"".join(text("x")).replace(b'"x"', b'"\xff"')
     _, note = failure_and_notes(rewriter(OPENAI), spoiled, *stream("a"))
-    assert note == "1 frames hold bytes that are no UTF-8"
-
-
-def test_a_frame_in_order_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spoiled_frames, "_is_utf8", pytest.fail)
-    frame = Frame(b"raw", b"{}")
-    SpoiledFrames().count(frame, frame, [Text("said")])
+    assert note == "1 frames are not quite JSON and were mended"

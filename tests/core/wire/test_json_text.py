@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.wire import json_text
-from converter.core.wire.bounds import DEEPEST
 from tests.support.strategies import law
 
 VALUES = st.recursive(
@@ -77,22 +76,25 @@ def test_what_is_no_json_raises_our_one_error(data: bytes) -> None:
         (b'{"a":1}}', {"a": 1}),
         (b' \n{"a":1,}', {"a": 1}),
         (b'{"a":"b\xffc"}', {"a": "b\ufffdc"}),
-        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"b":1}', None),
     ],
 )
 def test_json_with_one_meaning_is_rescued(data: bytes, value: object) -> None:
     with pytest.raises(json_text.UnreadableError):
         json_text.read_strictly(data)
-    rescued = json_text.rescue(data)
-    if value is None:
-        assert isinstance(rescued, dict)
-        assert rescued.pop("b") == 1
-        assert json_text.write(rescued).count(b"[") == DEEPEST - 1
-    else:
-        assert rescued == value
+    assert json_text.rescue(data) == value
 
 
-@pytest.mark.parametrize("data", [b'{"a":1} {"b":2}', b"{'a':1}", b'{"a":', b'{"a":"b', b"[DONE]"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":1} {"b":2}',
+        b"{'a':1}",
+        b"[" * 100_000 + b",]" * 100_000,
+        b'{"a":',
+        b'{"a":"b',
+        b"[DONE]",
+    ],
+)
 def test_what_may_mean_anything_is_not_rescued(data: bytes) -> None:
     with pytest.raises(json_text.UnreadableError):
         json_text.rescue(data)
