@@ -12,7 +12,7 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import is_, itemgetter
 from typing import NamedTuple
@@ -37,10 +37,6 @@ _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
 """The most members and elements that are read one by one, which takes some milliseconds of
 mitmproxy's event loop. JSON with more is read by `long_json`.
 """
-_PART = 16
-"""At least a sixteenth of a kept list must be repeated. If less is, the kept list is not used,
-because its spans may still have to be counted.
-"""
 _MOVES = 2
 """How many messages may lose their cache mark in the next request; Claude Code marks two."""
 
@@ -57,43 +53,19 @@ Spans = list[tuple[int, int]]
 """The offsets at which each element begins and ends, counted from the first element's beginning."""
 
 
+@dataclass(slots=True)
 class KeptList:
-    """The elements of a list in `data`; `begin` is the offset of the first element.
+    """The elements of a list in `data`; `begin` is the offset of the first element."""
 
-    A list without repeated elements has offsets in its text at first. `spans` turns them into
-    offsets in its bytes when they are needed. Many lists are never repeated, and the counting takes
-    half as long as the reading.
-    """
-
-    def __init__(self, data: bytes, begin: int) -> None:
-        self.begin = self.end = begin
-        self.values: list[object] = []
-        self.data = data
-        self._spans: Spans = []
-        self._in_text: Spans | None = None
-
-    def begin_with(self, other: "KeptList", count: int) -> None:
-        """Copy the first `count` elements of a list that begins with the same bytes."""
-        self.values, self._spans = other.values[:count], other.spans[:count]
+    data: bytes
+    begin: int
+    values: list[object] = field(default_factory=list)
+    spans: Spans = field(default_factory=Spans)
 
     def add(self, value: object, begin: int, end: int) -> None:
         """Add an element, with the offsets of its bytes in `data`."""
         self.values.append(value)
-        self._spans.append((begin - self.begin, end - self.begin))
-
-    def fill(self, values: list[object], in_text: Spans) -> None:
-        """Set all elements, with their offsets in the text."""
-        self.values, self._in_text = values, in_text
-
-    @property
-    def spans(self) -> Spans:
-        """The offsets of the elements' bytes."""
-        in_text = self._in_text
-        if in_text is not None:  # two threads may do this at once, with the same result
-            text = str(memoryview(self.data)[self.begin : self.end], "utf-8")
-            self._spans = _in_bytes(text, in_text)
-            self._in_text = None
-        return self._spans
+        self.spans.append((begin - self.begin, end - self.begin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +187,7 @@ class _Reading:
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
-            elements.begin_with(old, count)
+            elements.values, elements.spans = old.values[:count], old.spans[:count]
             self._move(self._at + old.spans[count - 1][1])
             mark = self._take(_NEXT)
         for (begin, end), value in zip(old.spans[count:], old.values[count:], strict=True):
@@ -230,7 +202,6 @@ class _Reading:
             mark = self._take(_NEXT)
         if mark == b",":
             self._read_on(elements)
-        elements.end = self._at
         if not _shared(old, elements):
             self._before = None
         return elements
@@ -243,7 +214,7 @@ class _Reading:
         for number, each in enumerate(self._kept):
             if one := each.lists.get(name):
                 same = _same(self._data, self._at, each.data, one.begin)
-                if same > longest and _PART * same >= one.end - one.begin:
+                if same > longest:
                     furthest, longest, self._before = one, same, number
         return furthest, longest
 
@@ -269,11 +240,8 @@ class _Reading:
             values.append(value)
             spans.append((index - first, end - first))
             index, mark = behind.end(), behind[1]
-        if elements.values:
-            for value, (begin, end) in zip(values, _in_bytes(text[first:], spans), strict=True):
-                elements.add(value, self._at + begin, self._at + end)
-        else:
-            elements.fill(values, spans)
+        for value, (begin, end) in zip(values, _in_bytes(text[first:], spans), strict=True):
+            elements.add(value, self._at + begin, self._at + end)
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
     def _new(self) -> KeptValue:
@@ -322,6 +290,8 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
 
 def _in_bytes(text: str, spans: Spans) -> Spans:
     """Return spans of a text as spans of its bytes. All characters between the spans are ASCII."""
+    if text.isascii():
+        return spans
     spans_in_bytes, at, index = Spans(), 0, 0
     for begin, end in spans:
         at += begin - index
