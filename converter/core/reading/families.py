@@ -7,7 +7,7 @@ filter list of Open WebUI.
 import re
 from functools import partial
 
-from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
+from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, pair, tag
 from converter.core.reading.thought_row import PLAIN, Lone, ThoughtBody, ThoughtRow
 
 # Functions that make rows; the name of each says where the openers of its rows count (`Counts`).
@@ -48,11 +48,10 @@ FAMILIES = (
     _in_text(
         "mistral",
         PLAIN,
-        ("[THINK]",),
-        ("[/THINK]",),
+        *pair("[THINK]", "[/THINK]"),
         models="Magistral, Ministral-3, Mistral Small 4",
     ),
-    _in_text("kimi", PLAIN, ("◁think▷",), ("◁/think▷",), models="older Kimi thinking models"),
+    _in_text("kimi", PLAIN, *pair("◁think▷", "◁/think▷"), models="older Kimi thinking models"),
     _in_text(
         "kimi-k3",
         PLAIN,
@@ -110,12 +109,11 @@ FAMILIES = (
     _in_text(
         "solar",
         PLAIN,
-        ("<|think|>",),
-        ("<|end|>",),
+        *pair("<|think|>", "<|end|>"),
         models="Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
-    _in_text("solar2", PLAIN, ("<|think:start|>",), ("<|think:end|>",), models="Solar Open 2"),
+    _in_text("solar2", PLAIN, *pair("<|think:start|>", "<|think:end|>"), models="Solar Open 2"),
     _in_text(
         "gemma",
         ThoughtBody(again=("<|channel>thought\n",), labels=("thought\n",)),
@@ -128,16 +126,14 @@ FAMILIES = (
     _in_text(
         "medgemma",
         ThoughtBody(labels=("thought\n",)),
-        ("<unused94>",),
-        ("<unused95>",),
+        *pair("<unused94>", "<unused95>"),
         models="MedGemma",  # the word `thought` and a line break may follow
     ),
-    _in_text("apertus", PLAIN, ("<|inner_prefix|>",), ("<|inner_suffix|>",), models="Apertus"),
+    _in_text("apertus", PLAIN, *pair("<|inner_prefix|>", "<|inner_suffix|>"), models="Apertus"),
     _in_text(
         "plamo",
         PLAIN,
-        ("<|plamo:begin_think:plamo|>",),
-        ("<|plamo:end_think:plamo|>",),
+        *pair("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
         models="PLaMo 3",
     ),
     _in_text(
@@ -157,28 +153,25 @@ FAMILIES = (
     _in_text(
         "openthoughts",
         PLAIN,
-        ("<|begin_of_thought|>",),
-        ("<|end_of_thought|>",),
+        *pair("<|begin_of_thought|>", "<|end_of_thought|>"),
         models="OpenThoughts, Sky-T1",
         ignored=("<|begin_of_solution|>", "<|end_of_solution|>"),
     ),
-    _in_text("ifm", PLAIN, ("<ifm|think>",), ("</ifm|think>",), models="K2-Horizon"),
+    _in_text("ifm", PLAIN, *pair("<ifm|think>", "</ifm|think>"), models="K2-Horizon"),
     _in_text(
         "ifm-fast",
         PLAIN,
-        ("<ifm|think_fast>",),
-        ("</ifm|think_fast>",),
+        *pair("<ifm|think_fast>", "</ifm|think_fast>"),
         models="K2-Horizon, low effort",
     ),
     _in_text(
         "ifm-faster",
         PLAIN,
-        ("<ifm|think_faster>",),
-        ("</ifm|think_faster>",),
+        *pair("<ifm|think_faster>", "</ifm|think_faster>"),
         models="K2-Horizon, lowest effort",
     ),
     _in_text("longcat", PLAIN, *tag("longcat_think"), models="LongCat"),
-    _in_text("pangu", PLAIN, ("[unused16]",), ("[unused17]",), models="openPangu Embedded"),
+    _in_text("pangu", PLAIN, *pair("[unused16]", "[unused17]"), models="openPangu Embedded"),
     _in_text("budget", PLAIN, *tag("budget:thinking"), models="gateways"),
     _in_text(
         "reasoning_content", PLAIN, *tag("reasoning_content"), models="models prompted to write it"
@@ -254,8 +247,7 @@ WORD_FAMILIES = (
     _at_start(
         "apriel-phrase",
         PLAIN,
-        ("Here are my reasoning steps:",),
-        ("[BEGIN FINAL RESPONSE]",),
+        *pair("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
         models="Apriel 1.5 and 1.6",  # the chat template of 1.6 ends with the opener
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
@@ -263,8 +255,7 @@ WORD_FAMILIES = (
     _at_start(
         "gemma-words",
         PLAIN,
-        ("thought\n",),
-        ("<channel|>",),
+        *pair("thought\n", "<channel|>"),
         models="Gemma 4 whose `<|channel>` was left out",
         model_pattern=r"gemma-?4",
         lone=Lone.NOTHING,
@@ -272,8 +263,7 @@ WORD_FAMILIES = (
     _at_start(
         "hyperclova",
         PLAIN,
-        ("/think\n",),
-        ("<|im_end|>\n<|im_start|>assistant\n",),
+        *pair("/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
         models="HyperCLOVA X SEED Think 14B",
         ignored=("<|im_end|>",),
         model_pattern="hyperclova",

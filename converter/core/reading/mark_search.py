@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
@@ -70,10 +70,16 @@ class MarkSearch:
     """A search for marks in text that arrives in pieces.
 
     `kinds` has the marks and their kinds. `suffix` is the only one that SUFFIX in a mark may stand
-    for; without it, any suffix fits.
+    for; without it, any suffix fits. `counts` is asked whether a mark
+    that stands in the text counts there.
     """
 
-    def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
+    def __init__(
+        self,
+        kinds: Mapping[str, Mark],
+        suffix: str = "",
+        counts: Callable[[re.Match[str]], bool] | None = None,
+    ) -> None:
         kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
@@ -98,7 +104,14 @@ class MarkSearch:
         )
         self.firsts = "".join(sorted({mark[0] for mark in kinds}))
         self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
-        self.search = self._pattern.search
+        self._counts = counts
+        self.search = self._search if counts else self._pattern.search
+
+    def _search(self, text: str) -> re.Match[str] | None:
+        match = self._pattern.search(text)
+        while match and self._counts and not self._counts(match):
+            match = self._pattern.search(text, match.start() + 1)
+        return match
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
         """Return the kind of a mark in the text, the mark as its row has it (with its wildcard),

@@ -91,6 +91,11 @@ class Row[Body]:
         return next(iter(self.closes), "")
 
 
+def pair(opener: str, closer: str) -> tuple[tuple[str], tuple[str]]:
+    """Return the marks of a region that has one opener and one closer."""
+    return (opener,), (closer,)
+
+
 def tag(name: str) -> tuple[tuple[str], tuple[str]]:
     """Return openers and closers of a tag: `tag("think")` -> `("<think>",), ("</think>",)`."""
-    return (f"<{name}>",), (f"</{name}>",)
+    return pair(f"<{name}>", f"</{name}>")

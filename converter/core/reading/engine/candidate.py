@@ -39,11 +39,11 @@ _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A row whose call may begin at a mark. `body`: where its body begins in the text from the mark
-    on.
+    """A row whose call may begin at a mark; `None` where text there only looks like a call. `body`:
+    where its body begins in the text from the mark on; `opened`: a mark stands before that.
     """
 
-    row: CallRow
+    row: CallRow | None
     body: int
     opened: bool
     head: Head
@@ -58,11 +58,12 @@ def find_start(
     starts = [
         Start(row, offset, opened, head_of(row, text[offset:], tools, last))
         for row, offset, opened in _bodies(mark.begins, text, rows)
-        if not (_is_bare(row) and text[len(mark.begins) : offset].strip("\n") == " ")
+        if not getattr(row.body, "bare", False)
+        or text[len(mark.begins) : offset].strip("\n") != " "
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     for start in starts:  # its own mark, or a thought's closer, may have begun
-        begun = beginnings(*start.row.opens, *THOUGHT_CLOSERS)
+        begun = beginnings(*(start.row.opens if start.row else ()), *THOUGHT_CLOSERS)
         if waits and start.opened and text[start.body :] in begun:
             raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
@@ -73,10 +74,6 @@ def find_start(
     if best.head is Head.UNNAMED and tools is None:
         return replace(best, head=Head.UNOFFERED)
     return best
-
-
-def _is_bare(row: CallRow) -> bool:
-    return isinstance(row.body, Keyed) and row.body.bare
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
@@ -125,14 +122,14 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 
 @dataclass(slots=True)
 class Candidate:
-    """The text from a mark on. `start`: None for a text that only looks like a call, in which
-    nothing is a tag. `stands`: its place; `ends`: the verdict, and the place behind it, once the
-    text behind it must tell; `latest`: the last point, where that was not judged;
-    `counted`: the place up to which `in_value` has counted, and the values open there.
+    """The text from a mark on. In one that only looks like a call nothing is a tag. `stands`: its
+    place; `ended`: the verdict and its point, once the text behind it must tell; `latest`: the last
+    point, where that was not judged; `counted`: the place up to which `in_value` has counted, and
+    the values open there.
     """
 
     mark: CallMark
-    start: Start | None
+    start: Start
     stands: Stands
     extent: Extent
     pieces: list[str] = field(default_factory=list)
@@ -153,15 +150,17 @@ class Candidate:
         forbidden: bool = False,
     ) -> "Candidate":
         """Begin at the mark with which `text` begins. `forbidden`: no call is wanted."""
-        if start is None or (start.head is Head.UNOFFERED and not forbidden):
+        start = start or Start(None, len(mark.mark), opened=False, head=Head.UNOFFERED)
+        if start.row is None or (start.head is Head.UNOFFERED and not forbidden):
             bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
             bodies = [row.body for row in OPENERS.get(mark.begins, ())]
             tails = [body.tail for body in bodies if isinstance(body, Header)]
             opens = not mark.close or bracket or bool(tails)
-            header = opens and not bracket and not (start and isinstance(start.row.body, Python))
+            is_python = start.row is not None and isinstance(start.row.body, Python)
+            header = opens and not bracket and not is_python
             closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _OPENING)
-            marks = Marks(closers, (), (), openers, mark.before, opens, header=header)
-            marks = replace(marks, skips=tuple(filter(None, tails)))
+            skips = tuple(filter(None, tails))
+            marks = Marks(closers, (), (), openers, mark.before, opens, skips=skips, header=header)
         else:
             marks = marks_of_row(start.row, stands is Stands.AS_REPLY)
         if stands is Stands.IN_THOUGHT:
@@ -171,13 +170,8 @@ class Candidate:
     @property
     def row(self) -> CallRow:
         """The row of its call."""
-        assert self.start
+        assert self.start.row
         return self.start.row
-
-    @property
-    def opened(self) -> bool:
-        """True if a mark of the form stands before the call's body."""
-        return self.start is not None and self.start.opened
 
     def closes(self, point: Point) -> bool:
         """Return True if the call's own closing mark stands at a point."""
@@ -193,42 +187,39 @@ class Candidate:
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
         """Return True if the calls count only before the right text (`OUTCOMES`)."""
-        closed = in_sentences and (point.end is End.MARK or not (self.opened and self.row.closes))
+        closed = in_sentences and (
+            point.end is End.MARK or not (self.start.opened and self.row.closes)
+        )
         doubted = self.stands is Stands.IN_SENTENCE and not closed
         return doubted or self.stands is Stands.AS_REPLY
 
     @property
     def is_text(self) -> bool:
         """True if the candidate is text in any case, because no tool has the name."""
-        return self.start is None or self.start.head is Head.UNOFFERED
+        return self.start.head is Head.UNOFFERED
 
     @property
     def named(self) -> bool:
         """True if the head of the call is complete."""
-        return self.start is not None and self.start.head is Head.NAMED
+        return self.start.head is Head.NAMED
 
     @property
     def is_python(self) -> bool:
         """True if the call is read as Python."""
-        return self.start is not None and isinstance(self.start.row.body, Python)
-
-    @property
-    def body(self) -> int:
-        """The place where its body begins."""
-        return self.start.body if self.start else len(self.mark.mark)
+        return self.start.row is not None and isinstance(self.start.row.body, Python)
 
     @property
     def blanks(self) -> str:
         """The blanks between the marks and its body."""
-        return "".join(re.findall(r"\s+", self.text[: self.body]))
+        return "".join(re.findall(r"\s+", self.text[: self.start.body]))
 
     def in_value(self, point: Point) -> bool:
         """Return True if a value between marks is open at a point."""
-        body = self.start and self.start.row.body
+        body = self.start.row and self.start.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
         counted, values = self.counted
-        text = self.text[counted or self.body : point.at]
+        text = self.text[counted or self.start.body : point.at]
         values += sum(map(text.count, body.keys)) - sum(map(text.count, body.ends))
         self.counted = point.at, values
         return values > 0
@@ -236,18 +227,18 @@ class Candidate:
     def feed(self, text: str, last: bool) -> Point | None:
         """Take the next text; return the next point where it may end, from the mark on."""
         if text:
-            skipped = 0 if self.pieces else self.body
+            skipped = 0 if self.pieces else self.start.body
             self.length += len(text)
             self.pieces.append(text)
             text = text[skipped:]
         point = self.extent.feed(text, last)
-        body = self.body
+        body = self.start.body
         return point and Point(point.end, point.at + body, point.behind + body, point.quoted)
 
     @property
     def sure(self) -> int:
         """The place up to which the text belongs to it."""
-        return self.extent.sure + self.body
+        return self.extent.sure + self.start.body
 
     @property
     def text(self) -> str:
@@ -299,9 +290,8 @@ class Candidate:
         return verdict if verdict.calls or not failed else failed, whole
 
     def _judge(self, point: Point, tools: Tools, last: bool) -> Verdict:
-        assert self.start
-        body = self.text[self.body : point.at]
-        return judge(self.start.row, body, point.end, tools, last=last)
+        body = self.text[self.start.body : point.at]
+        return judge(self.row, body, point.end, tools, last=last)
 
     def follows(self, source: Source, marks: MarkSearch) -> Follows:
         """Return the kind of the text behind it. `marks`: those that count there. Raises

@@ -29,7 +29,6 @@ The decisions at a mark, each in one place, with the numbers of `docs/reading.md
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from converter.core.model.events import (
     Event,
@@ -84,7 +83,6 @@ from converter.core.wire.bounds import (
     ATTRIBUTE_LIMIT,
     BLANKS_LIMIT,
     HELD_LIMIT,
-    MOST_CALLS,
     PYTHON_LIMIT,
     WAITING_LIMIT,
 )
@@ -111,6 +109,8 @@ _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
 """The beginning of JSON in which nothing is a tag: a call without marks, or the answer. An argument
 may be a text about tags, and so may a string of an answer."""
+_CODE = re.compile(r"[^`\n]*+\n?")
+"""The rest of a line in code, as far as it is sure to be code."""
 
 
 class Engine:
@@ -171,8 +171,7 @@ class Engine:
         if self._passes(text):
             self._emit(text)
         else:
-            for offset in range(0, len(text), PIECE):
-                self._take_in(text[offset : offset + PIECE])
+            self._take_in(text)
         return self._drain()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
@@ -254,13 +253,15 @@ class Engine:
         """True if text waits that `flush` would emit."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
 
-    def _take_in(self, piece: str) -> None:
-        if self._draft:
-            self._draft.feed(piece)
-            if self._draft.is_long and not self._candidate:
-                self._end_draft()
-        self._source.feed(piece)
-        self._run()
+    def _take_in(self, text: str) -> None:
+        for offset in range(0, len(text), PIECE):
+            piece = text[offset : offset + PIECE]
+            if self._draft:
+                self._draft.feed(piece)
+                if self._draft.is_long and not self._candidate:
+                    self._end_draft()
+            self._source.rest += piece
+            self._run()
 
     def _passes(self, text: str) -> bool:
         """Return True if a piece is emitted as it is, without a search for marks."""
@@ -282,10 +283,9 @@ class Engine:
         self._context = Context()
         self._look()
         end, self._source.end = self._source.end, None
-        for offset in range(0, len(answer), PIECE):
-            self._source.end = end if offset + PIECE >= len(answer) else None
-            self._source.feed(answer[offset : offset + PIECE])
-            self._run()
+        self._take_in(answer)
+        self._source.end = end
+        self._run()
 
     # The loop: text up to the next mark, and the mark.
 
@@ -402,9 +402,14 @@ class Engine:
         """Go to the JSON that begins before `stop`; return False if none does."""
         pattern = self._value_begins
         match = pattern.search(text, 0, stop) if pattern else None
-        if not match or self._context.in_code:
+        if not match:
             return False
-        self._begin_value(match.end() - 1)
+        begin = match.end() - 1
+        self._emit(self._source.take(begin))
+        if not self._context.in_code:
+            self._begin_value(0)
+        elif line := _CODE.match(text, begin, stop):
+            self._emit(self._source.take(line.end() - begin))
         return True
 
     def _begin_value(self, length: int) -> None:
@@ -465,11 +470,10 @@ class Engine:
         before, self._state = self.answer.take_waiting(), state
         if state is State.BEGINNING and self._start.guessed:
             self.thought.begin_guess()
-        for event in before:
-            if state in IN_THOUGHT:
-                self._emit_thought(self.thought.read(event.text))
-            else:
-                self._out.append(event)
+        if state in IN_THOUGHT:
+            self._emit_thought(self.thought.read(before))
+        elif before:
+            self._out.append(Text(before, self.answer.choice))
         self._look()
 
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
@@ -482,7 +486,8 @@ class Engine:
                 self._look()
 
     def _emit_character(self) -> None:
-        self._emit(self._source.take(1))
+        if not self._ends_value(self._source.rest, 1):
+            self._emit(self._source.take(1))
 
     # Marks of thoughts and answers.
 
@@ -604,10 +609,9 @@ class Engine:
         """Emit the words of UNDECIDED: a thought if a closer comes first, and else text."""
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
-            for event in before:
-                self._emit_thought(self.thought.feed(event.text))
-        else:
-            self._out += before
+            self._emit_thought(self.thought.feed(before))
+        elif before:
+            self._out.append(Text(before, self.answer.choice))
 
     def _is_torn(self) -> bool:
         """Return True if the held text is the beginning of a mark that is never prose."""
@@ -620,15 +624,11 @@ class Engine:
     # Where a candidate begins.
 
     @property
-    def _most(self) -> int:
-        return MOST_CALLS if self._expectations.most is None else self._expectations.most
-
-    @property
     def _tools(self) -> Tools | None:
         """The tools whose calls count now; None where none are read."""
         if not self._table.reads_calls:
             return None
-        return self._expectations.tools if len(self.calls.read) < self._most else {}
+        return self._expectations.tools if len(self.calls.read) < self._expectations.most else {}
 
     @property
     def _inside(self) -> bool:
@@ -678,7 +678,6 @@ class Engine:
 
     def _show(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text. JSON that is shown behind it holds no tags."""
-        self._at_head = False
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
         may_follow = mark.guards and self._table.reads_calls and self._context.at_line_head
@@ -727,7 +726,7 @@ class Engine:
         blanks = len(text) - len(text.lstrip(BLANKS))
         if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
             return False  # a mark stands here, or may
-        literal = self._source.look_at(_WHOLE, blanks)
+        literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()
         mark, last = CallMark(literal, literal, guards=False), self._source.last
@@ -822,7 +821,7 @@ class Engine:
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
         if self._table.forbids_calls:
-            text_left = candidate.blanks + text[candidate.body : point.at]
+            text_left = candidate.blanks + text[candidate.start.body : point.at]
         if candidate.stands is Stands.IN_THOUGHT:
             return self._hold([Text(text_left, self._expectations.choice)], closes=False)
         self._emit(text_left)
@@ -843,12 +842,12 @@ class Engine:
     def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit the calls; what stands behind them between the marks is text."""
         row = candidate.row
-        behind = candidate.text[candidate.body + verdict.length : point.at]
+        behind = candidate.text[candidate.start.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # what can only begin a closing mark is no text
         events = [event for call in verdict.calls for event in self._events(call, row.name)]
-        lacks_mark = candidate.opened and bool(row.closes) and point.end is not End.MARK
+        lacks_mark = candidate.start.opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:
             self._hold(events, closes=row.in_thoughts and not lacks_mark)
         else:
@@ -857,23 +856,23 @@ class Engine:
             self._context.feed("\n\n")  # a paragraph begins behind
             self._out += events
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
-        if not self._section and candidate.opened and not candidate.closes(point):
+        if not self._section and candidate.start.opened and not candidate.closes(point):
             self._section = (row,)
-        self._late = row.closes if candidate.opened and point.end is End.BODY else ()
+        self._late = row.closes if candidate.start.opened and point.end is End.BODY else ()
         self._look()
         if verdict.failed is Failed.BROKEN and self._breaks(candidate):
             self._break(verdict.broken)
 
     def _events(self, call: JudgedCall, form: str) -> list[Event]:
         """Return a call, and the text before it; nothing for one too many."""
-        number, choice = len(self.calls.read), self._expectations.choice
-        if number >= self._most:
+        index, choice = len(self.calls.read), self._expectations.choice
+        if index >= self._expectations.most:
             return []
-        self.calls.read.append(ReadCall(number, call.name, form, not call.is_open))
-        name = call.id or f"{self._expectations.ids}{number}"
-        event = ToolCall(number, name, call.name, call.arguments, choice)
-        before: list[Event] = [Text(call.lead, choice)] if call.lead else []
-        return [*before, replace(event, read_from=f"text ({form})", ends=not call.is_open)]
+        self.calls.read.append(ReadCall(call.name, form, not call.is_open))
+        name = call.id or f"{self._expectations.ids}{index}"
+        mark, ends = f"text ({form})", not call.is_open
+        event = ToolCall(index, name, call.name, call.arguments, choice, read_from=mark, ends=ends)
+        return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _refuse(self, candidate: Candidate, text: str) -> None:
         """Emit a candidate as text. Behind a mark whose head was not complete the text is scanned

@@ -7,9 +7,9 @@ and the effect of each. `MarkTable` is made once for the same rows and kept.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
+from converter.core.reading.engine.states import BEHIND_CALL, COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
 from converter.core.reading.rows import Counts
@@ -17,6 +17,7 @@ from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.bodies import Keyed
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
+from converter.core.reading.tool_calls.head import possible_head
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
 _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
@@ -92,7 +93,29 @@ def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """Marks that say nothing behind a call."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
-_WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS), MarkSearch({})
+_FIRSTS = re.escape("".join({mark[0] for mark in CALL_MARKS} - {"\n"}))
+_LINE = re.compile(rf"[^\n{_FIRSTS}]*+(?:[{_FIRSTS}]|\Z)")
+"""A line in which a call may follow."""
+
+
+@cache
+def _possible_head(mark: str) -> re.Pattern[str]:
+    """Return the expression of what a mark that begins calls, with its head, may be."""
+    row = CALL_MARKS.get(mark)
+    if row is None or row.begins != mark:
+        return re.compile("")
+    head = possible_head(mark, (*OPENERS.get(mark, ()), *SECTIONS.get(mark, ())))
+    if row.special and mark in SECTIONS:  # words behind it make it no text
+        return re.compile(rf"{re.escape(mark)}\s*+\w|{head.pattern}")
+    return head
+
+
+def _may_begin_call(match: re.Match[str]) -> bool:
+    """Return False for a mark of calls that is text, because no head stands behind it."""
+    return _possible_head(match[0]).match(match.string, match.start()) is not None
+
+
+_WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS, counts=_may_begin_call), MarkSearch({})
 
 
 class MarkTable:
@@ -107,11 +130,11 @@ class MarkTable:
     def __init__(
         self,
         families: tuple[ThoughtRow, ...],
-        attributes: bool,
-        offered: bool,
-        reads_calls: bool,
-        forbids_calls: bool,
-        behind_field: bool,
+        attributes: bool = True,
+        offered: bool = False,
+        reads_calls: bool = False,
+        forbids_calls: bool = False,
+        behind_field: bool = False,
     ) -> None:
         phrases = () if behind_field else families
         phrases = tuple(row for row in phrases if row.counts is Counts.AT_PARAGRAPH)
@@ -120,6 +143,7 @@ class MarkTable:
             mark: row.answer_tags for row in families if row.answer_tags for mark in row.closes
         }
         self.families = rows = () if behind_field else families
+        self.torn = tuple(mark for row in rows for mark in row.torn)
         self.opened_by = {mark: row for row in rows for mark in row.opens}
         self.attributes_of = {
             row.open[:-1] + blank: row
@@ -147,16 +171,6 @@ class MarkTable:
             self._base[State.CALLED] |= dict.fromkeys(CALL_CLOSERS, Mark.SILENT)
         self.calls = re.compile("|".join(map(re.escape, sorted(CALL_MARKS, key=len, reverse=True))))
         self._searches: dict[object, MarkSearch] = {}
-
-    @property
-    def openers(self) -> tuple[str, ...]:
-        """All that begins a thought."""
-        return tuple(self.opened_by)
-
-    @property
-    def torn(self) -> tuple[str, ...]:
-        """The special tokens that begin marks of several tokens."""
-        return tuple(mark for row in self.families for mark in row.torn)
 
     def silent_at(self, text: str) -> str:
         """Return the mark that is no text with which a text begins."""
@@ -191,13 +205,26 @@ class MarkTable:
             if thought and (state, Mark.CLOSE) not in NEXT_STATE:
                 mute.add(Mark.CLOSE)
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
-            search_type = MarkSearch if _PHRASES.isdisjoint(kinds.values()) else PhraseSearch
-            self._searches[key] = search_type(_marked(late, again) | kinds | frames)
+            has_phrases = not _PHRASES.isdisjoint(kinds.values())
+            kinds = _marked(late, again) | kinds | frames
+            counts = self._counts if self.reads_calls and state not in BEHIND_CALL else None
+            search = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds, counts=counts)
+            self._searches[key] = search
         return self._searches[key]
+
+    def _counts(self, match: re.Match[str]) -> bool:
+        """Return False for a mark of calls that is text in an answer, wherever it stands."""
+        if _may_begin_call(match):
+            return True
+        mark, at, text = match[0], match.start(), match.string
+        if mark.startswith(self._silent):
+            return True
+        at_line_head = not text[max(0, at - 2) : at].strip(" \t") or text[at - 1] == "\n"
+        return at_line_head and mark in GUARDED and _LINE.match(text, match.end()) is not None
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""
-        return _within_thought(row, suffix, head, tuple(self._in_thought))
+        return _within_thought(row, suffix, head, tuple(self._in_thought), self.reads_calls)
 
     @property
     def within_value(self) -> MarkSearch:
@@ -238,7 +265,9 @@ def _marked(late: tuple[str, ...], again: tuple[str, ...]) -> dict[str, Mark]:
 
 
 @lru_cache(maxsize=64)
-def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
+def _within_thought(
+    row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...], reads_calls: bool
+) -> MarkSearch:
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.body.again, Mark.SILENT)
     if head:
@@ -249,20 +278,11 @@ def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, 
             for label in row.body.labels
             for closer in row.closes
         }
-    return MarkSearch(kinds, suffix)
+    return MarkSearch(kinds, suffix, _may_begin_call if reads_calls else None)
 
 
-@lru_cache(maxsize=64)
-def mark_table(
-    families: tuple[ThoughtRow, ...],
-    attributes: bool = True,
-    offered: bool = False,
-    reads_calls: bool = False,
-    forbids_calls: bool = False,
-    behind_field: bool = False,
-) -> MarkTable:
-    """Return the table, made once for the same rows."""
-    return MarkTable(families, attributes, offered, reads_calls, forbids_calls, behind_field)
+mark_table = lru_cache(maxsize=64)(MarkTable)
+"""Return the table, made once for the same rows."""
 
 
 def is_half_closer(text: str) -> bool:

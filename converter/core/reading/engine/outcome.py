@@ -22,7 +22,6 @@ class OpenThought(Thought):
 
     Attributes:
         row, suffix: of the last thought's opener.
-        marks: this opener, and its closer.
         guess: the end of a thought that may prove to be the answer.
         begun: there was an opener.
         emitted: text of a thought with marks was emitted.
@@ -34,17 +33,23 @@ class OpenThought(Thought):
         self.guess = Guess() if guessed else None
         self.row: ThoughtRow | None = None
         self.suffix = ""
-        self.marks: tuple[str, str] | None = None
         self.begun = self.emitted = self.unclosed = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
         """Begin a thought of this row."""
         self.row, self.suffix, self.begun = row, suffix, True
-        self.marks = row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)
 
     def forget(self) -> None:
         """Forget the opener, because there was no thought."""
-        self.row = self.marks = None
+        self.row = None
+
+    @property
+    def marks(self) -> tuple[str, str] | None:
+        """The last thought's opener and its closer."""
+        row, suffix = self.row, self.suffix
+        return (
+            (row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)) if row else None
+        )
 
     @property
     def closers(self) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ class Answer:
 
     choice: int
     lead: str = ""
-    waiting: list[Text] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     unmatched_closer: bool = False
     dropped_closer: bool = False
     closer_apart: bool = False
@@ -106,7 +111,7 @@ class Answer:
             self._look_behind_closer(text)
         self.spoke = self.spoke or not text_and_lead.isspace()
         if waits:
-            self.waiting.append(Text(text_and_lead, self.choice))
+            self.waiting.append(text_and_lead)
             return []
         return [Text(text_and_lead, self.choice)]
 
@@ -134,10 +139,10 @@ class Answer:
         lead, self.lead = self.lead, ""
         return lead
 
-    def take_waiting(self) -> list[Text]:
+    def take_waiting(self) -> str:
         """Return the text that waited for a closer."""
         waiting, self.waiting = self.waiting, []
-        return waiting
+        return "".join(waiting)
 
     def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
         """Note the closer of a thought directly before; none once text comes."""
@@ -157,7 +162,6 @@ class Answer:
 class ReadCall:
     """A call that has gone out. `form`: how it stood; `done`: it was all there."""
 
-    index: int
     name: str
     form: str
     done: bool

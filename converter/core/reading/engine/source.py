@@ -1,6 +1,7 @@
 """Text that arrives in pieces, as far as it is not read."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.families import CLOSERS
@@ -12,6 +13,7 @@ _LONGEST = 128
 """Characters of the longest mark, at least."""
 
 
+@dataclass(slots=True)
 class Source:
     """Text to read.
 
@@ -20,9 +22,8 @@ class Source:
         end: the reason why no more text comes; `None` while it does.
     """
 
-    def __init__(self) -> None:
-        self.rest = ""
-        self.end: End | None = None
+    rest: str = ""
+    end: End | None = None
 
     @property
     def last(self) -> bool:
@@ -33,10 +34,6 @@ class Source:
         """Raise `NeedMore` unless no more text comes."""
         if not self.last:
             raise NeedMore
-
-    def feed(self, text: str) -> None:
-        """Append the next piece of the text."""
-        self.rest += text
 
     def take(self, length: int) -> str:
         """Remove and return the first `length` characters of the rest."""
@@ -54,10 +51,6 @@ class Source:
             offset += len(closer)
         if self.rest[offset:] in beginnings(*CLOSERS):
             self.need_more()
-        return self.look_at(marks, offset)
-
-    def look_at(self, marks: Sequence[str], offset: int) -> str:
-        """Return the longest mark that stands at `offset`, empty for none."""
         return self.mark_at(marks, offset) if offset <= BLANKS_LIMIT else ""
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:

@@ -34,6 +34,7 @@ from converter.core.reading.repeated_thought import NOTHING_REPEATED, RepeatedTh
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.forms import without_opener
 from converter.core.reading.tool_calls.head import Expectations
+from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
 """Events of the server's own that wait behind a call in the text."""
@@ -50,7 +51,7 @@ class ReadingStage:
         self._reading = reading
         self._findings = findings
         expected, tools = reading.expected, reading.expected.calls.read
-        most = None if tools is None or tools.parallel else 1
+        most = MOST_CALLS if tools is None or tools.parallel else 1
         schemas = tools.schemas if tools else {}
         expectations = Expectations(schemas, ids, choice, most)
         self._reads_tags, self._reads_calls = True, tools is not None
@@ -229,11 +230,11 @@ class ReadingStage:
         """Return what was held, with the calls that waited; take note of the calls so far."""
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
-        calls, self._noted = log.read[self._noted :], len(log.read)
-        counted = [call for call in calls if call.done and call.index not in again]
+        calls, self._noted = [*enumerate(log.read)][self._noted :], len(log.read)
+        counted = [call for index, call in calls if call.done and index not in again]
         read.forms.update(call.form for call in counted)
-        read.repeated += [call.name for call in calls if call.index in again]
-        read.cut += [call.name for call in calls if not call.done]
+        read.repeated += [call.name for index, call in calls if index in again]
+        read.cut += [call.name for _, call in calls if not call.done]
         read.text += log.cut
         log.cut = []
         if self._engine.thought.unclosed:
@@ -247,7 +248,7 @@ class ReadingStage:
         closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
         if finish and self._reads_tags:
-            self._evidence.conclude(finish, closed, self._table.openers)
+            self._evidence.conclude(finish, closed, tuple(self._table.opened_by))
         return out
 
     def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:

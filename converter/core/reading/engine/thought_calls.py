@@ -18,7 +18,7 @@ from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.outcome import ReadCall
 from converter.core.reading.tool_calls.forms import THINKERS
 from converter.core.reading.tool_calls.head import Expectations
-from converter.core.wire.bounds import HELD_LIMIT
+from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
@@ -31,7 +31,7 @@ class ThoughtCalls:
         self._expectations = expectations
         only_calls = mark_table((), reads_calls=True)
         self._engine = Engine(
-            only_calls, expectations=replace(expectations, most=None, in_sentences=False)
+            only_calls, expectations=replace(expectations, most=MOST_CALLS, in_sentences=False)
         )
         self._calls: dict[int, ToolCall] = {}
         self._length = 0

@@ -5,7 +5,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 """A name in a tag, and the other text in it."""
@@ -13,14 +13,6 @@ NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
 """Keys of a tool's name in a call's object."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 """Keys of the object around a call: they are no arguments where it has any."""
-
-
-class Body(Protocol):
-    """A kind of call text. `heads`: its beginnings; an empty one is for anything."""
-
-    @property
-    def heads(self) -> Sequence[str]:
-        """The marks that the kind begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +106,7 @@ class Gemma:
 
     quote: str
     heads: Sequence[str] = ("call:", "call ", ":")
+
+
+type Body = Json | Header | Keyed | Python | Gemma
+"""A kind of call text. `heads`: its beginnings; an empty one is for anything."""

@@ -30,8 +30,7 @@ class CallRow(Row[Body]):
     @property
     def firsts(self) -> tuple[str, ...]:
         """The marks that a call of this form begins with."""
-        heads = tuple(self.body.heads) if self.alone or not self.opens else ()
-        return (*self.opens, *heads)
+        return self.in_section if self.alone or not self.opens else self.opens
 
     @property
     def in_section(self) -> tuple[str, ...]:

@@ -210,7 +210,8 @@ class Extent:
                 at = brackets.skip_between(text, at)
                 if at == len(text):
                     break
-                if not (brackets.goes_on(text[at]) or self._is_word(text[at])):
+                is_word = self._marks.calls and text[at].isidentifier()
+                if not (is_word or brackets.goes_on(text[at])):
                     self._advance(at)
                     return self._body_end()
                 self._closed = -1
@@ -218,6 +219,3 @@ class Extent:
             self._closed = -1 if end is None else begin + end
             at = len(text) if end is None else end
         return None
-
-    def _is_word(self, mark: str) -> bool:
-        return self._marks.calls and (mark.isalpha() or mark == "_")

@@ -15,7 +15,7 @@ template has them there.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from converter.core.reading.rows import Counts, tag
+from converter.core.reading.rows import Counts, pair, tag
 from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
 from converter.core.reading.tool_calls.call_row import CallRow
 
@@ -176,8 +176,7 @@ FORMS = (
     _special(
         "kimi",
         Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+"),
-        ("<|tool_call_begin|>",),
-        ("<|tool_call_end|>",),
+        *pair("<|tool_call_begin|>", "<|tool_call_end|>"),
         section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         models="Kimi-K2",
         in_thoughts=True,
@@ -203,8 +202,7 @@ FORMS = (
             tail="```",
             heads=("function<｜tool▁sep｜>", ""),
         ),
-        ("<｜tool▁call▁begin｜>",),
-        ("<｜tool▁call▁end｜>",),
+        *pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         models="DeepSeek V3, R1, V3.1, Cogito",
         ignored=("<｜end▁of▁sentence｜>",),
@@ -236,9 +234,9 @@ FORMS = (
         ignored=("<|eom_id|>", "<|eot_id|>"),
     ),
     _answering("llama", Python(("",)), ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
-    _answering("llama4", Python(), ("<|python_start|>",), ("<|python_end|>",), models="Llama 4"),
+    _answering("llama4", Python(), *pair("<|python_start|>", "<|python_end|>"), models="Llama 4"),
     _special(
-        "lfm2", Python(("[", "{")), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"
+        "lfm2", Python(("[", "{")), *pair("<|tool_call_start|>", "<|tool_call_end|>"), models="LFM2"
     ),
     _special(
         "internlm",
@@ -249,7 +247,7 @@ FORMS = (
     ),
     _tagged("seed", FUNCTION, *tag("seed:tool_call"), models="Seed-OSS"),
     _special(
-        "cohere", JSON, ("<|START_ACTION|>",), ("<|END_ACTION|>",), models="Command-R7B, Command-A"
+        "cohere", JSON, *pair("<|START_ACTION|>", "<|END_ACTION|>"), models="Command-R7B, Command-A"
     ),
     _special(
         "harmony",
@@ -272,23 +270,20 @@ FORMS = (
     _special(
         "gemma",
         Gemma('<|"|>'),
-        ("<|tool_call>",),
-        ("<tool_call|>",),
+        *pair("<|tool_call>", "<tool_call|>"),
         models="Gemma 4",
         ignored=("<|tool_response>",),
     ),
     _answering(
         "function-gemma",
         Gemma("<escape>"),
-        ("<start_function_call>",),
-        ("<end_function_call>",),
+        *pair("<start_function_call>", "<end_function_call>"),
         models="FunctionGemma",
     ),
     _special(
         "apertus",
         Json(name_is_key=True),
-        ("<|tools_prefix|>",),
-        ("<|tools_suffix|>",),
+        *pair("<|tools_prefix|>", "<|tools_suffix|>"),
         models="Apertus",
         in_thoughts=True,
     ),
@@ -309,8 +304,7 @@ FORMS = (
     _special(
         "step3",
         _invoke("steptml:", before="function<｜tool_sep｜>"),
-        ("<｜tool_call_begin｜>",),
-        ("<｜tool_call_end｜>",),
+        *pair("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
         section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
         models="Step 3",
     ),
@@ -347,7 +341,7 @@ FORMS = (
         models="models that imitate Claude Code's screen",
     ),
     _special(
-        "granite", JSON, ("<|tool_call|>",), ("<|/tool_call|>",), models="Granite 3, Phi-4-mini"
+        "granite", JSON, *pair("<|tool_call|>", "<|/tool_call|>"), models="Granite 3, Phi-4-mini"
     ),
     _offered("nemotron", JSON, *tag("TOOLCALL"), models="Nemotron Nano v2, Llama Nemotron"),
     _tagged("longcat", JSON, *tag("longcat_tool_call"), models="LongCat"),
@@ -380,24 +374,22 @@ FORMS = (
             r"<\|plamo:end_tool_name:plamo\|>\s*+<\|plamo:begin_tool_arguments:plamo\|>\s*+",
             tail="<|plamo:end_tool_arguments:plamo|>",
         ),
-        ("<|plamo:begin_tool_request:plamo|>",),
-        ("<|plamo:end_tool_request:plamo|>",),
+        *pair("<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>"),
         section=("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
         models="PLaMo 3",
     ),
     _special(
-        "inkling", JSON, ("<|content_invoke_tool_json|>",), ("<|end_message|>",), models="Inkling"
+        "inkling", JSON, *pair("<|content_invoke_tool_json|>", "<|end_message|>"), models="Inkling"
     ),
     _special(
         "solar",
         Keyed(
             keys=("<|tool_arg:start|>",), key_end="<|tool_arg:value|>", ends=("<|tool_arg:end|>",)
         ),
-        ("<|tool_call:start|>",),
-        ("<|tool_call:end|>",),
+        *pair("<|tool_call:start|>", "<|tool_call:end|>"),
         models="Solar Open 2",
     ),
-    _answering("pangu", JSON, ("[unused11]",), ("[unused12]",), models="openPangu"),
+    _answering("pangu", JSON, *pair("[unused11]", "[unused12]"), models="openPangu"),
     _answering("granite-20b", JSON, *tag("function_call"), models="Granite 20B FC"),
     _special(
         "hyperclova",
@@ -444,7 +436,7 @@ FORMS = (
         models="RWKV-7",
     ),
     _whole("fenced", STRICT, ("```json", "```tool_call", "```"), ("```",), models="any"),
-    _whole("fenced", Python(("",), STRICT), ("```tool_code",), ("```",), models="Gemma 3"),
+    _whole("fenced", Python(("",), STRICT), *pair("```tool_code", "```"), models="Gemma 3"),
     _whole(
         "tool-code",
         Python(("",), STRICT),

@@ -52,8 +52,6 @@ _MARK = re.compile(
 class GemmaCalls:
     """The calls of a span."""
 
-    has_brackets = True
-
     def __init__(self, span: Span) -> None:
         self._span = span
         assert isinstance(span.row.body, Gemma)

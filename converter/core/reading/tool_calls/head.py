@@ -8,7 +8,7 @@ behind the mark.
 
 import enum
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from converter.core.calls.arguments import ARGUMENT_KEYS
@@ -27,6 +27,7 @@ from converter.core.reading.tool_calls.bodies import (
     Python,
 )
 from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.wire.bounds import MOST_CALLS
 
 type Tools = Mapping[str, Schema]
 HEADER_LIMIT = 384
@@ -45,7 +46,7 @@ class Expectations:
     tools: Tools
     ids: str = "call_"
     choice: int = 0
-    most: int | None = None
+    most: int = MOST_CALLS
     in_sentences: bool = True
 
 
@@ -70,8 +71,10 @@ _STRING_OR_WORD = re.compile(r""""((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|[\w.+
 _CALL = re.compile(r"\s*+([A-Za-z_][\w.-]*+)\s*+\(")
 _CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
 _WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
+_UNOPENED_KEY = re.compile(r"\A\s*+[\w.:/-]++\s*+(?:\w++\s*+)?")
 _WORD_BEGUN = re.compile(r"\s*+[\w.:/-]*+\Z")
-_TAG = re.compile(r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+""")
+_IN_TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
+_TAG = re.compile(_IN_TAG)
 _GEMMA = re.compile(r"([^{(\n<]{0,256}+)([{(]?)")
 _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
@@ -84,21 +87,32 @@ def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) ->
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
-    head = _HEADS[type(row.body)](row, text, tools)
+    head = _head(row, text, tools)
     if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
-        return _of_keyed(row, text + row.body.end[0], tools)  # nothing need follow the name
+        return _head(row, text + row.body.end[0], tools)  # nothing need follow the name
     return head
+
+
+def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
+    match row.body:
+        case Json() as body:
+            return _of_object(text, tools, body.strict, body.name_is_key)
+        case Header() as body:
+            return _of_header(row, body, text, tools)
+        case Keyed() as body:
+            return _of_keyed(row, body, text, tools)
+        case Python() as body:
+            return _of_python(body, text, tools)
+    name, bracket = _GEMMA.findall(text)[0]
+    if bracket:
+        return _named(name, tools)
+    return Head.WAITING if len(name) == len(text) else Head.NONE
 
 
 def _named(written: str, tools: Tools | None) -> Head:
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
-
-
-def _of_json(row: CallRow, text: str, tools: Tools | None) -> Head:
-    assert isinstance(row.body, Json)
-    return _of_object(text, tools, row.body.strict, row.body.name_is_key)
 
 
 def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
@@ -131,9 +145,7 @@ def _of_member(key: str, value: str, other: Head) -> Head:
     return Head.UNNAMED if key in ARGUMENT_KEYS else other
 
 
-def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Header)
+def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
     if not row.opens and "" in body.heads and tools is not None:  # the name is its only mark
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:
@@ -160,9 +172,7 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
     return Head.WAITING if text[offset:] in beginnings(*marks, *CLOSERS) else Head.NONE
 
 
-def _of_keyed(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Keyed)
+def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
     keys = (body.stem,) if body.nested else body.keys  # models leave a key's tag out
     nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
@@ -197,18 +207,13 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
     """Return the state of a name behind which a key's opening mark was left out."""
     if not any(written.startswith(tool) for tool in tools):
         return Head.NONE
-    key = re.match(rf"\s*+[\w.:/-]++\s*+(?:\w++\s*+)?(?={re.escape(closer[0])}|\Z)", text)
-    if not key:
-        return Head.NONE
-    behind = text[key.end() :]
+    behind = _UNOPENED_KEY.sub("", text, count=1)
     if behind.startswith(closer):
         return Head.NAMED
     return Head.WAITING if closer.startswith(behind) else Head.NONE
 
 
-def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Python)
+def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
     inner = text.lstrip()
     if "[" in body.heads:
         if not inner.startswith(tuple(body.heads)):
@@ -224,18 +229,51 @@ def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
     return Head.WAITING if waits else Head.NONE
 
 
-def _of_gemma(_: CallRow, text: str, tools: Tools | None) -> Head:
-    match = _GEMMA.match(text)
-    assert match
-    if match[2]:
-        return _named(match[1], tools)
-    return Head.WAITING if match.end() == len(text) else Head.NONE
+# The same as one expression, which the search for marks asks of each.
+
+_BEGUN = rf"[\s\S]{{0,64}}+\Z|{'|'.join({re.escape(it[:4]) for it in CLOSERS})}"
+"""What may go on in any way: the end of a text, or a thought's closer."""
 
 
-_HEADS: Mapping[type, Callable[[CallRow, str, Tools | None], Head]] = {
-    Json: _of_json,
-    Header: _of_header,
-    Keyed: _of_keyed,
-    Python: _of_python,
-    Gemma: _of_gemma,
-}
+def possible_head(mark: str, rows: Iterable[CallRow]) -> re.Pattern[str]:
+    """Return the expression of all that a mark with a call's head, or its beginning, may be.
+    `rows`: those of the mark.
+    """
+    heads = "|".join(_behind_mark(mark, row) for row in rows)
+    return re.compile(f"{re.escape(mark)}(?:{heads}|{_BEGUN})")
+
+
+def _behind_mark(mark: str, row: CallRow) -> str:
+    if mark in row.body.heads:
+        return _expression(row, ("",))
+    opener = _any(("", *row.opens)) + r"\s*+" if row.section[0] == mark else ""
+    return rf"\s*+{opener}(?:{_expression(row, row.body.heads)}|{_BEGUN})"
+
+
+def _expression(row: CallRow, heads: Sequence[str]) -> str:
+    match row.body:
+        case Json():
+            return r"[\[{]"
+        case Python():
+            return r"[\[{]|[A-Za-z_][\w.-]*+\s*+(?:\(|\Z)"
+        case Gemma():
+            return _any(heads) + r"[^{(\n<]{0,256}+(?:[{(]|\Z)"
+        case Header(pattern=pattern, tail=tail):
+            named = pattern[: pattern.index(")", pattern.index("(?P<name>")) + 1]
+            named, whole = (re.sub(r"\(\?P<name>", "(?:", it) for it in (named, pattern))
+            alone = rf"(?:{whole}|\s*+[\w.:-]+)\s*+{_any(('', tail))}\s*+{_any(row.ends)}"
+            begun = rf"(?:{named}|\s*+[\w.:-])[^{{]{{0,{HEADER_LIMIT}}}+(?:\{{|\Z)"
+            return f"{_any(heads)}(?:{begun}|{alone})"
+        case Keyed() as body:
+            nexts = (body.stem, *body.keys, *body.end, "{", *row.ends, *body.ends, body.separator)
+            goes_on = rf"\s*+(?:{_any(filter(None, nexts))}|{_BEGUN})"
+            if not body.bare:
+                tag = f"{re.escape(body.key_end)}{goes_on}|[\"']|{_BEGUN}"
+                return f"{_any(heads)}{_IN_TAG}(?:{tag})"
+            key = rf"\s*+(?:\w++\s*+)?(?:{re.escape(body.key_end)}|{_BEGUN})"
+            return rf"[\w.:/-]++(?:{goes_on}|{key})"
+    raise TypeError(row.body)
+
+
+def _any(marks: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"

@@ -33,8 +33,6 @@ _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
 class JsonCalls:
     """The calls of a span whose calls are objects."""
 
-    has_brackets = True
-
     def __init__(self, span: Span) -> None:
         self._span = span
         body = span.row.body
@@ -58,8 +56,6 @@ class JsonCalls:
 
 class HeaderCalls:
     """The call of a span whose name stands in a header."""
-
-    has_brackets = True
 
     def __init__(self, span: Span) -> None:
         self._span = span

@@ -7,7 +7,6 @@ schema is asked while judging: of two readings the one whose keys are the tool's
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from converter.core.calls.schema_values import Schema
 from converter.core.reading.tool_calls.bodies import Gemma, Header, Json, Keyed, Python
@@ -19,19 +18,7 @@ from converter.core.reading.tool_calls.python_judge import PythonCalls
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
 from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
 
-
-class _Calls(Protocol):
-    """The calls of a span. `has_brackets`: a bracket too many may stand behind one."""
-
-    has_brackets: bool
-
-    def find(self, at: int) -> int:
-        """Return where the next call begins; -1 where none comes."""
-
-    def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at an offset. Raises NoCall, Broken or Unclosed."""
-
-
+type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.MARK, End.BODY, End.OPENER)
 _FIELD = re.compile(r'\{\s*+"')
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
@@ -72,16 +59,17 @@ def _judged(span: Span) -> Verdict:
             return _unclosed(span, calls, open_call)
         else:
             before = span.text[lead:begin] if lead >= 0 else ""
-            at, lead = _behind(span, call.end, body.has_brackets), -1
+            at, lead = _behind(span, call.end), -1
             calls.append(replace(call, end=at, lead=before))
     return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
 
 
-def _behind(span: Span, at: int, has_brackets: bool) -> int:
+def _behind(span: Span, at: int) -> int:
     """Return the offset behind brackets too many, and the beginning of a closing mark at which the
     reply ended.
     """
-    brackets = _BRACKETS.match(span.text, at) if has_brackets else None
+    keyed = isinstance(span.row.body, Keyed)
+    brackets = None if keyed else _BRACKETS.match(span.text, at)
     at = brackets.end() if brackets else at
     rest = span.text[at:].strip()
     if rest and span.last and span.begins_closer(rest):

@@ -61,8 +61,6 @@ ITEM = "item"
 class KeyedCalls:
     """The calls of a span."""
 
-    has_brackets = False
-
     def __init__(self, span: Span) -> None:
         self._span, body = span, span.row.body
         assert isinstance(body, Keyed)

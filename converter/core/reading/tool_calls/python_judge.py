@@ -42,8 +42,6 @@ _BETWEEN = frozenset(",;")
 class PythonCalls:
     """The calls of a span that are written as Python; a list of objects is JSON."""
 
-    has_brackets = True
-
     def __init__(self, span: Span) -> None:
         self._span = span
         begin = span.gap(0)

@@ -47,8 +47,8 @@ def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
 def test_text_that_a_closer_would_make_a_thought_waits() -> None:
     answer = Answer(2)
     assert answer.say("a", waits=True) == []
-    assert answer.take_waiting() == [Text("a", 2)]
-    assert answer.take_waiting() == []
+    assert answer.take_waiting() == "a"
+    assert answer.take_waiting() == ""
 
 
 def test_the_answers_closer_counts_once_its_opener_went() -> None:

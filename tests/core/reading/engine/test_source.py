@@ -8,27 +8,24 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 def test_a_mark_waits_for_its_last_character() -> None:
-    source = Source()
-    source.feed(" \n<tool")
+    source = Source(" \n<tool")
     with pytest.raises(NeedMore):
         source.look(("<tool_call>",))
-    source.feed("_call> so")
+    source.rest += "_call> so"
     assert source.look(("<tool_call>",)) == "<tool_call>"
     assert source.take(3) == " \n<"
     assert source.look(("<tool_call>",)) == ""
 
 
 def test_a_thoughts_closer_before_a_mark_is_skipped() -> None:
-    source = Source()
-    source.feed("</thi")
+    source = Source("</thi")
     with pytest.raises(NeedMore):
         source.look(("{",))
-    source.feed("nk> {")
+    source.rest += "nk> {"
     assert source.look(("{",)) == "{"
 
 
 def test_at_the_end_half_a_mark_is_none() -> None:
-    source = Source()
-    source.feed("<tool")
+    source = Source("<tool")
     source.end = End.STOP
-    assert source.look_at(("<tool_call>",), 0) == ""
+    assert source.mark_at(("<tool_call>",), 0) == ""
