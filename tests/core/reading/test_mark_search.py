@@ -15,14 +15,14 @@ def opening(*literals: str) -> MarkSearch:
 
 def test_the_earliest_mark_is_matched() -> None:
     marks = opening("<think>", "[THINK]")
-    match = marks.search("a[THINK]<think>", 0)
+    match = marks.search("a[THINK]<think>")
     assert match
     assert match[0] == "[THINK]"
 
 
 def test_no_marks_find_nothing_and_hold_nothing() -> None:
     marks = opening()
-    assert marks.search("<think>", 0) is None
+    assert marks.search("<think>") is None
     assert marks.undecided("<think", 0) == 0
 
 
@@ -43,14 +43,14 @@ SUFFIXED = ["<think:SUFFIX>", "</think:SUFFIX>", "<think>"]
 
 @pytest.mark.parametrize("suffix", ["a", "0a1b2c3d", "A-_9", "x" * 32, "SUFFIX"])
 def test_a_suffix_is_any_word(suffix: str) -> None:
-    match = opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0)
+    match = opening(*SUFFIXED).search(f"a<think:{suffix}>b")
     assert match
     assert opening(*SUFFIXED).read(match[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
 
 
 @pytest.mark.parametrize("suffix", ["", " ", "a b", "x" * 33, "é", "<"])
 def test_what_is_no_word_is_no_suffix(suffix: str) -> None:
-    assert opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0) is None
+    assert opening(*SUFFIXED).search(f"a<think:{suffix}>b") is None
 
 
 @pytest.mark.parametrize("begun", ["<", "<thi", "<think:", "<think:a", "</think:" + "x" * 32])
@@ -71,7 +71,7 @@ GAPPED = ["<|channel|>final…<|message|>", "<|channel|>final<|message|>"]
 )
 def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
     written = f"<|channel|>final{gap}<|message|>"
-    match = opening(*GAPPED).search(f"a{written}b", 0)
+    match = opening(*GAPPED).search(f"a{written}b")
     assert match
     assert opening(*GAPPED).read(match[0]) == (Mark.OPEN, GAPPED[0], "")
     for length in range(1, len(written)):
@@ -81,7 +81,7 @@ def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
 @pytest.mark.parametrize("gap", ["s", " to=run", "-" * 49, " <|end|>", " <b>", "<|constrain|>" * 2])
 def test_what_is_no_header_is_no_gap(gap: str) -> None:
     written = f"<|channel|>final{gap}"
-    assert opening(*GAPPED).search(f"{written}<|message|>", 0) is None
+    assert opening(*GAPPED).search(f"{written}<|message|>") is None
     assert opening(*GAPPED).undecided(written, 0) == 0
 
 
@@ -95,7 +95,7 @@ def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
 
 def test_with_a_suffix_passed_only_that_counts() -> None:
     marks = MarkSearch({"</think:SUFFIX>": Mark.CLOSE}, "ab")
-    match = marks.search("</think:a></think:abc></think:ab>", 0)
+    match = marks.search("</think:a></think:abc></think:ab>")
     assert match
     assert match.start() == 22
     assert marks.undecided("</think:a", 0) == 9

@@ -4,7 +4,6 @@ It begins with a mark and the head of a call (`head`). Its extent shows where it
 which calls it is, and `OUTCOMES` whether these count by what stands behind them.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -173,17 +172,9 @@ class Candidate:
         assert self.start.row
         return self.start.row
 
-    def closes(self, point: Point) -> bool:
-        """Return True if the call's own closing mark stands at a point."""
-        return self.text[point.at : point.behind] in self.row.closes
-
     def is_half_closer(self, rest: str) -> bool:
         """Return True if a text at the reply's end can only begin the call's closing mark."""
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
-
-    def is_draft(self, point: Point) -> bool:
-        """Return True if the thought around the candidate is closed at a point."""
-        return point.end is End.CUT and point.at < len(self.text)
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
         """Return True if the calls count only before the right text (`OUTCOMES`)."""
@@ -208,11 +199,6 @@ class Candidate:
         """True if the call is read as Python."""
         return self.start.row is not None and isinstance(self.start.row.body, Python)
 
-    @property
-    def blanks(self) -> str:
-        """The blanks between the marks and its body."""
-        return "".join(re.findall(r"\s+", self.text[: self.start.body]))
-
     def in_value(self, point: Point) -> bool:
         """Return True if a value between marks is open at a point."""
         body = self.start.row and self.start.row.body
@@ -236,20 +222,15 @@ class Candidate:
         return point and Point(point.end, point.at + body, point.behind + body, point.quoted)
 
     @property
-    def sure(self) -> int:
-        """The place up to which the text belongs to it."""
-        return self.extent.sure + self.start.body
-
-    @property
     def text(self) -> str:
         """All of it so far."""
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
-    def take_rest(self, end: int) -> str:
-        """Return the text up to `end` that was not returned before."""
-        emitted, self.emitted = self.text[self.emitted : end], end
-        return emitted
+    def take_sure(self) -> str:
+        """Return the text that is sure to belong to it and was not returned before."""
+        begin, self.emitted = self.emitted, self.extent.sure + self.start.body
+        return self.text[begin : self.emitted]
 
     def name(self, tools: Tools) -> str:
         """Return the offered tool that is named first, for people."""

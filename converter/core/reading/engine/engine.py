@@ -82,6 +82,7 @@ from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, V
 from converter.core.wire.bounds import (
     ATTRIBUTE_LIMIT,
     BLANKS_LIMIT,
+    GUESS_LIMIT,
     HELD_LIMIT,
     PYTHON_LIMIT,
     WAITING_LIMIT,
@@ -258,7 +259,7 @@ class Engine:
             piece = text[offset : offset + PIECE]
             if self._draft:
                 self._draft.feed(piece)
-                if self._draft.is_long and not self._candidate:
+                if self._draft.length > HELD_LIMIT and not self._candidate:
                     self._end_draft()
             self._source.rest += piece
             self._run()
@@ -445,7 +446,7 @@ class Engine:
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
-            if self._draft.goes_on:
+            if len(self._draft.behind) > GUESS_LIMIT:
                 self._settle_draft(Becomes.DRAFT)
         elif self._state in EMITTED_AS_THINKING:
             self._emit_thought(self.thought.read(text))
@@ -769,7 +770,7 @@ class Engine:
     def _emit_sure(self, candidate: Candidate) -> None:
         """Emit what belongs to a text that only looks like a call, unless it may be a draft."""
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
-            self._emit(candidate.take_rest(candidate.sure))
+            self._emit(candidate.take_sure())
 
     def _limit(self, candidate: Candidate) -> int:
         if candidate.is_python:
@@ -790,7 +791,7 @@ class Engine:
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.behind :] + self._source.rest
         written = text[: point.behind]
-        if candidate.is_draft(point):
+        if point.end is End.CUT and point.at < len(text):  # the thought around it is closed
             self._settle_draft(Becomes.DRAFT)
         elif candidate.is_text:
             self._end_text(candidate, point)
@@ -821,7 +822,8 @@ class Engine:
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
         if self._table.forbids_calls:
-            text_left = candidate.blanks + text[candidate.start.body : point.at]
+            blanks = re.findall(r"\s+", text[: candidate.start.body])
+            text_left = "".join(blanks) + text[candidate.start.body : point.at]
         if candidate.stands is Stands.IN_THOUGHT:
             return self._hold([Text(text_left, self._expectations.choice)], closes=False)
         self._emit(text_left)
@@ -841,13 +843,14 @@ class Engine:
 
     def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
         """Emit the calls; what stands behind them between the marks is text."""
-        row = candidate.row
-        behind = candidate.text[candidate.start.body + verdict.length : point.at]
+        row, text = candidate.row, candidate.text
+        behind = text[candidate.start.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
             self._source.rest = ""  # what can only begin a closing mark is no text
         events = [event for call in verdict.calls for event in self._events(call, row.name)]
-        lacks_mark = candidate.start.opened and bool(row.closes) and point.end is not End.MARK
+        opened, closer = candidate.start.opened, text[point.at : point.behind]
+        lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:
             self._hold(events, closes=row.in_thoughts and not lacks_mark)
         else:
@@ -856,9 +859,9 @@ class Engine:
             self._context.feed("\n\n")  # a paragraph begins behind
             self._out += events
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
-        if not self._section and candidate.start.opened and not candidate.closes(point):
+        if not self._section and opened and closer not in row.closes:
             self._section = (row,)
-        self._late = row.closes if candidate.start.opened and point.end is End.BODY else ()
+        self._late = row.closes if opened and point.end is End.BODY else ()
         self._look()
         if verdict.failed is Failed.BROKEN and self._breaks(candidate):
             self._break(verdict.broken)

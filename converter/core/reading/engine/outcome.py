@@ -10,7 +10,6 @@ from converter.core.reading.engine.states import Stands
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Thought, ThoughtEvent
 from converter.core.reading.thought_row import ThoughtRow
-from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 _NONE = ("", "")
 LINE_ENDS = "\r\n"
@@ -214,16 +213,6 @@ class Draft:
             self.behind += text
         elif self.events and isinstance(self.events[-1], Text):
             self.events.append(Text(text, choice))
-
-    @property
-    def is_long(self) -> bool:
-        """Return True if more waits than may: then it is a call."""
-        return self.length > HELD_LIMIT
-
-    @property
-    def goes_on(self) -> bool:
-        """Return True if the thought goes on for so long that the call was a draft."""
-        return len(self.behind) > GUESS_LIMIT
 
     def text_until(self, left: int) -> str:
         """Return the text up to its last `left` characters."""

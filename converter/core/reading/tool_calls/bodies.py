@@ -9,6 +9,7 @@ from typing import ClassVar
 
 HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 """A name in a tag, and the other text in it."""
+_NAME_ALONE = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
 """Keys of a tool's name in a call's object."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")
@@ -42,6 +43,13 @@ class Header:
     tail: str = ""
     heads: Sequence[str] = ("",)
     user: str = ""
+
+    def name_in(self, header: str, *, alone: bool) -> str:
+        """Return the name in a header. `alone`: no arguments stand behind it."""
+        header = header.rstrip().removesuffix(self.tail) if alone else header
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
+        return match["name"].strip() if match else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ _KEY = re.compile(
 _KEY_BEGUN = re.compile(r"""\s*+,?\s*+(?:["'][^"'\\]{0,64}+["']?\s*+|\w{0,64}+\s*+)?\Z""")
 _MEMBER = re.compile(r"""\s*+(?:,\s*+)?["'\w}]""")
 _STRING_OR_WORD = re.compile(r""""((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|[\w.+-]++(?=\s*+[,}])""")
-_CALL = re.compile(r"\s*+([A-Za-z_][\w.-]*+)\s*+\(")
+CALL = re.compile(r"\s*+([A-Za-z_][\w.-]*+)\s*+\(")
 _CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
 _WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
 _UNOPENED_KEY = re.compile(r"\A\s*+[\w.:/-]++\s*+(?:\w++\s*+)?")
@@ -154,12 +154,8 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
     ends = [offset for end in ("{", *row.ends) if (offset := text.find(end)) >= 0]
     header = text[: min(ends, default=len(text))]
     if ends:
-        alone = text[len(header) :][:1] != "{"
-        header = header.rstrip().removesuffix(body.tail) if alone else header
-        match = re.fullmatch(body.pattern, header, re.DOTALL)
-        if not match and alone:
-            match = re.fullmatch(r"\s*+(?P<name>[\w.:-]+)\s*+", header)
-        return _named(match["name"], tools) if match else Head.NONE
+        name = body.name_in(header, alone=not text.startswith("{", len(header)))
+        return _named(name, tools) if name else Head.NONE
     unfit = _NO_HEADER.search(header) or len(header) > HEADER_LIMIT
     return Head.NONE if unfit else Head.WAITING
 
@@ -223,7 +219,7 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
         inner = inner[1:].lstrip()
     if inner.startswith("{"):
         return _of_object(inner, tools, body.objects.strict)
-    if match := _CALL.match(inner):
+    if match := CALL.match(inner):
         return _named(match[1], tools)
     waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT
     return Head.WAITING if waits else Head.NONE

@@ -25,7 +25,6 @@ from converter.core.wire.partial_json import PartialJson, mended
 _BETWEEN = ",;}]"
 """Marks between a call and what belongs to it behind its end, or the next call."""
 _NOTHING: tuple[object, ...] = (None, "", [])
-_WORD = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 _FIELD = re.compile(r'\{\s*+"')
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
 
@@ -77,10 +76,7 @@ class HeaderCalls:
         assert isinstance(body, Header)
         at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
         brace = text.find("{", at)
-        header = text[at:brace] if brace >= 0 else text[at:].rstrip().removesuffix(body.tail)
-        match = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
-        match = match or (_WORD.fullmatch(header) if brace < 0 else None)
-        written = match["name"].strip() if match else ""
+        written = body.name_in(text[at : brace if brace >= 0 else None], alone=brace < 0)
         name = span.named(written)
         if not name:
             raise NoCall

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from converter.core.calls.schema_values import literal, parsed, types_of
+from converter.core.reading.tool_calls.head import CALL
 from converter.core.reading.tool_calls.json_judge import JsonCalls
 from converter.core.reading.tool_calls.json_object import JsonObject
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import PYTHON_LIMIT
 
-_NAME = re.compile(r"([A-Za-z_][\w.-]{0,255}+)\s{0,255}+\(")
 _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
 _SHORT = "|".join(
     rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
@@ -55,13 +55,13 @@ class PythonCalls:
         if self._objects:
             return self._objects.find(at)
         at = self._behind(at) if at else self._begin
-        return at if _NAME.match(self._span.text, at) else -1
+        return at if CALL.match(self._span.text, at) else -1
 
     def read(self, at: int) -> JudgedCall:
         """Read the call that begins at an offset."""
         if self._objects:
             return self._objects.read(at)
-        span, head = self._span, _NAME.match(self._span.text, at)
+        span, head = self._span, CALL.match(self._span.text, at)
         name = span.named(head[1]) if head else ""
         if not head or not name:
             raise NoCall

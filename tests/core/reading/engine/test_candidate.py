@@ -27,7 +27,7 @@ MARK = CALL_MARKS["<tool_call>"]
 def test_the_row_that_begins_best_is_taken(mark: str, text: str, form: str, head: Head) -> None:
     start = find_start(CALL_MARKS[mark], text, TOOLS, last=False)
     assert start
-    assert (start.row.name, start.head) == (form, head)
+    assert (start.row and start.row.name, start.head) == (form, head)
 
 
 def test_half_a_mark_behind_a_sections_mark_waits() -> None:
@@ -61,7 +61,7 @@ def test_a_candidate_is_judged_where_it_may_end() -> None:
     verdict = candidate.verdict(point, TOOLS)
     assert verdict
     assert [call.name for call in verdict.calls] == ["now"]
-    assert candidate.closes(point)
+    assert text[point.at : point.behind] == "</tool_call>"
 
 
 def test_at_the_replys_end_all_of_it_is_judged() -> None:

@@ -129,7 +129,7 @@ def test_a_draft_that_was_none_leaves_no_call_behind() -> None:
 
 def test_what_waits_is_bounded() -> None:
     draft = Draft(0, ["a"], 1)
-    assert not draft.is_long
+    assert draft.length <= HELD_LIMIT
     draft.feed("b" * HELD_LIMIT)
-    assert draft.is_long
+    assert draft.length > HELD_LIMIT
     assert draft.text_until(left=HELD_LIMIT) == "a"
