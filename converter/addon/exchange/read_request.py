@@ -9,7 +9,7 @@ from converter.addon.exchange.conversation_id import conversation_id
 from converter.addon.exchange.earlier_thoughts import EarlierThoughts
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
-from converter.addon.servers import initial_state, prompts
+from converter.addon.servers import initial_state, prompts, refusals
 from converter.addon.servers.chat_templates import TemplateHistory
 from converter.addon.servers.earlier_calls import with_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
@@ -19,13 +19,6 @@ from converter.addon.servers.profiles import (
     Server,
     request_settings,
     thinking_fields,
-)
-from converter.addon.servers.refusals import (
-    NATIVE_PARTS,
-    PICTURES,
-    PICTURES_ONCE,
-    REFUSABLE,
-    TOOL_CHOICE,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.dialect import RequestContext
@@ -307,9 +300,9 @@ class ReadRequest:
 
 @cache
 def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozenset[str]:
-    allowed = {PICTURES: pictures, PICTURES_ONCE: pictures, TOOL_CHOICE: calls}
-    allowed |= {READER: calls, RENDERED: reads}
-    parts = NATIVE_PARTS if native else REFUSABLE
+    allowed = {refusals.PICTURES: pictures, refusals.PICTURES_ONCE: pictures}
+    allowed |= {refusals.TOOL_CHOICE: calls, READER: calls, RENDERED: reads}
+    parts = refusals.NATIVE_PARTS if native else refusals.REFUSABLE
     return parts - {part for part, may in allowed.items() if not may}
 
 

@@ -1,11 +1,9 @@
 """The addons of this extra."""
 
 from converter.addon.watcher import ExtraServices
-from converter.extras.recordings.record_command import RecordCommand
 from converter.extras.recordings.recorder import Recorder
 
 
 def addons(_: ExtraServices) -> list[object]:
     """Return the addons."""
-    recorder = Recorder()
-    return [recorder, RecordCommand(recorder)]
+    return [Recorder()]

@@ -9,4 +9,4 @@ from converter.extras.recordings import extra
 
 def test_all_addons_are_created() -> None:
     services = ExtraServices(settings.read, UpstreamClient(KnownServers()))
-    assert [type(each).__name__ for each in extra.addons(services)] == ["Recorder", "RecordCommand"]
+    assert [type(each).__name__ for each in extra.addons(services)] == ["Recorder"]

@@ -15,8 +15,7 @@ from mitmproxy.tools.console.keymap import Keymap
 
 from converter.core.dialects.table import DIALECTS
 from converter.extras.recordings.library import Library
-from converter.extras.recordings.record_command import KEY, KEY_CONTEXTS, RecordCommand
-from converter.extras.recordings.recorder import Recorder
+from converter.extras.recordings.recorder import KEY, KEY_CONTEXTS, Recorder
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import END, ROLE, stream, text
@@ -182,7 +181,7 @@ def _keymap(*taken: str) -> Iterator[Keymap]:
         keys = context.master.keymap = Keymap(context.master)
         for name in taken:
             keys.add(KEY, "the.users.own", [name])
-        RecordCommand(Recorder()).running()
+        Recorder().running()
         yield keys
 
 
