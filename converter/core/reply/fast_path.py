@@ -165,8 +165,10 @@ class _Route:
 _HELD = _Route(ToolCall(0, "", "", ""), None)
 """The route of a call's part that is held: nothing is written."""
 
-type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object]]
-"""A shape, the kind of event that its text becomes now, and the test for plain text."""
+type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object], _Route, bool]
+"""A shape, the kind of event that its text becomes now, the test for plain text, the route, and
+True if the event stays as it was read.
+"""
 
 
 class FastPath:
@@ -207,18 +209,17 @@ class FastPath:
         ready = self._look()
         if ready is None:
             return 0, b""
-        shape, kind, plain = ready
+        shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
         text = decoded(texts) if texts else None
         if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""
-        route = self._routes[kind]
         self._waiting.append(read)
         self.text, self.waiting = text, self.waiting + len(text)
         self.changes = route is _HELD or route.seam is not None
         if route is _HELD:
             return len(texts), b""
-        self._tell([_with(route.sample, text)])
+        self._tell([read if stays else _with(route.sample, text)])
         first = self.encoder.spliced(kind, text, len(texts))
         taken = raws[begin : begin + len(texts)]
         return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
@@ -242,7 +243,9 @@ class FastPath:
         if self._ready is None and self._shape:
             plain = self._stages.plain(type(self._shape.sample))
             if plain and plain[0] in self._routes and plain[0] not in self._unsure:
-                self._ready = self._shape, plain[0], _plain(plain[1], plain[0] is ToolCall)
+                shape, kind, route = self._shape, plain[0], self._routes[plain[0]]
+                test, stays = _plain(plain[1], kind is ToolCall), route.sample == shape.sample
+                self._ready = shape, kind, test, route, stays
         return self._ready
 
     def learn(
