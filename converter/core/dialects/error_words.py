@@ -7,7 +7,7 @@ status 200.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from converter.core.dialects import context_length
 from converter.core.dialects.wire_form import Decoder
@@ -25,22 +25,7 @@ _OF_REPLIES = frozenset({"choices", "type", "object"})
 NO_MESSAGE = "the server reported an error without a message"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerError:
-    """An error that stands where a reply should.
-
-    Attributes:
-        status: the HTTP status that it names, or 0.
-        code: another name that it gives itself, such as `context_length_exceeded`.
-    """
-
-    message: str
-    kind: str = "api_error"
-    status: int = 0
-    code: str = ""
-
-
-def server_error(body: object, event: str = "") -> ServerError | None:
+def server_error(body: object, event: str = "") -> Failure | None:
     """Return the error in a frame or body, `None` if it holds none. `body`: its JSON, or the text
     itself if it is no JSON. `event`: the frame's name.
     """
@@ -55,7 +40,7 @@ def server_error(body: object, event: str = "") -> ServerError | None:
     return None
 
 
-def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
+def _error_of(error: object, body: Mapping[str, object]) -> Failure:
     """Return an error that stands in `body`, which may name it."""
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
@@ -63,11 +48,11 @@ def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
     kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
     named = isinstance(kind, str) and kind not in ("", "error")
     names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
-    return ServerError(
+    return Failure(
         context_length.named(whole_characters(_text(error)) or NO_MESSAGE, *names),
         str(kind) if named else "api_error",
         status,
-        code if isinstance(code, str) and not status else "",
+        code=code if isinstance(code, str) and not status else "",
     )
 
 
@@ -139,8 +124,7 @@ class DialectDecoder(Decoder, ABC):
             parsed = json_text.read_strictly(data)
         except json_text.UnreadableError:
             error = server_error(data.decode(errors="replace"), frame.event)
-            failure = error and Failure(error.message, error.kind, error.status)
-            return [failure or OpaqueFrame(self._own(frame), lost=True)]
+            return [error or OpaqueFrame(self._own(frame), lost=True)]
         error = server_error(parsed, frame.event)
         if error and (failure := self._failure(error, parsed, frame)):
             return [failure]
@@ -158,12 +142,12 @@ class DialectDecoder(Decoder, ABC):
 
     def _failure(
         self,
-        error: ServerError,
+        error: Failure,
         parsed: object,  # noqa: ARG002
         frame: Frame,
     ) -> Failure | None:
         """Return the error's event; None for a frame that is no error in this dialect."""
-        return Failure(error.message, error.kind, error.status, self._own(frame))
+        return replace(error, own=self._own(frame))
 
     @abstractmethod
     def _read(self, parsed: object, frame: Frame) -> Iterable[Event]:

@@ -192,12 +192,14 @@ class Failure:
 
     Attributes:
         status: the HTTP status that the error would have as a response of its own; 0: unknown.
+        code: another name that the error has, such as `context_length_exceeded`.
     """
 
     message: str
     kind: str = "api_error"
     status: int = 0
     own: Own | None = None
+    code: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

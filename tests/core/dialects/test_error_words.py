@@ -2,10 +2,10 @@ import pytest
 
 from converter.core.dialects.error_words import (
     NO_MESSAGE,
-    ServerError,
     server_error,
     server_message,
 )
+from converter.core.model.events import Failure
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -30,25 +30,25 @@ def test_the_text_is_read_wherever_the_server_puts_them(body: bytes, message: st
 @pytest.mark.parametrize(
     ("value", "event", "error"),
     [
-        ({"error": {"message": "a", "type": "b", "code": 400}}, "", ServerError("a", "b", 400)),
-        ({"error": {"message": "a", "type": 5, "code": "429"}}, "", ServerError("a", status=429)),
-        ({"error": {"message": "a", "code": 7}}, "", ServerError("a")),
-        ({"error": "a"}, "", ServerError("a")),
-        ({"error": {"message": None}}, "", ServerError(NO_MESSAGE)),
-        ({"error": {}}, "", ServerError(NO_MESSAGE)),
-        ({"error": {"message": {"a": 1}}}, "", ServerError('{"a":1}')),
-        ({"object": "error", "message": "a", "code": 500}, "", ServerError("a", status=500)),
-        ({"type": "error", "error": {"type": "b", "message": "a"}}, "", ServerError("a", "b")),
-        ({"type": "error", "message": "a"}, "", ServerError("a")),
-        ({"detail": "a"}, "", ServerError("a")),
-        ({"detail": [{"msg": "a"}]}, "", ServerError('[{"msg":"a"}]')),
-        ({"message": "a"}, "error", ServerError("a")),
-        ("a", "error", ServerError("a")),
-        (None, "error", ServerError(NO_MESSAGE)),
-        ({"choices": [], "error": {"message": "a"}}, "", ServerError("a")),
+        ({"error": {"message": "a", "type": "b", "code": 400}}, "", Failure("a", "b", 400)),
+        ({"error": {"message": "a", "type": 5, "code": "429"}}, "", Failure("a", status=429)),
+        ({"error": {"message": "a", "code": 7}}, "", Failure("a")),
+        ({"error": "a"}, "", Failure("a")),
+        ({"error": {"message": None}}, "", Failure(NO_MESSAGE)),
+        ({"error": {}}, "", Failure(NO_MESSAGE)),
+        ({"error": {"message": {"a": 1}}}, "", Failure('{"a":1}')),
+        ({"object": "error", "message": "a", "code": 500}, "", Failure("a", status=500)),
+        ({"type": "error", "error": {"type": "b", "message": "a"}}, "", Failure("a", "b")),
+        ({"type": "error", "message": "a"}, "", Failure("a")),
+        ({"detail": "a"}, "", Failure("a")),
+        ({"detail": [{"msg": "a"}]}, "", Failure('[{"msg":"a"}]')),
+        ({"message": "a"}, "error", Failure("a")),
+        ("a", "error", Failure("a")),
+        (None, "error", Failure(NO_MESSAGE)),
+        ({"choices": [], "error": {"message": "a"}}, "", Failure("a")),
     ],
 )
-def test_an_error_is_one_in_every_shape(value: object, event: str, error: ServerError) -> None:
+def test_an_error_is_one_in_every_shape(value: object, event: str, error: Failure) -> None:
     assert server_error(value, event) == error
 
 

@@ -12,7 +12,6 @@ from converter.core.calls.arguments import ARGUMENT_KEYS, arguments_of
 from converter.core.dialects.error_words import (
     DialectDecoder,
     MisshapenError,
-    ServerError,
     as_count,
     as_index,
     id_of,
@@ -189,12 +188,12 @@ class OpenAIDecoder(DialectDecoder):
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _failure(self, error: ServerError, inner: object, frame: Frame) -> Failure:
+    def _failure(self, error: Failure, inner: object, frame: Frame) -> Failure:
         """Return the error's event; one in OpenAI's own shape may go on as it came."""
         inner = as_object(as_object(inner).get("error"))
         as_usual = inner.get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
-        return Failure(error.message, error.kind, error.status, own)
+        return replace(error, own=own)
 
     def _read(self, inner: object, frame: Frame) -> list[Event]:
         body = object_of(inner)

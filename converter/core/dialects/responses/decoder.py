@@ -5,12 +5,11 @@ kind goes on whole, when it is finished. Events that only announce or repeat are
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from converter.core.dialects.error_words import (
     DialectDecoder,
     MisshapenError,
-    ServerError,
     as_count,
     as_index,
     as_text,
@@ -81,11 +80,11 @@ class ResponsesDecoder(DialectDecoder):
             "response.output_item.done": self._done,
         }
 
-    def _failure(self, error: ServerError, parsed: object, _: Frame) -> Failure | None:
+    def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
             return None  # these have a place for an error
-        return Failure(error.message, error.code or error.kind, error.status)
+        return replace(error, kind=error.code or error.kind)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
         event = object_of(parsed)
