@@ -59,69 +59,63 @@ _DEEPEST = 100
 """Levels of a schema that are pared; those further in say nothing."""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Words that only narrow a value: without them a schema says less, and nothing else."""
-_ROWS: tuple[tuple[str, frozenset[str]], ...] = (
+_ROWS: tuple[tuple[str, ...], ...] = (
     # llama.cpp and LM Studio 0.4.19 of a pattern without anchors; newer llama.cpp of a broken one
-    (r"Pattern must start with '\^'|Invalid pattern ", frozenset({"pattern"})),
+    (r"Pattern must start with '\^'|Invalid pattern ", "pattern"),
     # llama.cpp of September 2026; before that
-    (r"JSON schema error at #|Unrecognized schema: ", frozenset({ODD})),
+    (r"JSON schema error at #|Unrecognized schema: ", ODD),
     # llama.cpp, which went on without its grammar in b7786, and LM Studio 0.4.20: of escapes such
     # as `\d`, of too many repetitions, of objects without properties
-    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_KEYS | {ODD}),
+    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
     # vLLM since 0.8.4, with xgrammar (two) and outlines (three)
-    (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_KEYS),
-    (r"unsupported feature for structured outputs|anchored universal start state", SCHEMA_KEYS),
-    (r"Grammar error: ", SCHEMA_KEYS),  # vLLM with guidance, as 0.19: a format, a word
+    (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
+    (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
+    (r"Grammar error: ", *SCHEMA_KEYS),  # vLLM with guidance, as 0.19: a format, a word
     # llama.cpp without a projector since b5394, and Ollama 0.33 that runs it; before that
-    (r"image input is not supported|content part type: \W*image_url", frozenset({PICTURES})),
+    (r"image input is not supported|content part type: \W*image_url", PICTURES),
     # LM Studio 0.3.8 to 0.3.30; Ollama 0.30 and later, in its cloud and of MLX
-    (r"[Mm]odel does not support images?\b", frozenset({PICTURES})),
-    (r"missing data required for image input", frozenset({PICTURES})),  # Ollama 0.6 to 0.31
+    (r"[Mm]odel does not support images?\b", PICTURES),
+    (r"missing data required for image input", PICTURES),  # Ollama 0.6 to 0.31
     # vLLM 0.10 and later; a model that has eyes which are shut
-    (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", frozenset({PICTURES})),
+    (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
     # SGLang 0.5.23; mlx-lm 0.32 with a 404; rapid-mlx 0.16
-    (r"received unsupported content type \W*(image|video|audio)_url", frozenset({PICTURES})),
-    (r"Only 'text' content type is supported", frozenset({PICTURES})),
-    (r"is serving text-only; image input is unsupported", frozenset({PICTURES})),
+    (r"received unsupported content type \W*(image|video|audio)_url", PICTURES),
+    (r"Only 'text' content type is supported", PICTURES),
+    (r"is serving text-only; image input is unsupported", PICTURES),
     # vLLM without --enable-auto-tool-choice and --tool-call-parser, as 0.32
-    (r'"auto" tool choice requires --enable-auto-tool-choice', frozenset({TOOL_CHOICE})),
+    (r'"auto" tool choice requires --enable-auto-tool-choice', TOOL_CHOICE),
     # llama.cpp of 2025 and 2026, LM Studio; 11549 has the thought go on, and refuses two such turns
-    (r"prefill is incompatible with enable_thinking", frozenset({PREFILL})),
-    (r"Cannot have 2 or more assistant messages at the end", frozenset({TWO_BEGUN})),
+    (r"prefill is incompatible with enable_thinking", PREFILL),
+    (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
     # vLLM with the tokenizer of Mistral
-    (r"Expected last role User or Tool .{0,99} but got assistant", frozenset({BEGUN})),
+    (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
     # templates: Qwen3.5, with "Unexpected message role" of a developer's; Gemma, Mistral
-    (
-        r"System (message|role|prompt)s? must (be|come) (at the beginning|first)",
-        frozenset({SYSTEM}),
-    ),
-    (
-        r"Unexpected message role|[Oo]nly the first message (can|may) be .?system",
-        frozenset({SYSTEM}),
-    ),
-    (r"roles must alternate user/assistant", frozenset({NEIGHBOURS})),
+    (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
+    (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
+    (r"roles must alternate user/assistant", NEIGHBOURS),
     # llama.cpp, of a text that its reader takes for no JSON
-    (r"Failed to parse tool call arguments as JSON", frozenset({ARGUMENTS})),
+    (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
     # Mistral's API and its readers; its templates
-    (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", frozenset({IDS})),
+    (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
     # templates of Qwen3.5 and later, of a compacted loop
-    (r"No user query found in messages", frozenset({USERLESS})),
+    (r"No user query found in messages", USERLESS),
     # Moonshot's API; DeepSeek's
-    (r"reasoning_content\W.{0,40}(is missing|must be passed back)", frozenset({THOUGHTLESS})),
+    (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
     # vLLM; OpenAI
-    (r"Tool message content only supports text", frozenset({PICTURES_OF_TOOLS})),
-    (r"[Ii]mage.{0,20} are only allowed for messages with role", frozenset({PICTURES_OF_TOOLS})),
+    (r"Tool message content only supports text", PICTURES_OF_TOOLS),
+    (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
     # llama-cpp-python 0.3.36, of all that is wrong in a message
-    (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", frozenset({NULLS})),
+    (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", NULLS),
     # llama-cpp-python; DeepSeek's API; LM Studio
-    (r"Input should be 'text' or 'json_object'", frozenset({JSON_SCHEMA})),
-    (r"response_format type is unavailable", frozenset({JSON_SCHEMA})),
-    (r"response_format.type'? must be 'json_schema' or 'text'", frozenset({JSON_OBJECT})),
+    (r"Input should be 'text' or 'json_object'", JSON_SCHEMA),
+    (r"response_format type is unavailable", JSON_SCHEMA),
+    (r"response_format.type'? must be 'json_schema' or 'text'", JSON_OBJECT),
     # APIs of DeepSeek, Xiaomi, Moonshot, Alibaba
-    (r"[Tt]hinking mode does not support this tool_choice", frozenset({THINKING})),
-    (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", frozenset({THINKING})),
+    (r"[Tt]hinking mode does not support this tool_choice", THINKING),
+    (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
     # llama.cpp's reader of JSON; Python's writer
-    (r"surrogate U\+D[8C]00|surrogates not allowed", frozenset({HALVES})),
-    *((row, frozenset({part})) for row, part in unread_replies.ROWS),
+    (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
+    *unread_replies.ROWS,
 )
 _OF_PICTURES = (400, 415, 422, 500)
 _PICTURE = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
@@ -152,9 +146,9 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
     """
     if status not in STATUSES:
         return frozenset()
-    for row, names in _ROWS:
+    for row, *parts in _ROWS:
         if match := re.search(row, error):
-            return frozenset() if _stands_in(match[0], sent) else names
+            return frozenset() if _stands_in(match[0], sent) else frozenset(parts)
     quoted, names = refused_fields.named(error)
     return frozenset() if quoted and _stands_in(quoted, sent) else names
 
