@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from converter.core.reading.engine.context import BLANKS
 from converter.core.reading.engine.mark_table import CallMark
-from converter.core.reading.engine.source import Source
+from converter.core.reading.engine.source import LONGEST_MARK, Source
 from converter.core.reading.engine.states import Follows, Stands
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
@@ -61,9 +61,10 @@ def find_start(
         or text[len(mark.begins) : offset].strip("\n") != " "
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
+    most = len(text) - LONGEST_MARK if waits else len(text)
     for start in starts:  # its own mark, or a thought's closer, may have begun
-        begun = beginnings(*(start.row.opens if start.row else ()), *THOUGHT_CLOSERS)
-        if waits and start.opened and text[start.body :] in begun:
+        opens = start.row.opens if start.row and start.opened and start.body > most else None
+        if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
             raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
     if best and best.head is Head.WAITING and waits:

@@ -9,7 +9,7 @@ from converter.core.reading.mark_search import NeedMore, beginnings
 from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
-_LONGEST = 128
+LONGEST_MARK = 128
 """Characters of the longest mark, at least."""
 
 
@@ -55,7 +55,7 @@ class Source:
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
         """Return the longest mark that stands at `offset`, however far that is."""
-        behind = self.rest[offset : offset + _LONGEST]
+        behind = self.rest[offset : offset + LONGEST_MARK]
         if behind in beginnings(*marks):
             self.need_more()
         return max(filter(behind.startswith, marks), key=len, default="")

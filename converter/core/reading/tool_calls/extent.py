@@ -5,6 +5,7 @@ points; the judge tells whether the call ends there.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
 from converter.core.reading.families import behind_closers
@@ -27,7 +28,7 @@ class Point:
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marks:
     """The marks that matter to an extent.
 
@@ -54,7 +55,7 @@ class Marks:
     drafts: tuple[str, ...] = ()
     pairs: bool = False
 
-    @property
+    @cached_property
     def search(self) -> MarkSearch:
         """The search for all of them."""
         own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)

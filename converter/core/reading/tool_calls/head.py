@@ -227,7 +227,8 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
 
 # The same as one expression, which the search for marks asks of each.
 
-_BEGUN = rf"[\s\S]{{0,64}}+\Z|{'|'.join({re.escape(it[:4]) for it in CLOSERS})}"
+_CLOSERS = "|".join({re.escape(it[:4]) for it in CLOSERS})
+_BEGUN = rf"(?![\s\S]{{65}})|(?=[{''.join({re.escape(it[0]) for it in CLOSERS})}])(?:{_CLOSERS})"
 """What may go on in any way: the end of a text, or a thought's closer."""
 
 
@@ -236,14 +237,16 @@ def possible_head(mark: str, rows: Iterable[CallRow]) -> re.Pattern[str]:
     `rows`: those of the mark.
     """
     heads = "|".join(_behind_mark(mark, row) for row in rows)
-    return re.compile(f"{re.escape(mark)}(?:{heads}|{_BEGUN})")
+    return re.compile(rf"{re.escape(mark)}\s*+(?:{heads}|{_BEGUN})")
 
 
 def _behind_mark(mark: str, row: CallRow) -> str:
     if mark in row.body.heads:
         return _expression(row, ("",))
-    opener = _any(("", *row.opens)) + r"\s*+" if row.section[0] == mark else ""
-    return rf"\s*+{opener}(?:{_expression(row, row.body.heads)}|{_BEGUN})"
+    heads = _expression(row, row.body.heads)
+    if row.section[0] != mark:
+        return f"(?:{heads})"
+    return rf"{_any(('', *row.opens))}\s*+(?:{heads}|{_BEGUN})"
 
 
 def _expression(row: CallRow, heads: Sequence[str]) -> str:

@@ -21,6 +21,8 @@ from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, V
 type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.MARK, End.BODY, End.OPENER)
 _FIELD = re.compile(r'\{\s*+"')
+_LONGEST = 256
+"""Characters of the longest half of a closing mark, at least, with the blanks around it."""
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
 
@@ -71,8 +73,8 @@ def _behind(span: Span, at: int) -> int:
     keyed = isinstance(span.row.body, Keyed)
     brackets = None if keyed else _BRACKETS.match(span.text, at)
     at = brackets.end() if brackets else at
-    rest = span.text[at:].strip()
-    if rest and span.last and span.begins_closer(rest):
+    rest = span.text[at:].strip() if span.last and len(span.text) - at < _LONGEST else ""
+    if rest and span.begins_closer(rest):
         return len(span.text)
     return min(at, span.length)
 
