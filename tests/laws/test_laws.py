@@ -184,9 +184,7 @@ def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.Mo
 
 
 def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "converter.core.reply.spoiled_frames._is_utf8", lambda data: data.decode() is not None
-    )
+    monkeypatch.setattr("converter.core.wire.json_text.rescue", lambda data: data.decode())
     (broken,) = check_one(LAWS[7], recording(b"".join(stream("a" * 300))), drawn=40)
     assert "UnicodeDecodeError" in broken.difference
 

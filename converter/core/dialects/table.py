@@ -14,7 +14,7 @@ from converter.core.dialects.openai_chat import (
 )
 from converter.core.dialects.openai_chat.request_writer import join_texts
 from converter.core.dialects.responses import RESPONSES
-from converter.core.dialects.wire_form import Decoder, Encoder, Form, ReplyContext
+from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import Block
 from converter.core.wire.checked import Fields
 from converter.core.wire.sse import Framing
@@ -29,9 +29,7 @@ __all__ = [
     "RESPONSES",
     "TEXT_COMPLETIONS",
     "UNCOUNTED",
-    "Decoder",
     "Dialect",
-    "Encoder",
     "Form",
     "ReplyContext",
     "block_readers",
