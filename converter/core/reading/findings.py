@@ -40,8 +40,8 @@ class Ends:
         turn: the text and thinking of the reply up to the last end; empty if the reply has a tool
             call, behind which it cannot be continued.
         added: how many tokens the end adds to the turn (a sentence and marks).
-        by_server: how many of the ends are left to the server.
-        pending: True if the server has not ended the last thought yet.
+        by_server: how many of the thoughts the server ends itself, because the addon tells it to.
+        pending: True if the server was told to end the last thought and has not ended it yet.
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -53,11 +53,13 @@ class Ends:
 
     @property
     def here(self) -> int:
-        """The number of ends for which the addon leaves the server."""
+        """The number of thoughts that the addon ends itself: it stops to read the server's
+        reply.
+        """
         return len(self.reasons) - self.by_server
 
     def leave(self) -> None:
-        """Note that the server does not end the last thought."""
+        """Note that the server does not end the last thought, so that the addon must end it."""
         self.by_server, self.pending = self.by_server - self.pending, False
 
 

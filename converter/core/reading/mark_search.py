@@ -69,9 +69,10 @@ class Mark(enum.Enum):
 class MarkSearch:
     """A search for marks in text that arrives in pieces.
 
-    `kinds` has the marks and their kinds. `suffix` is the only one that SUFFIX in a mark may stand
-    for; without it, any suffix fits. `counts` is asked whether a mark
-    that stands in the text counts there.
+    Arguments:
+        kinds: the marks and their kinds.
+        suffix: the only suffix that SUFFIX in a mark may stand for; without it, any suffix fits.
+        counts: returns False for a match of a mark that does not count, and is then skipped.
     """
 
     def __init__(

@@ -143,7 +143,9 @@ class ThoughtEnder:
         self._overrun = 0
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, up to the end of a thought that is ended; nothing behind that end."""
+        """Return the event, up to the end of a thought that is ended. The rest of the thought, or
+        of the reply, is dropped.
+        """
         if self._is_over or (self._ends.pending and self._is_rest(event)):
             return []
         match event:

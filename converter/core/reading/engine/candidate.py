@@ -1,7 +1,8 @@
-"""A candidate: text that begins as a call does, held until its end, and judged there once.
+"""A candidate: text that begins like a call, and is held until its end is found.
 
-It begins with a mark and the head of a call (`head`). Its extent shows where it may end, the judge
-which calls it is, and `OUTCOMES` whether these count by what stands behind them.
+It begins with a mark and the head of a call (`head`). `Extent` finds the points at which it may
+end. At such a point the judge reads the calls in it, and `OUTCOMES` decides by the text behind it
+whether they count.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,11 +26,11 @@ from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
-"""Marks that begin as a list of calls does."""
+"""The marks of calls that begin with `[`, as a list of calls does."""
 _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 MOST_TRIES = 8
-"""Points at which a candidate is judged, and as many in what may be its strings."""
+"""How many points of a candidate are judged: so many outside of strings, and so many in strings."""
 _HEAD_LIMIT = 4096
 _TEXT = Verdict(failed=Failed.TEXT)
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.FRAME_END)
@@ -38,8 +39,13 @@ _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A row whose call may begin at a mark; `None` where text there only looks like a call. `body`:
-    where its body begins in the text from the mark on; `opened`: a mark stands before that.
+    """The beginning of a possible call at a mark.
+
+    Attributes:
+        row: the form of the call; `None` for text that only looks like a call.
+        body: the offset of the call's body, counted from the mark.
+        opened: True if an opener stands before the body.
+        head: the state of the call's head.
     """
 
     row: CallRow | None
@@ -51,8 +57,11 @@ class Start:
 def find_start(
     mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
 ) -> Start | None:
-    """Return the row that begins best at the mark with which `text` begins, `None` where no call
-    does. `rows`: those to try where the mark is none of its own. Raises `NeedMore`.
+    """Return the form that fits best at the mark with which `text` begins; `None` if none fits.
+    Raises `NeedMore`.
+
+    `rows`: further forms to try, which may begin without their own openers, such as those of an
+    open section.
     """
     starts = [
         Start(row, offset, opened, head_of(row, text[offset:], tools, last))
@@ -62,7 +71,7 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     most = len(text) - LONGEST_MARK if waits else len(text)
-    for start in starts:  # its own mark, or a thought's closer, may have begun
+    for start in starts:  # the text behind the mark may be the beginning of another mark
         opens = start.row.opens if start.row and start.opened and start.body > most else None
         if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
             raise NeedMore
@@ -77,12 +86,12 @@ def find_start(
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
-    """Yield the rows of a mark, where the body of each begins, and whether a mark stands before
-    it.
+    """Yield the forms that a mark may begin, the offset of the body, and True if an opener stands
+    before the body.
     """
     if mark in SECTIONS:
         offset = behind_closers(text, len(mark))
-        # a row that has no mark of its own for a call comes first
+        # Forms whose calls have no opener in the section come first.
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
             opener = max(filter(text[offset:].startswith, row.opens), key=len, default="")
             yield row, behind_closers(text, offset + len(opener)), True
@@ -96,7 +105,9 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
 
 @lru_cache(maxsize=256)
 def marks_of_row(row: CallRow, whole: bool) -> Marks:
-    """Return the marks that matter to the extent of a row's call."""
+    """Return the marks by which the extent of a call in this form is found. `whole`: the calls must
+    be the whole reply.
+    """
     body, section = row.body, row.section
     closers = tuple(filter(None, (*row.closes, section[1])))
     openers = tuple(filter(None, (*row.opens, section[0])))
@@ -122,10 +133,19 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 
 @dataclass(slots=True)
 class Candidate:
-    """The text from a mark on. In one that only looks like a call nothing is a tag. `stands`: its
-    place; `ended`: the verdict and its point, once the text behind it must tell; `latest`: the last
-    point, where that was not judged; `counted`: the place up to which `in_value` has counted, and
-    the values open there.
+    """A candidate: the text from a mark on. Nothing is a tag in text that only looks like a call.
+
+    Attributes:
+        mark: the mark.
+        start: the form, and the offset of the body.
+        stands: the position of the candidate.
+        extent: the finder of the points at which it may end.
+        pieces, length: its text so far, and the number of characters.
+        emitted: how many characters were emitted already (`take_rest`).
+        tries: the points that were judged.
+        latest: the last point, if it was not judged.
+        counted: the offset up to which `in_value` has counted, and the number of values open there.
+        ended: the verdict and its point, while the text behind the candidate must decide.
     """
 
     mark: CallMark
@@ -149,7 +169,9 @@ class Candidate:
         text: str,
         forbidden: bool = False,
     ) -> "Candidate":
-        """Begin at the mark with which `text` begins. `forbidden`: no call is wanted."""
+        """Return a candidate for the mark with which `text` begins. `forbidden`: the request allows
+        no call.
+        """
         start = start or Start(None, len(mark.mark), opened=False, head=Head.UNOFFERED)
         if start.row is None or (start.head is Head.UNOFFERED and not forbidden):
             bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
@@ -169,16 +191,16 @@ class Candidate:
 
     @property
     def row(self) -> CallRow:
-        """The row of its call."""
+        """The form of the call."""
         assert self.start.row
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
-        """Return True if a text at the reply's end can only begin the call's closing mark."""
+        """Return True if `rest`, the end of the reply, is the beginning of a closer of the call."""
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
-        """Return True if the calls count only before the right text (`OUTCOMES`)."""
+        """Return True if the text behind the point decides whether the calls count (`OUTCOMES`)."""
         closed = in_sentences and (
             point.end is End.MARK or not (self.start.opened and self.row.closes)
         )
@@ -187,12 +209,12 @@ class Candidate:
 
     @property
     def is_text(self) -> bool:
-        """True if the candidate is text in any case, because no tool has the name."""
+        """True if the candidate is text in any case, because no offered tool has the name."""
         return self.start.head is Head.UNOFFERED
 
     @property
     def named(self) -> bool:
-        """True if the head of the call is complete."""
+        """True if the head is complete and has the name of an offered tool."""
         return self.start.head is Head.NAMED
 
     @property
@@ -201,7 +223,7 @@ class Candidate:
         return self.start.row is not None and isinstance(self.start.row.body, Python)
 
     def in_value(self, point: Point) -> bool:
-        """Return True if a value between marks is open at a point."""
+        """Return True if a value between marks (`Keyed`) is open at a point."""
         body = self.start.row and self.start.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
@@ -212,7 +234,9 @@ class Candidate:
         return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
-        """Take the next text; return the next point where it may end, from the mark on."""
+        """Add text, and return the next point at which the candidate may end; `None` if more text
+        is needed. Offsets are counted from the mark. `last`: no more text comes.
+        """
         if text:
             skipped = 0 if self.pieces else self.start.body
             self.length += len(text)
@@ -224,23 +248,23 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """All of it so far."""
+        """The text so far."""
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
     def take_sure(self) -> str:
-        """Return the text that is sure to belong to it and was not returned before."""
+        """Return the text that certainly belongs to the candidate and was not returned before."""
         begin, self.emitted = self.emitted, self.extent.sure + self.start.body
         return self.text[begin : self.emitted]
 
     def name(self, tools: Tools) -> str:
-        """Return the offered tool that is named first, for people."""
+        """Return the name of a tool that stands first in the text, for messages."""
         text = self.text
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
     def verdict(self, point: Point, tools: Tools) -> Verdict | None:
-        """Return the verdict at a point; None where it goes on."""
+        """Return the verdict at a point; `None` if the candidate does not end there."""
         if point.end is End.CUT:
             return None if self.in_value(point) else _TEXT
         if self.is_text:
@@ -253,7 +277,9 @@ class Candidate:
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
     def last_verdict(self, end: End, tools: Tools) -> tuple[Verdict, Point]:
-        """Return the verdict at the reply's end, and the point that it is of."""
+        """Return the verdict at the end of the reply, and the point to which the verdict applies:
+        an earlier point, if the calls up to it are whole.
+        """
         length = len(self.text)
         whole, failed = Point(end, length, length), None
         if self.is_text:
@@ -276,8 +302,8 @@ class Candidate:
         return judge(self.row, body, point.end, tools, last=last)
 
     def follows(self, source: Source, marks: MarkSearch) -> Follows:
-        """Return the kind of the text behind it. `marks`: those that count there. Raises
-        `NeedMore`.
+        """Return the kind of the text behind the candidate. Raises `NeedMore`. `marks`: the marks
+        that count there.
         """
         whole = self.stands is Stands.AS_REPLY
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
@@ -305,5 +331,5 @@ def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
 
 
 def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:
-    """Return the marks that may begin another call of a section."""
+    """Return the marks with which another call of a section with these forms may begin."""
     return tuple({mark for row in rows for mark in row.in_section if mark})

@@ -1,8 +1,7 @@
-"""The place of the next character, told by the text since the last mark: in code, in quotation, in
-the middle of a sentence, or at a break.
+"""The position of the next character: in code, in a quotation, in a sentence, or at a break.
 
-One answer for thoughts and for calls. It is worked out when somebody asks, because most text has no
-mark in it and nobody asks.
+The text since the last mark decides. It is examined only when the engine asks for the position,
+because most text has no mark in it.
 """
 
 import enum
@@ -13,62 +12,71 @@ from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 
 QUOTES = "\"'“‘«‹„「『([`"
 QUOTED_LINES = "+->"
-"""The beginning of a line in a diff or a quotation."""
+"""The first characters of lines in a diff or a quotation."""
 CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
-"""Characters before a mark that `before` returns."""
+"""How many characters at the end of the text are kept (`before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
-"""Gemma's call without its mark: an argument may quote another call."""
+"""The beginning of a call of Gemma's without its mark. Another call in the same line is then a
+quoted one, in an argument.
+"""
 _MOST_UNREAD = 4096
-"""Characters that wait until somebody asks, because a stream's memory is bounded."""
+"""How many characters wait to be examined. The limit bounds the memory that a stream takes."""
 
 _BEGINNINGS = {
     PARAGRAPH: re.compile(r"\n[^\S\n]*\n\s*\Z"),
     SENTENCE: re.compile(r"""(?:\n|[.!?…]["'”’)\]*_]{0,8}(?=\s))[^\S\n]*\Z"""),
     LINE: re.compile(r"\n[^\S\n]*\Z"),
 }
-"""The end of the text before each place of a phrase."""
+"""For each position of a phrase, a pattern for the end of the text before it."""
 
 
 class MarkPosition(enum.Enum):
-    """The place of a mark that prose may say."""
+    """The position of a mark in its line.
 
-    AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
+    Attributes:
+        AT_BREAK: at the beginning of the line, or directly behind other text, without a blank.
+        BEHIND_SENTENCE: behind a blank and the end of a sentence.
+        IN_SENTENCE: behind a blank and a word, a comma or a semicolon.
+        QUOTED: directly behind a quotation mark or an opening bracket.
+    """
+
+    AT_BREAK = enum.auto()
     BEHIND_SENTENCE = enum.auto()
-    IN_SENTENCE = enum.auto()  # a word and a blank before it
-    QUOTED = enum.auto()  # directly behind a quotation mark
+    IN_SENTENCE = enum.auto()
+    QUOTED = enum.auto()
 
 
 class Context:
-    """Feed the text since the last mark, and ask about the place behind it."""
+    """The position behind the text that was fed since the last mark."""
 
     def __init__(self) -> None:
         self._unread = ""
         self._code = CodeSpans()
-        self._line_head = ""  # the line's first character, blanks aside
-        self._in_call = False  # a call without a mark stands before, in this line
+        self._line_head = ""  # the first character of the line that is not a blank
+        self._in_call = False  # the line has the beginning of a call without a mark
         self._tail = ""
 
     def feed(self, text: str) -> None:
-        """Take the next piece of the text."""
+        """Add the next piece of the text."""
         self._unread += text
         if len(self._unread) > _MOST_UNREAD:
             self._read()
 
     def begin_code_anew(self) -> None:
-        """Close code, because a mark stands here; the line goes on."""
+        """Close all code, because a mark stands here. The line goes on behind the mark."""
         self._read()
         self._code = CodeSpans()
 
     @property
     def before(self) -> str:
-        """The end of the text."""
+        """The last characters of the text."""
         self._read()
         return self._tail
 
     def begins(self, position: str, blanks: str = "") -> bool:
-        """Return True if a phrase of this position counts here, behind these blanks as well."""
+        """Return True if a phrase with this position (`POSITIONS`) counts here, behind `blanks`."""
         before = self.before
         start = "\n\n" if len(before) < REMEMBERED else ""
         return _BEGINNINGS[position].search(start + before + blanks) is not None
@@ -80,19 +88,19 @@ class Context:
 
     @property
     def in_code(self) -> bool:
-        """Return True if code is open, by the rules of Markdown."""
+        """True if Markdown code is open."""
         self._read()
         return self._code.inside()
 
     @property
     def in_fence(self) -> bool:
-        """Return True if a fenced block is open."""
+        """True if a fenced block is open."""
         self._read()
         return self._code.fenced()
 
     @property
     def position(self) -> MarkPosition:
-        """The place on its line."""
+        """The position in the line."""
         self._read()
         line = self._tail.rpartition("\n")[2]
         text_before = line.rstrip()
@@ -104,10 +112,11 @@ class Context:
 
     @property
     def shows_calls(self) -> bool:
-        """Return True if a call would only be shown here: in code, in a line of a diff or a
-        quotation, behind a call without a mark, or directly behind a quotation mark. A lone
-        backtick hides calls up to its line's end only, and one that stands directly before a call
-        is code already.
+        """True if a call at this position is only shown to the user.
+
+        It is in code, in a line of a diff or a quotation, directly behind a quotation mark, or in
+        the same line behind a call without a mark. A span of code counts only up to the end of its
+        line.
         """
         self._read()
         quoted = self.position is MarkPosition.QUOTED and not self._tail.endswith("`")

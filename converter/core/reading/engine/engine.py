@@ -1,30 +1,30 @@
-"""Text in; text, thinking and tool calls out, as they are decided: the engine that reads a reply.
+"""The engine: it reads the text of a reply, and returns text, thinking and tool calls.
 
-The loop. `Engine` holds the text that has come and is not emitted (`Source`), and one state of the
-table (`states`). It searches for the marks that count in that state, emits the text before the
-first one, and takes the step of the table: (state, mark) -> state. A pair that the table lacks is
-ordinary text. A step that cannot be decided raises `NeedMore`, before it takes anything; the loop
-ends there, and the same step is tried again once more text has come, or none will.
+The loop. `Engine` has the text that was not emitted yet (`Source`) and a state (`states`). It
+searches for the marks that count in this state, emits the text before the first mark, and looks up
+the next state for the mark. A mark without an entry in the table is ordinary text. A step that
+cannot be decided yet raises `NeedMore` before it changes anything. The loop then ends, and the same
+step is tried again when more text has come, or when the reply has ended.
 
-Calls. A mark behind which the head of a call stands begins a `Candidate`: while there is one, the
-table sleeps and all text goes to the candidate, up to a point at which the judge has a verdict.
-Then it is calls (`_call`), text (`_refuse`), or a call that must not run (`_break`). Where the
-place of the candidate leaves that open, the second table (`OUTCOMES`) decides by what follows. In a
-thought its calls wait in a `Draft`.
+Calls. A mark begins a `Candidate` if the head of a call stands behind it. While a candidate is
+held, the table is not used, and all text goes to the candidate, until the judge has a verdict at
+one of its points. The candidate is then calls (`_call`), text (`_refuse`), or a call that must not
+run (`_break`). At some positions the text behind the candidate decides (`OUTCOMES`). Calls in a
+thought wait in a `Draft`.
 
-Nothing is lost: thinking, text, calls and marks together are the text that came in, but for the CR
-and LF around a thought, for thoughts of nothing but blanks, and for the blanks around a call.
+Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
+LF around a thought, thoughts of nothing but blanks, and blanks around a call.
 
-The decisions at a mark, each in one place, with the numbers of `docs/reading.md`:
+The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
 
-1. a text that may become a mark is held: `_scan`;
-2. a mark in code is text, a phrase away from its place as well: `_is_text`; in JSON:
-   `_begins_value`;
-3. to 5. the effect of a mark: `states`;
-6. a special token is no text: the rows (`ignored`, `again`), `_is_empty_section`;
-7. a call is shown, doubted or read: `_take_call`, and the table `OUTCOMES`;
-8. behind a thought in a field another table counts: `follow_field`;
-9. a call ends a thought, or was a draft: `_settle_draft`.
+1. Text that may become a mark is held: `_scan`.
+2. A mark in code is text, and so is a phrase at another position than its own: `_is_text`. The same
+   for marks in JSON: `_begins_value`.
+3. to 5. The effect of a mark: `states`.
+6. A special token is not text: the rows (`ignored`, `again`), `_is_empty_section`.
+7. A call is read, or only shown to the user, or decided later: `_take_call`, `OUTCOMES`.
+8. Behind a thought in a field another table counts: `follow_field`.
+9. A call ends a thought, or was a draft: `_settle_draft`.
 """
 
 import re
@@ -89,38 +89,52 @@ from converter.core.wire.bounds import (
 )
 
 STOP = "stop"
-"""The finish of a reply that ended by itself, because a thought should have had its closer."""
+"""The finish reason `stop`. Under it, the end of a guessed thought is the answer: if the guess were
+right, the model would have closed the thought.
+"""
 PIECE = 4096
-"""Characters that are read at once, because each step copies the rest, so that a long text in one
-piece would cost its square."""
+"""How many characters are read at once. Each step copies the rest of the text, so that a long text
+in one piece would take quadratic time.
+"""
 RESCAN_LIMIT = 4096
-"""Characters of a text without a complete head that are searched again for marks; longer ones are
-text at once, so that no text is looked at often."""
+"""How long a refused candidate without a complete head may be to be searched for marks again. A
+longer one is text, so that no text is searched often.
+"""
 _LINE_LIMIT = 400
-"""Characters of a line behind a call's mark that are searched for the call."""
+"""How many characters of a line behind a mark are searched for a call."""
 _NO_CALLS = Expectations({})
 _WHOLE = tuple(WHOLE)
 _BLANKS = re.compile(f"[{BLANKS}]*+")
 _EDGES = BLANKS + ",;}]"
-"""Characters that are no text behind a call, between its marks."""
+"""Characters that are dropped behind a call, if only such characters stand before its closer."""
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
-"""Marks behind which the line goes on."""
+"""Marks that do not interrupt their line: text behind them has the same position as before."""
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
-"""The held text before a call: no lone blank, or every other word would wait for the next."""
+"""Blanks that are held because a call may follow: they begin with a line end. If single blanks were
+held too, each word would wait for the next one.
+"""
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
-"""The beginning of JSON in which nothing is a tag: a call without marks, or the answer. An argument
-may be a text about tags, and so may a string of an answer."""
+"""The beginning of JSON: an answer, or a call without marks. Nothing in its strings is a tag,
+because they may be text about tags.
+"""
 _CODE = re.compile(r"[^`\n]*+\n?")
-"""The rest of a line in code, as far as it is sure to be code."""
+"""The rest of a line in code, up to a backtick, which may end the code."""
 
 
 class Engine:
-    """Pieces of one choice's text in; `Text`, `Thinking`, `ThinkingEnd`, `ToolCall` out. Cut
-    anywhere, the same message.
+    """The engine, for the text of one choice.
 
-    `json_answer`: the answer is to be JSON; `expectations`: of the calls that are to be read;
-    `whole_calls`: the reply may be a bare object that is a call; `grammar`: how the server makes
-    the answer.
+    `feed` and `flush` return `Text`, `Thinking`, `ThinkingEnd` and `ToolCall` events. Joined, these
+    do not depend on where the text was cut into pieces.
+
+    Arguments:
+        table: the marks that count.
+        start: the mode in which the reply begins.
+        choice: the number of the choice.
+        json_answer: the request asks for an answer in JSON.
+        expectations: facts about the calls that are read.
+        whole_calls: the reply may be a call without marks.
+        grammar: the grammar to which the server constrains the answer.
     """
 
     def __init__(
@@ -139,7 +153,7 @@ class Engine:
         self._start = GrammarStart(grammar, start)
         self._state = FIRST_STATE[self._start.mode]
         self._source = Source()
-        self._context = Context()  # the place behind what was emitted
+        self._context = Context()  # the position behind the emitted text
         self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
         self.calls = CallLog()
@@ -147,25 +161,25 @@ class Engine:
         self._value: JsonExtent | None = None  # JSON that is open in the answer
         self._candidate: Candidate | None = None
         self._draft: Draft | None = None
-        # directly behind a call: rows of which another may follow
+        # Directly behind a call: the forms of another call that may follow. Else `None`.
         self._section: tuple[CallRow, ...] | None = None
-        self._late: tuple[str, ...] = ()  # closing marks of a call, which may come behind words
-        self._shown = False  # calls are shown to the user here
+        self._late: tuple[str, ...] = ()  # closers of a call that may still come, behind text
+        self._shown = False  # calls here are only shown to the user
         self._out: list[Event] = []
         self._look()
 
     def follow_field(self, table: MarkTable) -> None:
-        """Go on behind a thought of the server's own, by its table, while nothing is held."""
+        """Go on with another table, because a thought came in a field. Nothing may be held."""
         self._table, self._state = table, State.HEAD
         self.answer.follow_field(table.answer_tags)
         self._look()
 
     def stop_calls(self, table: MarkTable) -> None:
-        """Go on by a table that reads no calls, while nothing is held."""
+        """Go on with a table that reads no calls. Nothing may be held."""
         self._table, self._expectations, self._at_head = table, _NO_CALLS, False
         self._look()
 
-    # What goes in and comes out.
+    # Input and output.
 
     def feed(self, text: str) -> list[Event]:
         """Return the events that are decided once `text` has arrived."""
@@ -176,8 +190,9 @@ class Engine:
         return self._drain()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
-        """Return all that is held, as what it is if nothing follows; what does follow begins a new
-        block. `finish`: why the reply ended, if it has; `cut`: there was more to say.
+        """Decide and return all that is held. Text that follows begins a new block.
+
+        `finish`: the reason why the reply ended; empty if it has not. `cut`: the reply was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
         if self._is_torn():
@@ -194,7 +209,7 @@ class Engine:
         if finish != STOP:
             self._emit_thought(self.thought.feed(answer))
         self._emit_thought(self.thought.end())
-        if finish == STOP and answer:  # the guess was wrong: it is read as any text is
+        if finish == STOP and answer:  # the guess was wrong: the held text is read as the answer
             self._begin_anew(answer)
             self._emit_thought(self.thought.end())
         self._out += self.answer.release()
@@ -202,8 +217,8 @@ class Engine:
         return self._drain()
 
     def plain(self) -> tuple[TextKind, str] | None:
-        """Return the meaning of words that hold none of the characters returned with it; None
-        while they would do more than come out. Those of a call that is held do not come out.
+        """Return the kind of event that plain text becomes now, and the characters that make text
+        not plain. Return `None` while no text is plain. Plain text of a held call is `ToolCall`.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
             wakes = None if candidate.ended else candidate.extent.wakes
@@ -218,40 +233,40 @@ class Engine:
         if self._state is State.ANSWERING and self._section is None:
             return Text, self._marks.firsts + ends + ("[{" if self._wants_json else "")
         if self._state is State.THINKING and self.thought.at_ease:
-            return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
+            return Thinking, self._marks.firsts + "\r\n"  # line ends are held at a thought's end
         return None
 
     @property
     def at_head(self) -> bool:
-        """True if no text was emitted since the last thought, and none waits."""
+        """True at the beginning of the answer, if no text is held."""
         return self._state is State.HEAD and not self.holds
 
     @property
     def silent_closers(self) -> tuple[str, ...]:
-        """The closers of a thought that is open and has said nothing."""
+        """The closers of an open thought that has no text yet; empty if there is none."""
         if self._state is State.BEGINNING:
             return self._table.bare_closers
         return self.thought.closers if self._state is State.OPENED else ()
 
     @property
     def in_thought(self) -> bool:
-        """True if the next text is a thought's, as far as the state shows it."""
+        """True if the next text is in a thought, or behind a call in a thought."""
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
     def held_call(self) -> int:
-        """The characters of a call with an offered name that is held, 0 for none."""
+        """The number of held characters of a call with an offered name; 0 if none is held."""
         return self._candidate.length if self._candidate and self._candidate.named else 0
 
     @property
     def unread(self) -> int:
-        """The number of characters that wait in an answer."""
+        """The number of characters that wait."""
         held = self._candidate.length if self._candidate else 0
         return len(self._source.rest) + len(self.answer.lead) + held
 
     @property
     def holds(self) -> bool:
-        """True if text waits that `flush` would emit."""
+        """True if text waits."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
 
     def _take_in(self, text: str) -> None:
@@ -265,7 +280,7 @@ class Engine:
             self._run()
 
     def _passes(self, text: str) -> bool:
-        """Return True if a piece is emitted as it is, without a search for marks."""
+        """Return True if a piece can be emitted without a search for marks."""
         if self.holds or self._value or self._value_begins or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
@@ -278,7 +293,7 @@ class Engine:
         return out if len(out) < 2 else joined(out)
 
     def _begin_anew(self, answer: str) -> None:
-        """Read the end of what was no thought, as a reply that begins in its text."""
+        """Read text that was taken for a thought, as a reply that begins in its answer."""
         self._state = State.HEAD
         self.thought.forget()
         self._context = Context()
@@ -298,10 +313,10 @@ class Engine:
                 else:
                     self._scan()
         except NeedMore:
-            return  # the rest stays in the source, and is read again once more text has come
+            return  # the rest stays in the source until more text has come
 
     def _scan(self) -> None:
-        """Emit the text up to a mark and take the mark."""
+        """Emit the text up to the next mark, and take the mark."""
         if self._section is not None:
             self._skip_behind_call()
         source, marks = self._source, self._marks
@@ -309,7 +324,7 @@ class Engine:
         until = len(text) - (0 if last else marks.undecided(text, 0))
         match = marks.search(text)
         if match and not last and match.start() >= until:
-            match = None  # it may become a longer mark
+            match = None  # more text may make a longer mark of it
         stop = match.start() if match else until
         if self._at_head and self._is_call_of_reply(stop):
             return
@@ -320,14 +335,14 @@ class Engine:
         if match and lead and marks is self._marks:
             self._take_lead(lead)
         if marks is not self._marks:
-            return  # the words changed the marks that count: look again
+            return  # after the emitted text other marks count: search again
         if match:
             self._take_mark(match[0])
         else:
             self._let_go(lead)
 
     def _look(self) -> None:
-        """Set the marks that count from here on."""
+        """Set the search for the marks that count from here on."""
         table, state, thought = self._table, self._state, self.thought
         if self._value:
             self._marks: MarkSearch = table.within_value
@@ -344,8 +359,9 @@ class Engine:
             )
 
     def _let_go(self, lead: int) -> None:
-        """Emit a character that could only begin a phrase, where none would count. `lead`: the
-        number of blanks that wait before it. Raises `NeedMore` for any other text.
+        """Emit a character that could begin a phrase, if the phrase would not count at its
+        position. Raises `NeedMore` for any other text. `lead`: how many blanks wait before the
+        character.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -371,7 +387,7 @@ class Engine:
             raise NeedMore
 
     def _lead_before(self, text: str, stop: int, match: re.Match[str] | None) -> int:
-        """Return how many characters before `stop` wait: line ends go with a call behind them."""
+        """Return how many blanks before `stop` wait, because they are dropped if a call follows."""
         if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
         is_call = match is not None and match[0] in CALL_MARKS
@@ -381,7 +397,7 @@ class Engine:
         return stop - run.start() if run else 0
 
     def _take_lead(self, length: int) -> None:
-        """Take the blanks before a call: they go with it, or come back."""
+        """Hold the blanks before a possible call. They are dropped with the call, or are text."""
         lead = self._source.take(length)
         self._context.feed(lead)
         if len(self.answer.lead) > BLANKS_LIMIT:
@@ -390,7 +406,7 @@ class Engine:
 
     @property
     def _value_begins(self) -> re.Pattern[str] | None:
-        """The pattern of JSON that may begin here."""
+        """The pattern of JSON that may begin here; `None` if none may."""
         state = self._state
         if self._value or state not in IN_TEXT or state is State.PHRASED:
             return None
@@ -400,7 +416,7 @@ class Engine:
         return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
 
     def _begins_value(self, text: str, stop: int) -> bool:
-        """Go to the JSON that begins before `stop`; return False if none does."""
+        """Return True after a move into JSON that begins before `stop`; False if none does."""
         pattern = self._value_begins
         match = pattern.search(text, 0, stop) if pattern else None
         if not match:
@@ -414,13 +430,13 @@ class Engine:
         return True
 
     def _begin_value(self, length: int) -> None:
-        """Begin JSON behind so many characters."""
+        """Emit `length` characters, and begin JSON behind them."""
         self._emit(self._source.take(length))
         self._value = JsonExtent()
         self._look()
 
     def _ends_value(self, text: str, stop: int) -> bool:
-        """Go behind the JSON that ends before `stop`; return False if none does."""
+        """Return True after a move behind JSON that ends before `stop`; False if none does."""
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
             return False
@@ -430,7 +446,7 @@ class Engine:
         return True
 
     def _emit(self, text: str) -> None:
-        """Emit ordinary text, as the state reads it."""
+        """Emit ordinary text: as the answer, as thinking, or into the draft, by the state."""
         if not text:
             return
         self._section = None
@@ -442,7 +458,7 @@ class Engine:
                 self._emit(text[:blanks])
                 text = text[blanks:]
             self._go(Mark.TEXT)
-        # a backtick in JSON begins no code
+        # Text in JSON is replaced by a brace, because a backtick in JSON does not begin code.
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
@@ -458,8 +474,8 @@ class Engine:
                 self._begin_at(state)
 
     def _begins_by(self, text: str) -> bool:
-        """Begin where the first words or the first mark of a reply show that it begins; return
-        False if they do not.
+        """Return True if the first text or mark of an undecided reply shows where the reply begins;
+        the state is then set.
         """
         state = self._start.by_first(text) if self._state is State.UNDECIDED_HEAD else None
         if state:
@@ -467,7 +483,9 @@ class Engine:
         return state is not None
 
     def _begin_at(self, state: State) -> None:
-        """Go on as if the reply had begun there; the words that waited are of that kind."""
+        """Go on as if the reply had begun in this state. Text that waited is emitted
+        accordingly.
+        """
         before, self._state = self.answer.take_waiting(), state
         if state is State.BEGINNING and self._start.guessed:
             self.thought.begin_guess()
@@ -478,7 +496,7 @@ class Engine:
         self._look()
 
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
-        """Emit words of a thought, or its end; the blanks before it were no call's."""
+        """Emit events of a thought. Blanks that waited for a call before them are text."""
         if events:
             self._out += self.answer.release()
             self._out += events
@@ -493,7 +511,7 @@ class Engine:
     # Marks of thoughts and answers.
 
     def _take_mark(self, literal: str) -> None:
-        """Take the mark that comes next, or emit it as text."""
+        """Take the mark at the beginning of the rest, or emit its first character as text."""
         if self._begins_by(literal):
             return
         mark, spelled, suffix = self._marks.read(literal)
@@ -515,7 +533,7 @@ class Engine:
                 self._take_tag(literal, mark, spelled, suffix)
 
     def _take_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
-        """Take a mark that is decided by itself."""
+        """Take a mark whose effect does not depend on the text behind it."""
         self._source.take(len(literal))
         self._shown = literal in self._table.shows_calls
         self._late = () if literal in self._late else self._late
@@ -529,7 +547,7 @@ class Engine:
         self._step(mark, spelled)
 
     def _is_text(self, mark: Mark, literal: str) -> bool:
-        """Return True if a mark is text, by its place."""
+        """Return True if a mark is text because of its position."""
         if self._value and self._value.quote:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
@@ -558,7 +576,7 @@ class Engine:
         return None
 
     def _take_phrase(self, literal: str) -> None:
-        """Begin or end a thought before a phrase, which is a part of what follows."""
+        """Begin or end a thought in front of a phrase, and emit the phrase."""
         begins = self._state is not State.PHRASED
         self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
         if begins:
@@ -568,8 +586,8 @@ class Engine:
         self._emit(self._source.take(len(literal)))
 
     def _take_frame_end(self, literal: str) -> None:
-        """The answer's closer goes at the reply's very end, blanks behind it or not; anywhere else
-        it is text.
+        """Drop the answer's closer at the end of the reply, where blanks may follow. Anywhere else
+        the closer is text.
         """
         behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
         if len(behind) > BLANKS_LIMIT or behind.strip():
@@ -579,7 +597,9 @@ class Engine:
         return self._step(Mark.FRAME_END)
 
     def _step(self, mark: Mark, literal: str = "") -> None:
-        """Take the table's step, and begin anew behind the mark."""
+        """Go to the next state for a mark. End the thought, draft or text before the mark if it
+        ends there.
+        """
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
             closed = Follows.CLOSER if directly else Follows.TEXT_AND_CLOSER
@@ -607,7 +627,9 @@ class Engine:
         self._look()
 
     def _settle_before(self, mark: Mark) -> None:
-        """Emit the words of UNDECIDED: a thought if a closer comes first, and else text."""
+        """Emit the text of an undecided reply before its first mark: as a thought if the mark is a
+        closer, else as text.
+        """
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
             self._emit_thought(self.thought.feed(before))
@@ -615,7 +637,7 @@ class Engine:
             self._out.append(Text(before, self.answer.choice))
 
     def _is_torn(self) -> bool:
-        """Return True if the held text is the beginning of a mark that is never prose."""
+        """Return True if the held text is an incomplete mark of special tokens."""
         held = self._source.rest
         if self._candidate or not held.startswith(self._table.torn):
             return False
@@ -626,7 +648,7 @@ class Engine:
 
     @property
     def _tools(self) -> Tools | None:
-        """The tools whose calls count now; None where none are read."""
+        """The tools whose calls count now; `None` if no calls are read."""
         if not self._table.reads_calls:
             return None
         return self._expectations.tools if len(self.calls.read) < self._expectations.most else {}
@@ -636,8 +658,10 @@ class Engine:
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
     def _take_call(self, literal: str) -> None:
-        """Begin a candidate at a mark of calls, or emit the mark as text: a call that is only
-        shown is text. Special tokens are never prose: they count everywhere, in code as well.
+        """Begin a candidate at a mark of calls, or emit the mark as text.
+
+        A call that is only shown to the user is text. A special token counts everywhere, even in
+        code, because ordinary text never has it.
         """
         rows = self._section or ()
         counts = rows[0].counts if rows else Counts.AS_WHOLE_REPLY
@@ -655,7 +679,7 @@ class Engine:
         return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
 
     def _is_shown(self, mark: CallMark) -> bool:
-        """Return True if a call would only be shown here."""
+        """Return True if a call at this position is only shown to the user."""
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
@@ -670,7 +694,9 @@ class Engine:
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
     def _guards(self, mark: CallMark, behind: str) -> bool:
-        """Return True if nothing is a tag behind a mark, though no calls are read."""
+        """Return True if text behind a mark seems to be a call, so that nothing in it is a tag,
+        although calls are not read.
+        """
         in_code = self._context.in_code and not self._inside
         if self._table.reads_calls or not mark.guards or in_code:
             return False
@@ -678,7 +704,10 @@ class Engine:
         return may_begin_call(at, behind, self._source.last)
 
     def _show(self, mark: CallMark, behind: str) -> None:
-        """Emit a mark of calls as text. JSON that is shown behind it holds no tags."""
+        """Emit a mark of calls as text. Nothing is a tag in JSON that is shown behind it.
+
+        The mark is dropped instead if a call follows in its line, or if it is an ignored mark.
+        """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
         may_follow = mark.guards and self._table.reads_calls and self._context.at_line_head
@@ -692,7 +721,9 @@ class Engine:
         return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
-        """Return True if a call of an offered tool follows words behind a mark at a line's head."""
+        """Return True if a call of an offered tool follows in the line behind a mark. Raises
+        `NeedMore`.
+        """
         line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
             text = behind[match.start() :]
@@ -704,8 +735,8 @@ class Engine:
         return False
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
-        """Return True if words stand where a section's calls should, so that its mark, a special
-        token, is no text.
+        """Return True if text stands behind the mark of a section in place of calls. The mark, a
+        special token, is then dropped.
         """
         if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
             return False
@@ -718,15 +749,15 @@ class Engine:
         self._step(Mark.SILENT)
 
     def _is_call_of_reply(self, stop: int) -> bool:
-        """Begin a form that is the whole reply, if no mark stands before `stop`; return False if
-        none stands here.
+        """Return True after the beginning of a candidate for calls that must be the whole reply;
+        False if no such call begins here. `stop`: the offset of the next mark.
         """
         if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._value:
             return False
         text = self._source.rest
         blanks = len(text) - len(text.lstrip(BLANKS))
         if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
-            return False  # a mark stands here, or may
+            return False  # a mark stands at the first word, or may stand there
         literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()
@@ -748,7 +779,7 @@ class Engine:
     # Its text, and its end.
 
     def _go_on(self, candidate: Candidate) -> None:
-        """Read on in a candidate."""
+        """Give the candidate more text, and end it if possible. Raises `NeedMore`."""
         source, tools = self._source, self._tools or {}
         if candidate.ended:
             return self._wait_behind(candidate, *candidate.ended)
@@ -768,7 +799,9 @@ class Engine:
         raise NeedMore
 
     def _emit_sure(self, candidate: Candidate) -> None:
-        """Emit what belongs to a text that only looks like a call, unless it may be a draft."""
+        """Emit the certain part of text that only looks like a call, unless it may be in a
+        draft.
+        """
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
             self._emit(candidate.take_sure())
 
@@ -778,8 +811,8 @@ class Engine:
         return WAITING_LIMIT if candidate.named and self._breaks(candidate) else HELD_LIMIT
 
     def _give_up(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than may wait: a call is broken, other text is text. It
-        ends at its limit, wherever the text is cut.
+        """End a candidate that is longer than its limit: as a broken call, or as text. It ends
+        exactly at the limit, so that the result does not depend on where the text was cut.
         """
         end, verdict = self._limit(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -787,11 +820,13 @@ class Engine:
         self._end(candidate, verdict, Point(End.STOP, end, end))
 
     def _end(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Take the text for calls or words, or wait for what follows."""
+        """End the candidate at a point: as calls, as text or as a broken call; or keep it, if the
+        text behind it must decide.
+        """
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.behind :] + self._source.rest
         written = text[: point.behind]
-        if point.end is End.CUT and point.at < len(text):  # the thought around it is closed
+        if point.end is End.CUT and point.at < len(text):  # the thought around the call is closed
             self._settle_draft(Becomes.DRAFT)
         elif candidate.is_text:
             self._end_text(candidate, point)
@@ -809,7 +844,7 @@ class Engine:
             self._refuse(candidate, written)
 
     def _wait_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Decide by what follows whether the calls of a candidate count."""
+        """Decide by the text behind a candidate whether its calls count."""
         follows = candidate.follows(self._source, self._marks)
         self._candidate = None
         if OUTCOMES[candidate.stands, follows] is Becomes.CALL:
@@ -818,7 +853,9 @@ class Engine:
             self._refuse(candidate, candidate.text[: point.behind])
 
     def _end_text(self, candidate: Candidate, point: Point) -> None:
-        """End a text that only looks like a call. The marks of a call that is forbidden go."""
+        """End text that only looks like a call. If the request allows no call, its marks are
+        dropped.
+        """
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
         if self._table.forbids_calls:
@@ -833,21 +870,21 @@ class Engine:
         return None
 
     def _breaks(self, candidate: Candidate) -> bool:
-        """Return True if the candidate ends the reply if it is broken. A draft never does."""
+        """Return True if the candidate ends the reply when it is broken. A draft never does."""
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break(self, name: str) -> None:
-        """End the reading at a call that must not run: nothing behind it counts."""
+        """End the reading at a call that must not run. The text behind it is dropped."""
         self.calls.broken = self.calls.broken or name
         self._source.rest = ""
 
     def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit the calls; what stands behind them between the marks is text."""
+        """Emit the calls. Text between the last call and its closer is ordinary text."""
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
-            self._source.rest = ""  # what can only begin a closing mark is no text
+            self._source.rest = ""  # the beginning of a closer, at which the reply ended
         events = [event for call in verdict.calls for event in self._events(call, row.name)]
         opened, closer = candidate.start.opened, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
@@ -856,7 +893,7 @@ class Engine:
         else:
             self.answer.lead = ""
             self._step(Mark.TOOL)
-            self._context.feed("\n\n")  # a paragraph begins behind
+            self._context.feed("\n\n")  # a new paragraph begins behind the calls
             self._out += events
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
         if not self._section and opened and closer not in row.closes:
@@ -867,7 +904,9 @@ class Engine:
             self._break(verdict.broken)
 
     def _events(self, call: JudgedCall, form: str) -> list[Event]:
-        """Return a call, and the text before it; nothing for one too many."""
+        """Return the text before a call, and the call. Return nothing if the reply has the most
+        calls already.
+        """
         index, choice = len(self.calls.read), self._expectations.choice
         if index >= self._expectations.most:
             return []
@@ -878,8 +917,8 @@ class Engine:
         return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _refuse(self, candidate: Candidate, text: str) -> None:
-        """Emit a candidate as text. Behind a mark whose head was not complete the text is scanned
-        again, unless it is long.
+        """Emit a candidate as text. If its head was not complete and the text is not long, it is
+        searched for marks again, behind the first mark.
         """
         mark, source = candidate.mark, self._source
         is_span = candidate.named or len(text) > RESCAN_LIMIT
@@ -896,15 +935,15 @@ class Engine:
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
             self._emit(self._table.without_silent(text))
-            return self._context.begin_code_anew()  # a fence within it is its own
+            return self._context.begin_code_anew()  # a fence within it ends with it
         source.rest = text + source.rest
         return self._show(mark, text[len(mark.mark) :])
 
     # Calls in a thought.
 
     def _hold(self, events: list[Event], *, closes: bool) -> None:
-        """Let calls in a thought wait for what comes behind them. `closes`: models that write this
-        form call in a thought that they close.
+        """Hold calls in a thought in the draft. `closes`: with this form models call in a thought
+        and then close the thought.
         """
         draft = self._draft
         assert draft
@@ -918,8 +957,10 @@ class Engine:
         self._look()
 
     def _settle_draft(self, becomes: Becomes = Becomes.CALL, behind: int = 0) -> str:
-        """Emit the calls in a thought; return the words behind the last one. A draft becomes a part
-        of the thought, with all that waited but the last characters, `behind`.
+        """End the draft, if there is one.
+
+        If it becomes calls, emit them and return the text behind the last call. If it is a draft,
+        emit its text as a part of the thought, without the last `behind` characters.
         """
         draft, self._draft = self._draft, None
         if draft is None:
@@ -936,7 +977,7 @@ class Engine:
         return draft.behind
 
     def _end_draft(self) -> None:
-        """Emit calls in a thought that have waited for too much text."""
+        """Emit the calls of a draft that holds too much text."""
         behind = self._settle_draft()
         self._out += self.thought.feed(behind)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED

@@ -1,6 +1,7 @@
-"""The evidence of where a reply began: in its text, or inside a thought.
+"""Facts that show where a reply began: in the answer or in a thought.
 
-A closer confirms a guess or shows that it was wrong; `Beginning` gets that, for the next reply.
+They confirm a guess, or show that the reply was misread. `Beginning` gets the result, for the next
+reply.
 """
 
 from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd
@@ -13,40 +14,44 @@ from converter.core.reading.tool_calls.calls_read import CUT
 from converter.core.reading.unread_tag import Pair, pair_at_head
 
 _EDGE = 64
-"""Characters of a reply's beginning, which show whether it has an opener, and of its end, which
-show whether a closer stands last.
+"""How many characters are kept of a reply's beginning, in which an opener may stand, and of its
+end, at which a closer may stand.
 """
 
 
 class Evidence:
-    """Read one choice's text and the events that come of it; `conclude` at its finish.
+    """The facts about one choice, from its text (`read`), its events (`note`) and its finish
+    (`conclude`).
 
-    `answered`: text has come, or the end of a thought.
+    Attributes:
+        answered: True once text or the end of a thought was emitted.
     """
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
         self._reading, self._shown = reading, shown
-        self._head = self._tail = ""  # the reply's first and last characters
+        self._head = self._tail = ""  # the first and last characters of the reply's text
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
-        self._ended = self._ends_line = False  # a thought has ended; nothing was said since
+        self._ended = self._ends_line = False  # the first thought has ended; no text since
 
     def read(self, text: str) -> None:
-        """Take text as it was written."""
+        """Read text of the reply, as the model wrote it."""
         if len(self._head) < _EDGE:
             self._head = (self._head + text)[:_EDGE]
         self._tail = (self._tail + text)[-_EDGE:]
 
     @property
     def unread(self) -> Pair | None:
-        """The marks of what is a thought by its name, at the head of a reply in which no opener was
-        read; None where all of the reply stands in them: that is the answer.
+        """The unknown tag of a thought at the reply's beginning, and its closer (`unread_tag`).
+
+        `None` if there is no such tag, or if the reply ends with the closer: then the tag encloses
+        the answer.
         """
         pair = pair_at_head(self._head) if self._reading.tags else None
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def note(self, event: Event) -> None:
-        """Take an event that goes out."""
+        """Read an event that is emitted."""
         if isinstance(event, Thinking):
             self._thought = True
             self._last = event.text[-1:] or self._last
@@ -65,8 +70,8 @@ class Evidence:
             self._shown.closer_apart |= bool(apart)
 
     def find_closer(self, answer: Answer) -> None:
-        """Take a closer without opener: it is text, or went, because it is a special token, which
-        is nobody's words.
+        """Read a closer without an opener. If the reply was read as beginning in the answer, the
+        closer shows that it began in a thought.
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
@@ -75,11 +80,15 @@ class Evidence:
             self._correct(InitialState.THINKING)
 
     def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Take the finish. `closed`: it stands in no thought; `openers`: those in force, because a
-        server such as llama.cpp may write again what the template has opened.
+        """Decide, at the finish, whether a reply that was read as beginning in a thought did so.
+
+        `closed`: the thought was closed. `openers`: all openers that count. Nothing is decided if
+        the reply begins with one, because a server such as llama.cpp may repeat the opener of the
+        chat template.
         """
         inside = self._reading.inside and (self._thought or self.answered)
-        constrained = self._reading.expected.grammar is not Grammar.NONE  # the grammar decided
+        # Under a grammar, the grammar decides where the reply begins, and not the model.
+        constrained = self._reading.expected.grammar is not Grammar.NONE
         if not inside or constrained or self._head.lstrip().startswith(openers):
             return
         if closed and self._reading.mode is Mode.GUESSED:
@@ -88,5 +97,5 @@ class Evidence:
             self._correct(InitialState.TEXT)
 
     def _correct(self, begun: InitialState) -> None:
-        """Record the state in which the reply began, because it was misread."""
+        """Set the state in which a misread reply began, unless it is set already."""
         self._shown.correction = self._shown.correction or begun

@@ -1,7 +1,7 @@
-"""The marks that count at each place of a reply, for the rows in force.
+"""The table of the marks that count in each state, made from the rows of thoughts and calls.
 
-Rows of thoughts and rows of calls become one table here: for each state the marks that matter next,
-and the effect of each. `MarkTable` is made once for the same rows and kept.
+`MarkTable` has a search for each state: the marks, and the kind of each. It is made once for the
+same rows and kept.
 """
 
 import re
@@ -25,14 +25,22 @@ _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
 
 @dataclass(frozen=True, slots=True)
 class CallMark:
-    """A mark that begins a call, or several. `begins`: the beginning of it that its forms know by;
-    `close`: what ends a text between such marks that is no call, empty where its JSON does;
-    `before`: marks that such a text ends before; `guards`: a text behind it that is no call holds
-    no tags either. `counts`: the row's word; `alone`: it is the beginning of a call's body, and
-    ends no thought.
+    """A mark that begins a call, or a section of calls.
 
-    Models leave the thought's closer out before they call: vLLM, SGLang, llama.cpp and Ollama
-    agree. `[TOOL_CALLS]` ends no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
+    Many of these marks also end a thought, because models leave the thought's closer out before a
+    call. vLLM, SGLang, llama.cpp and Ollama read them so too. `[TOOL_CALLS]` does not: inside
+    `[THINK]` it is thinking, as in llama.cpp.
+
+    Attributes:
+        mark: the mark.
+        begins: the part of the mark under which `OPENERS` and `SECTIONS` have its forms.
+        counts: where the mark counts.
+        close: the mark that ends text behind it that only looks like a call; empty if the end of
+            JSON does.
+        before: marks before which such text ends.
+        guards: True if nothing is a tag in such text.
+        alone: True if the mark is the beginning of a call's body. It ends a thought only if calls
+            are read.
     """
 
     mark: str
@@ -45,12 +53,12 @@ class CallMark:
 
     @property
     def special(self) -> bool:
-        """Return True if prose never says the mark."""
+        """True if the mark is a special token, which ordinary text never has."""
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool, reads: bool = False) -> bool:
-        """Return True if the mark ends one. `offered`: the request offers tools; `reads`: calls are
-        read, so that a body's beginning counts if it names one.
+        """Return True if the mark ends a thought. `offered`: the request offers tools. `reads`:
+        calls are read, so that the beginning of a body counts too.
         """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
@@ -58,7 +66,7 @@ class CallMark:
 
 
 def _of_forms() -> Iterator[CallMark]:
-    """Return the marks around calls and sections, and those that begin a call by its body."""
+    """Yield the marks around calls and sections, and the marks at the beginning of a body."""
     for form in FORMS:
         if form.whole:
             continue
@@ -75,7 +83,7 @@ def _opener_of(mark: str) -> str:
 
 
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
-"""The marks around calls, between which nothing is a tag."""
+"""The marks around calls. Between them nothing is a tag."""
 CALL_MARKS = {
     **{mark: CallMark(mark, mark, row.counts, guards=False) for mark, (row, *_) in OPENERS.items()},
     **GUARDED,
@@ -84,34 +92,34 @@ CALL_MARKS = {
 
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
-    """Return the marks that end a thought. `offered`: the request offers tools; `reads`: their
-    calls are read.
+    """Return the marks of calls that end a thought. `offered`: the request offers tools. `reads`:
+    their calls are read.
     """
     return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered, reads))
 
 
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
-"""Marks that say nothing behind a call."""
+"""Marks that are dropped behind a call in JSON: closers of calls and of thoughts."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
 _FIRSTS = re.escape("".join({mark[0] for mark in CALL_MARKS} - {"\n"}))
 _LINE = re.compile(rf"[^\n{_FIRSTS}]*+(?:[{_FIRSTS}]|\Z)")
-"""A line in which a call may follow."""
+"""The rest of a line up to the first character of a mark of calls, or up to the text's end."""
 
 
 @cache
 def _possible_head(mark: str) -> re.Pattern[str]:
-    """Return the expression of what a mark that begins calls, with its head, may be."""
+    """Return a pattern for a mark of calls with the beginning of a call's head behind it."""
     row = CALL_MARKS.get(mark)
     if row is None or row.begins != mark:
         return re.compile("")
     head = possible_head(mark, (*OPENERS.get(mark, ()), *SECTIONS.get(mark, ())))
-    if row.special and mark in SECTIONS:  # words behind it make it no text
+    if row.special and mark in SECTIONS:  # text behind it is allowed: the mark is then dropped
         return re.compile(rf"{re.escape(mark)}\s*+\w|{head.pattern}")
     return head
 
 
 def _may_begin_call(match: re.Match[str]) -> bool:
-    """Return False for a mark of calls that is text, because no head stands behind it."""
+    """Return False if no head of a call can stand behind a mark, so that the mark is text."""
     return _possible_head(match[0]).match(match.string, match.start()) is not None
 
 
@@ -119,12 +127,16 @@ _WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS, counts=_may_begin_call), MarkSearc
 
 
 class MarkTable:
-    """The rows in force, made ready.
+    """The marks that count in each state, for some rows.
 
-    `offered`: the request offers tools, so that a call may stand in the text; `reads_calls`: those
-    are to be read; `forbids_calls`: none is wanted, so that the marks of one are no text;
-    `behind_field`: the thoughts came in a field, so that of their marks only those count that the
-    server may have left: closers at the head, and an answer's tags.
+    Arguments:
+        families: the rows of thoughts.
+        attributes: openers may have attributes.
+        offered: the request offers tools, so that a call may be in the text.
+        reads_calls: calls are read.
+        forbids_calls: the request allows no call, so that the marks of calls are dropped.
+        behind_field: the thoughts came in a field. Then only those of their marks count that the
+            server may have left in the text: closers at the beginning, and the answer's tags.
     """
 
     def __init__(
@@ -173,11 +185,11 @@ class MarkTable:
         self._searches: dict[object, MarkSearch] = {}
 
     def silent_at(self, text: str) -> str:
-        """Return the mark that is no text with which a text begins."""
+        """Return the longest ignored mark with which a text begins; empty if there is none."""
         return max(filter(text.startswith, self._silent), key=len, default="")
 
     def without_silent(self, text: str) -> str:
-        """Return a text without the marks that are no text."""
+        """Return a text without ignored marks."""
         silent = sorted(map(expression, self._silent), key=len, reverse=True)
         return re.sub("|".join(silent), "", text) if silent else text
 
@@ -192,10 +204,15 @@ class MarkTable:
         thought: bool = False,
         emitted: bool = False,
     ) -> MarkSearch:
-        """Return the marks that count in `state`, and an answer's tags, if given. `thought`: the
-        reply has held one, so that a closer in its text shows nothing; `emitted`: text of it was
-        emitted, so that phrases show nothing; `late`: closing marks of a call before this text,
-        which are no text; `again`: marks of another call of its section.
+        """Return the search for the marks that count in `state`.
+
+        Args:
+            state: the state.
+            frame, frame_end: the answer's tags, if they count.
+            late: closers of a call before this text, which are dropped.
+            again: marks with which another call of the section may begin.
+            thought: the reply has had a thought, so that a closer in the answer has no meaning.
+            emitted: text of a thought was emitted, so that phrases have no meaning.
         """
         key = (state, frame, frame_end, late, again, thought, emitted)
         if key not in self._searches:
@@ -213,7 +230,9 @@ class MarkTable:
         return self._searches[key]
 
     def _counts(self, match: re.Match[str]) -> bool:
-        """Return False for a mark of calls that is text in an answer, wherever it stands."""
+        """Return False for a mark of calls that is text in an answer, because no call can begin
+        there. This saves the engine a step for each such mark.
+        """
         if _may_begin_call(match):
             return True
         mark, at, text = match[0], match.start(), match.string
@@ -223,18 +242,22 @@ class MarkTable:
         return at_line_head and mark in GUARDED and _LINE.match(text, match.end()) is not None
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
-        """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""
+        """Return the search for the marks that count in a thought of the family `row`. `head`: the
+        thought has no text yet.
+        """
         return _within_thought(row, suffix, head, tuple(self._in_thought), self.reads_calls)
 
     @property
     def within_value(self) -> MarkSearch:
-        """The marks that count in JSON."""
+        """The search for the marks that count in JSON."""
         return _WITHIN_VALUE if self.reads_calls else _NO_MARKS
 
     def _groups(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
-        """Return the marks of each group. `families`: all, whether thoughts came in a field."""
+        """Return the marks of each group. `families`: all families, even if the thoughts came in a
+        field.
+        """
         rows = self.families
         left = () if rows else families
         starts = (row for row in rows if row.counts is Counts.AT_START)
@@ -282,10 +305,10 @@ def _within_thought(
 
 
 mark_table = lru_cache(maxsize=64)(MarkTable)
-"""Return the table, made once for the same rows."""
+"""The table for these rows; it is made once and kept."""
 
 
 def is_half_closer(text: str) -> bool:
-    """Return True if a text can only be the beginning of a mark that closes a call."""
+    """Return True if a text is the beginning of a closer of calls, and not of an opener too."""
     closes = any(mark.startswith(text) for mark in CALL_CLOSERS)
     return closes and not any(mark.startswith(text) for mark in (*SECTIONS, *OPENERS))

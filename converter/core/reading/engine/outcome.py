@@ -1,6 +1,4 @@
-"""The thought, the answer and the calls that come out of the engine, each with its words that
-wait.
-"""
+"""The results of the engine, with the text that waits in them: thought, answer, calls and draft."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +18,11 @@ class OpenThought(Thought):
     """The thoughts of a reply, one after another.
 
     Attributes:
-        row, suffix: of the last thought's opener.
-        guess: the end of a thought that may prove to be the answer.
-        begun: there was an opener.
-        emitted: text of a thought with marks was emitted.
-        unclosed: no closer has ended the last thought that a phrase began.
+        row, suffix: the family of the last thought's opener, and the suffix in the opener.
+        guess: the filter that holds the end of a guessed thought; `None` if nothing is guessed.
+        begun: True if an opener has come.
+        emitted: True if text of a thought was emitted that did not begin with a phrase.
+        unclosed: True if the last thought began with a phrase and no phrase has ended it.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -35,16 +33,16 @@ class OpenThought(Thought):
         self.begun = self.emitted = self.unclosed = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
-        """Begin a thought of this row."""
+        """Begin a thought of this family."""
         self.row, self.suffix, self.begun = row, suffix, True
 
     def forget(self) -> None:
-        """Forget the opener, because there was no thought."""
+        """Forget the last opener, because it began no thought."""
         self.row = None
 
     @property
     def marks(self) -> tuple[str, str] | None:
-        """The last thought's opener and its closer."""
+        """The opener and closer of the last thought; `None` if it had no opener."""
         row, suffix = self.row, self.suffix
         return (
             (row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)) if row else None
@@ -56,35 +54,36 @@ class OpenThought(Thought):
         return self.row.closes if self.row else ()
 
     def read(self, text: str) -> Sequence[ThoughtEvent]:
-        """Return the words that are decided; those of a guess wait."""
+        """Read text of a thought, and return its events. The end of a guessed thought waits."""
         return self.feed(self.guess.feed(text) if self.guess else text)
 
     def begin_guess(self) -> None:
-        """From here on words are a thought only if its closer comes."""
+        """Hold the end of the thinking from here on (`Guess`)."""
         self.guess = Guess()
 
     def take_guess(self) -> str:
-        """Return the words that waited: the guess is right, or the reply has ended."""
+        """End the guess, and return the text that it holds."""
         guess, self.guess = self.guess, None
         return guess.rest if guess else ""
 
     def settle(self) -> Sequence[ThoughtEvent]:
-        """Return the words that waited, as thinking."""
+        """End the guess, and return the text that it holds as thinking."""
         return self.feed(self.take_guess()) if self.guess else ()
 
 
 @dataclass(slots=True)
 class Answer:
-    """The answer's text.
+    """The text of the answer.
 
     Attributes:
-        lead: blanks that belong to the call behind them, if there is one.
-        waiting: text that a closer would make a thought.
-        spoke: text that is not blank was emitted.
-        unmatched_closer: a closer without opener stands in the text.
-        closer_apart: that closer stands at a line's border or behind a sentence, as a model writes
-            one, and not amid other text.
-        dropped_closer: a closer before any thought was left out, because it is a special token.
+        lead: blanks that wait: they are dropped if a call follows, and are text if not.
+        waiting: text that waits: it is a thought if a closer follows.
+        spoke: True if text was emitted that is not blank.
+        unmatched_closer: True if a closer without an opener is in the text.
+        closer_apart: True if that closer stands at the border of a line or behind a sentence, as
+            models write closers.
+        dropped_closer: True if a closer before any thought was dropped, because it is a special
+            token.
     """
 
     choice: int
@@ -94,17 +93,19 @@ class Answer:
     dropped_closer: bool = False
     closer_apart: bool = False
     spoke: bool = False
-    _closer_left: int = -1  # characters of an unmatched closer that are still to be said
-    _tags: tuple[str, str] = _NONE  # of the thought directly before, blanks aside
-    _frame_end: str = ""  # the answer's closer, once its opener went
+    _closer_left: int = -1  # how many characters of an unmatched closer are not emitted yet
+    _tags: tuple[str, str] = _NONE  # the answer's tags, directly behind a thought
+    _frame_end: str = ""  # the closer of the answer's tags, if the opener was dropped
 
     @property
     def frames(self) -> tuple[str, str]:
-        """The opener and the closer of an answer that count here."""
+        """The opener and closer of the answer's tags that count here; empty for none."""
         return self._tags[0], self._frame_end
 
     def say(self, text: str, *, waits: bool = False) -> list[Text]:
-        """Return the text with the blanks that waited; `waits`: all of it does."""
+        """Return the text as an event, behind blanks that waited. If `waits`, keep it in `waiting`
+        instead.
+        """
         text_and_lead = self.take_lead() + text
         if self._closer_left >= 0:
             self._look_behind_closer(text)
@@ -115,8 +116,8 @@ class Answer:
         return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
-        """Take note of a closer that stays text; at the very head it closes nothing. `before`: the
-        character before it.
+        """Note a closer that stays text, unless it stands at the beginning of the answer. `before`:
+        the character before the closer.
         """
         if self.spoke and not self.unmatched_closer:
             self.unmatched_closer = True
@@ -124,42 +125,55 @@ class Answer:
             self._closer_left = len(closer)
 
     def _look_behind_closer(self, text: str) -> None:
-        """See whether the closer ends its line. `text`: what is said, the closer or behind it."""
+        """Set `closer_apart` if a line end follows the closer. `text`: the next text that is
+        emitted, which is the closer or stands behind it.
+        """
         behind = text[self._closer_left : self._closer_left + 1]
         self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
         self._closer_left = -1 if behind else self._closer_left - len(text)
 
     def release(self) -> list[Text]:
-        """Return the blanks that waited: no call follows them."""
+        """Return the blanks that waited as text, because no call follows."""
         return self.say("") if self.lead else []
 
     def take_lead(self) -> str:
-        """Return the blanks that waited for a call."""
+        """Return the blanks that waited, and forget them."""
         lead, self.lead = self.lead, ""
         return lead
 
     def take_waiting(self) -> str:
-        """Return the text that waited for a closer."""
+        """Return the text that waited for a closer, and forget it."""
         waiting, self.waiting = self.waiting, []
         return "".join(waiting)
 
     def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Note the closer of a thought directly before; none once text comes."""
+        """Note the closer of the thought directly before, behind which the answer's tags count; an
+        empty `closer` once text comes.
+        """
         self._tags = tags.get(closer, _NONE)
 
     def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Note a thought in a field: the answer's tags count, the last one by itself."""
+        """Note a thought in a field: the answer's tags count, and the closer also without an
+        opener.
+        """
         self._tags = next(iter(tags.values()), _NONE)
         self._frame_end = self._tags[1]
 
     def frame(self, *, opens: bool) -> None:
-        """Note the answer's opener or closer."""
+        """Note that the opener (`opens`) or the closer of the answer's tags was dropped."""
         self._frame_end = self._tags[1] if opens else ""
 
 
 @dataclass(slots=True)
 class ReadCall:
-    """A call that has gone out. `form`: how it stood; `done`: it was all there."""
+    """A call that was emitted.
+
+    Attributes:
+        index: the number of the call.
+        name: the tool's name.
+        form: the name of the form.
+        done: True if the call was whole.
+    """
 
     name: str
     form: str
@@ -168,8 +182,12 @@ class ReadCall:
 
 @dataclass(slots=True)
 class CallLog:
-    """The calls of a reply's text. `read`: those that have gone out; `cut`: the tools of calls that
-    were cut off so early that they are text; `broken`: the tool of a call that must not run.
+    """The calls of a reply's text.
+
+    Attributes:
+        read: the calls that were emitted.
+        cut: the tools of calls that were cut off so early that they are text.
+        broken: the tool of a call that must not run; empty if there is none.
     """
 
     read: list[ReadCall] = field(default_factory=list)
@@ -179,20 +197,20 @@ class CallLog:
 
 @dataclass(slots=True)
 class Draft:
-    """Calls within a thought that is not closed, and all behind them: until that tells whether they
-    were meant, nothing of it goes out, since no client acts before the finish.
+    """Calls in an open thought, which may be only a draft, and all text behind them. Everything is
+    held until it is decided.
 
-    They are calls when the reply ends behind them, or nothing but blanks, closers and more calls
-    follows in the thought; a draft when the thought goes on behind them and is closed, or goes on
-    for long.
+    - They are calls if the reply ends behind them, or if only blanks, closers and further calls
+      follow.
+    - They are a draft if the thought goes on behind them and is then closed, or goes on for long.
 
     Attributes:
-        before: the number of calls before.
-        written: all text since the first mark, `length` characters.
-        events: the calls, if they are calls.
+        before: how many calls the reply has before them.
+        written, length: all text from the first mark on, and the number of characters.
+        events: the events of the calls.
         behind: the text behind the last call.
-        stands: `ENDS_THOUGHT` while all of them are whole, of models that are known to call in a
-            thought and to close it then.
+        stands: ENDS_THOUGHT if all calls are whole, in forms with which models call and then close
+            the thought; else IN_THOUGHT.
     """
 
     before: int
@@ -203,17 +221,19 @@ class Draft:
     stands: Stands = Stands.ENDS_THOUGHT
 
     def feed(self, text: str) -> None:
-        """Take the next piece of the text."""
+        """Add the next piece of the text."""
         self.written.append(text)
         self.length += len(text)
 
     def add(self, text: str, resumed: bool, choice: int) -> None:
-        """Take words behind a call, or blanks, which stay behind a call of no tool."""
+        """Add text behind the last call. If not `resumed`, it is blanks, which are kept only behind
+        text.
+        """
         if resumed:
             self.behind += text
         elif self.events and isinstance(self.events[-1], Text):
             self.events.append(Text(text, choice))
 
     def text_until(self, left: int) -> str:
-        """Return the text up to its last `left` characters."""
+        """Return the text without its last `left` characters."""
         return "".join(self.written)[: self.length - left]

@@ -1,8 +1,9 @@
-"""Calls that are said twice: one of the two goes out.
+"""A filter for calls that stand twice in a reply: the second one is dropped.
 
-Models write a draft that ended its thought once more behind the thought's closer, and servers tell
-a call that stood in the text. So where such calls may come again, later ones wait for their end,
-and those that mean the same are dropped.
+A model may write a call at the end of a thought, and once more behind the thought's closer. A
+server may send a call that was read from the text already. If this can happen (`expect`), later
+calls wait until they are complete, and those with the name and arguments of an earlier call are
+dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,34 +14,38 @@ from converter.core.model.events import Event, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _PIECE_COST = 16
-"""Characters that a held piece of a call counts as beside its own, because it may say nothing."""
+"""A held piece of a call counts as so many characters more than it has, because it may have
+none.
+"""
 
 
 class Repeats:
-    """Events of one choice in, the same out, less the calls that were said before.
+    """The filter, for the events of one choice. It remembers up to `HELD_LIMIT` characters of
+    calls.
 
-    `dropped`: the indices of those. Nothing is remembered beyond a bound.
+    Attributes:
+        dropped: the indexes of the calls that were dropped.
     """
 
     def __init__(self) -> None:
         self.dropped: list[int] = []
-        self._emitted: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
+        self._emitted: dict[int, list[ToolCall]] = {}  # the pieces of calls that were emitted
         self._meanings: list[object] = []
         self._held: dict[int, list[ToolCall]] = {}
         self._length = 0
 
     @property
     def holds(self) -> bool:
-        """Return True if calls wait."""
+        """True if calls wait."""
         return bool(self._held)
 
     def expect(self) -> None:
-        """From here on hold calls that may repeat those that went out."""
+        """Hold all calls from here on, because they may repeat calls that were emitted."""
         meanings = map(_meaning, self._emitted.values())
         self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events that go out."""
+        """Return the events that need not wait; any other event releases the calls that wait."""
         out: list[Event] = []
         for event in events:
             if not isinstance(event, ToolCall):
@@ -54,7 +59,7 @@ class Repeats:
         return out
 
     def release(self) -> list[Event]:
-        """Return the held calls that repeat none."""
+        """Return the held calls, without those that repeat an emitted call."""
         held, self._held = self._held, {}
         out: list[Event] = []
         for index, pieces in held.items():
@@ -66,14 +71,14 @@ class Repeats:
         return out
 
     def _numbered(self, piece: ToolCall) -> ToolCall:
-        """Return a piece that goes out, under its number without those that were dropped."""
+        """Return a piece that is emitted. Its index does not count the dropped calls."""
         if self._length <= HELD_LIMIT:
             self._emitted.setdefault(piece.index, []).append(piece)
         return replace(piece, index=piece.index - len(self.dropped)) if self.dropped else piece
 
 
 def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, str] | None:
-    """Return the name and the meaning of a call; None of one that was cut off."""
+    """Return a call's name and its normalised arguments; `None` if the call was cut off."""
     name = next((piece.name for piece in pieces if piece.name), "")
     meaning = meaning_of("".join(piece.arguments for piece in pieces) or "{}")
     return (name, meaning) if meaning else None

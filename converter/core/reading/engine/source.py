@@ -1,4 +1,4 @@
-"""Text that arrives in pieces, as far as it is not read."""
+"""The text of a reply that has arrived and was not read yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 LONGEST_MARK = 128
-"""Characters of the longest mark, at least."""
+"""How many characters are compared with marks. No mark is longer."""
 
 
 @dataclass(slots=True)
 class Source:
-    """Text to read.
+    """The text to read.
 
     Attributes:
-        rest: the text that is not taken.
-        end: the reason why no more text comes; `None` while it does.
+        rest: the text that was not taken yet.
+        end: the reason why no more text comes; `None` while more may come.
     """
 
     rest: str = ""
@@ -31,7 +31,7 @@ class Source:
         return self.end is not None
 
     def need_more(self) -> None:
-        """Raise `NeedMore` unless no more text comes."""
+        """Raise `NeedMore` if more text may come."""
         if not self.last:
             raise NeedMore
 
@@ -41,8 +41,10 @@ class Source:
         return taken
 
     def look(self, marks: Sequence[str], skip: str = BLANKS) -> str:
-        """Return the longest mark behind characters of `skip`, empty for none. A thought's closer
-        between these is skipped as well, because models that call in a thought put it anywhere.
+        """Return the longest of `marks` behind characters of `skip`; empty if none stands there.
+
+        Closers of thoughts are skipped too, because models that call in a thought put them
+        anywhere.
         """
         offset, closer = 0, " "
         while closer:
@@ -54,7 +56,7 @@ class Source:
         return self.mark_at(marks, offset) if offset <= BLANKS_LIMIT else ""
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
-        """Return the longest mark that stands at `offset`, however far that is."""
+        """Return the longest of `marks` at `offset`; empty if none stands there."""
         behind = self.rest[offset : offset + LONGEST_MARK]
         if behind in beginnings(*marks):
             self.need_more()

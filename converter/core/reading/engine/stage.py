@@ -1,8 +1,8 @@
-"""The stage that reads a reply's text: the engine in the chain of one choice.
+"""The stage that reads the text of a reply with the engine.
 
-Tags are read until the server sends thinking itself, calls until it sends a call itself: it reads
-them better than anyone. A call that was read from the text and is told again is one, and calls in
-thoughts count only where there is no other.
+Tags are read until the server sends thinking in a field, and calls until the server sends a call
+itself, because the server then reads them. A call that was read from the text and is sent again by
+the server counts once. Calls in thoughts count only if there is no other call.
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,18 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
-"""Events of the server's own that wait behind a call in the text."""
+"""How many events of the server's own thinking and calls may wait behind a call in the text."""
 
 
 class ReadingStage:
-    """Events of one choice in, events out. Held text comes out before what starts or ends
-    something, not before bookkeeping.
+    """The stage, for one choice.
 
-    `ids`: the beginning of the ids of calls in the text. The findings get the notes.
+    Held text comes out before an event that begins or ends a block, but not before other events,
+    such as usage.
+
+    Arguments:
+        findings: get the stage's notes.
+        ids: the beginning of the ids of calls in the text.
     """
 
     def __init__(self, reading: Reading, choice: int, findings: Findings, ids: str) -> None:
@@ -69,10 +73,10 @@ class ReadingStage:
         self._repeats = Repeats()
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
-        self._answered = False  # words of the answer that are no blanks
-        self._own: Own | None = None  # the names of the server's thinking
-        self._in_call = False  # nothing was said since the server's last piece of a call
-        self._waiting: list[Event] = []  # the server's own, behind a candidate
+        self._answered = False  # the answer has text that is not blank
+        self._own: Own | None = None  # the fields in which the server sends thinking
+        self._in_call = False  # the last event was a piece of a call by the server
+        self._waiting: list[Event] = []  # the server's thinking and calls, behind a held call
 
     @property
     def _table(self) -> MarkTable:
@@ -89,8 +93,8 @@ class ReadingStage:
         )
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes. While a call is held, the server's thinking and
-        its own calls wait behind the call, in order.
+        """Return the events that need not wait. While a call in the text is held, the server's own
+        thinking and calls wait behind it, in their order.
         """
         if not (self._waiting or self._engine.held_call):
             return self._fed(event)
@@ -105,7 +109,7 @@ class ReadingStage:
         return [] if len(self._waiting) <= _MOST_WAITING else [*self._flush(""), *self._go_on()]
 
     def _go_on(self) -> list[Event]:
-        """Return what waited behind a call, once the call is decided."""
+        """Return the events that waited behind a call, if the call is decided."""
         out: list[Event] = []
         while self._waiting and not self._engine.held_call:
             waiting, self._waiting = self._waiting, []
@@ -133,15 +137,17 @@ class ReadingStage:
         return [*(self._drafted() if isinstance(event, ThinkingEnd) else ()), event]
 
     def close(self) -> Sequence[Event]:
-        """Return the held words: the reply is over, cut short if it has said no finish."""
+        """Return all that is held. The reply was cut off, because no finish has come."""
         if self._waiting:
             held = [*self._flush("", cut=True), *self._go_on()]
             return [*held, *self._close("", cut=True)]
         return [*self._drafted(), *self._close("", cut=True)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return what plain words become: the server's own thinking goes through, but encoders hold
-        the line breaks at a thought's end; so does its own call, once it has begun.
+        """Return the kind of event that plain text becomes; see `Stage.plain`.
+
+        The server's own thinking passes, except line ends, which encoders hold at a thought's end.
+        The server's own call passes once it has begun.
         """
         if self._repeats.holds:
             return None
@@ -154,7 +160,7 @@ class ReadingStage:
         return (kind, "\r\n" + wakes) if passes and wakes is not None else None
 
     def _read(self, event: Text) -> Sequence[Event]:
-        """Return the words and calls that are decided once the text has come."""
+        """Read text, and return the events that are decided."""
         if self._reads_tags:
             self._evidence.read(event.text)
         drafted = [] if event.text.isspace() else self._drafted()
@@ -162,10 +168,12 @@ class ReadingStage:
         return [*drafted, *(self._out(self._engine.feed(text)) if text else [])]
 
     def _follow_field(self, event: Thinking) -> Sequence[Event]:
-        """Read no tags from here on; return the held words, and the server's own."""
+        """Read no tags from here on, because thinking came in a field. Return held text, and the
+        server's thinking.
+        """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # a thought that the content repeats goes on waiting
+            # A thought in the content that repeats the field's goes on waiting.
             held = self._held("", cut=False) if self._reads_tags else self._flush("")
             held = self._settled(held)
             if self._reads_tags:
@@ -180,22 +188,24 @@ class ReadingStage:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
         if event.own and not all(isinstance(it, str) for it in event.own.fields.values()):
-            text += self._thought_calls.release()  # what has more than words does not wait
+            text += self._thought_calls.release()  # a field that is not a string cannot wait
             return [*held, replace(event, text=text)] if text else [*held, event]
         self._own = event.own or self._own
         return [*held, event] if text == event.text else [*held, *self._thinking(text)]
 
     def _thinking(self, text: str) -> list[Event]:
-        """Return words of the server's thought that have waited, under its names."""
+        """Return text of the server's thought that has waited, as an event with the same fields."""
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
     def _drafted(self) -> list[Event]:
-        """Return the words of the server's thought that might have been a call."""
+        """Return text of the server's thought that waited because it might be a call."""
         return self._thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
-        """Pass a call of the server's own; hold it while it may repeat one that was read."""
+        """Return a piece of the server's own call, behind all that is held. It waits if the call
+        may repeat one that was read from the text.
+        """
         drafted = self._drafted()
         out = [] if self._in_call else _without_opener(self._held("", cut=False))
         self._in_call = True
@@ -220,14 +230,16 @@ class ReadingStage:
         return [*out, *self._drafted(), event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
-        """Return all that is held. `finish`: why the choice ended, if it has."""
+        """Return all that is held. `finish`: the reason why the choice ended; empty if it has
+        not.
+        """
         out = self._settled(self._held(finish, cut))
         if not self._engine.thought.begun:
             self._findings.unread = self._findings.unread or self._evidence.unread
         return out
 
     def _settled(self, held: list[Event]) -> list[Event]:
-        """Return what was held, with the calls that waited; take note of the calls so far."""
+        """Return `held` and the calls that waited, and note all calls so far in the findings."""
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
         calls, self._noted = [*enumerate(log.read)][self._noted :], len(log.read)
@@ -244,7 +256,9 @@ class ReadingStage:
         return out
 
     def _held(self, finish: str, cut: bool) -> list[Event]:
-        """Return the held words. `finish`: why the choice ended, if it has."""
+        """Return the text and calls that the engine holds. `finish`: the reason why the choice
+        ended; empty if it has not.
+        """
         closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
         if finish and self._reads_tags:
@@ -252,12 +266,12 @@ class ReadingStage:
         return out
 
     def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:
-        """Return words that waited before the engine, and all that it holds."""
+        """Read `text`, which waited before the engine, and return all that the engine holds."""
         events: list[Event] = self._engine.feed(text) if text else []
         return self._out([*events, *self._engine.flush(finish, cut)])
 
     def _out(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that go out; take note of what they show."""
+        """Return the engine's events that need not wait, and note them in the findings."""
         out: list[Event] = []
         for event in events:
             self._note(event)
@@ -267,7 +281,7 @@ class ReadingStage:
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
-                out.append(event)  # the server's calls that wait for their end go on waiting
+                out.append(event)  # the server's calls, which wait for their end, go on waiting
             else:
                 out += self._repeats.feed([event])
         answer = self._engine.answer
@@ -283,7 +297,7 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            if calls:  # a thought of the text has gone out, or waits in the engine
+            if calls:  # a thought in the text does not wait here: it is emitted
                 calls.feed(event.text)
                 calls.release()
             return
@@ -294,7 +308,7 @@ class ReadingStage:
 
 
 def _without_opener(held: list[Event]) -> list[Event]:
-    """Return the held events without the opener of the call that the server has read."""
+    """Return the held events without the opener of the call that the server has read itself."""
     match held:
         case [*before, Text() as last] if (text := without_opener(last.text)) != last.text:
             return [*before, *([replace(last, text=text)] if text else [])]

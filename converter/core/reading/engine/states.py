@@ -1,22 +1,20 @@
-"""The tables that the engine follows: its states, the marks that count in each, the step for each
-mark, and the outcome of a candidate by its place and by what follows.
+"""The tables that the engine follows: the marks that count in each state (`COUNTING`), the next
+state for each state and mark (`NEXT_STATE`), and the outcome of a candidate (`OUTCOMES`).
 
-An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
-THINKING -> (its closer) -> ENDED. One that the chat template has opened begins at BEGINNING. A
-whole reply of which nothing is known goes the way of an answer through states of its own, because
-the first mark tells whether the words before it were a thought.
+- Answer: HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ...
+- Thought: OPENED -> THINKING -> (its closer) -> ENDED. If the chat template has opened the thought,
+  it begins in BEGINNING instead of OPENED.
+- Whole reply of which it is not known whether it begins in a thought: the three UNDECIDED states
+  take the place of HEAD, ANSWERING and BEHIND. The first mark decides whether the text before it
+  was a thought.
+- Call: while a `Candidate` is held, the tables are not used. Behind its calls the state is CALLED.
+- Call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
+  call was a draft and is a part of the thought (`Draft`). Else the call has ended the thought, and
+  the text behind the call is the answer.
+- Phrases, if they are read: ANSWERING -> PHRASED -> ANSWERING. Text in PHRASED is a thought; marks
+  count as in an answer.
 
-In a `Candidate` the table sleeps, and behind its calls CALLED follows. Some candidates are calls
-only if the right text follows (`OUTCOMES`).
-
-A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
-RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it
-(`Draft`). Without a closer the words there were the answer.
-
-Where phrases are looked for, an answer goes ANSWERING -> PHRASED -> ANSWERING: its words there are
-a thought, and all else counts as in an answer.
-
-A pair that the table lacks is ordinary text.
+A mark without an entry for the state is ordinary text.
 """
 
 import enum
@@ -27,38 +25,71 @@ from converter.core.reading.mark_search import Mark
 
 
 class State(enum.Enum):
-    """The part of a reply that the engine reads."""
+    """The states of the engine.
 
-    HEAD = enum.auto()  # the answer has said nothing yet: a closer here closes nothing
-    BEHIND = enum.auto()  # behind a mark, and nothing but blanks since
-    ENDED = enum.auto()  # directly behind a thought: its closer said again closes nothing
+    Attributes:
+        HEAD: at the beginning of the answer. A closer is dropped.
+        BEHIND: in the answer, behind a mark, with only blanks since.
+        ENDED: directly behind a thought. A repeated closer is dropped.
+        ANSWERING: in the answer.
+        PHRASED: in a thought that a phrase has begun.
+        UNDECIDED_HEAD, UNDECIDED, UNDECIDED_BEHIND: as HEAD, ANSWERING and BEHIND, in a reply of
+            which it is not known whether it begins in a thought.
+        BEGINNING: at the beginning of a thought that the chat template has opened.
+        OPENED: at the beginning of a thought, behind its opener.
+        THINKING: in a thought.
+        CALLED: behind a call. Another may follow. A closer is dropped.
+        CALLED_INSIDE: behind a call in a thought.
+        RESUMED: in text behind a call in a thought.
+    """
+
+    HEAD = enum.auto()
+    BEHIND = enum.auto()
+    ENDED = enum.auto()
     ANSWERING = enum.auto()
-    PHRASED = enum.auto()  # the same, but a phrase has told that the words are a thought
+    PHRASED = enum.auto()
     UNDECIDED_HEAD = enum.auto()
     UNDECIDED = enum.auto()
     UNDECIDED_BEHIND = enum.auto()
-    BEGINNING = enum.auto()  # in a thought that the template opened; it has said nothing yet
-    OPENED = enum.auto()  # in a thought whose opener came; it has said nothing yet
+    BEGINNING = enum.auto()
+    OPENED = enum.auto()
     THINKING = enum.auto()
-    CALLED = enum.auto()  # behind a call: another may follow, and a closer here closes nothing
-    CALLED_INSIDE = enum.auto()  # behind one that stands in a thought
-    RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
-    __hash__ = object.__hash__  # Enum's own is written in Python, and each mark looks rows up
+    CALLED = enum.auto()
+    CALLED_INSIDE = enum.auto()
+    RESUMED = enum.auto()
+    # The hash of `Enum` is slow Python code, and each mark is looked up in the tables.
+    __hash__ = object.__hash__
 
 
 class Group(enum.Enum):
-    """The effects of marks on the state: marks with the same effect are a group."""
+    """The groups of marks; marks of a group have the same effect.
+
+    Attributes:
+        OPENERS: openers of thoughts.
+        FIRST_OPENERS: openers that count only at the beginning of a message.
+        AGAIN: openers that are dropped within a thought.
+        CLOSERS: closers of thoughts.
+        LONE_CLOSERS: closers that count without an opener too.
+        LEFT_CLOSERS: closers that a server may have left in the text, when it sends the thought in
+            a field.
+        DROPPED_CLOSERS: closers that are dropped if they have no opener.
+        IGNORED: marks that are always dropped.
+        CALLS: marks that may begin a call.
+        THOUGHT_CALLS: marks of calls that end a thought.
+        CALL_ENDS: closers of calls.
+        PHRASES, PHRASE_ENDS: phrases that begin and end a thought.
+    """
 
     OPENERS = enum.auto()
-    FIRST_OPENERS = enum.auto()  # those that count only where a message begins
-    AGAIN = enum.auto()  # openers that say nothing within a thought
+    FIRST_OPENERS = enum.auto()
+    AGAIN = enum.auto()
     CLOSERS = enum.auto()
-    LONE_CLOSERS = enum.auto()  # those that mean something without an opener
-    LEFT_CLOSERS = enum.auto()  # those of thoughts that came in a field
-    DROPPED_CLOSERS = enum.auto()  # those that are no text though they close nothing
+    LONE_CLOSERS = enum.auto()
+    LEFT_CLOSERS = enum.auto()
+    DROPPED_CLOSERS = enum.auto()
     IGNORED = enum.auto()
     CALLS = enum.auto()
-    THOUGHT_CALLS = enum.auto()  # those that end a thought
+    THOUGHT_CALLS = enum.auto()
     CALL_ENDS = enum.auto()
     PHRASES = enum.auto()
     PHRASE_ENDS = enum.auto()
@@ -92,13 +123,13 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     ),
     State.RESUMED: (Group.THOUGHT_CALLS, Group.CLOSERS),
 }
-"""The marks that count in each state but a call's; where a mark is of two groups, the later one
-tells its effect.
+"""The groups of marks that count in each state. If a mark is in two groups, its effect is that of
+the later one.
 """
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
-    Mode.CLOSED: State.BEHIND,  # the prompt has closed the thought: a closer here is words
+    Mode.CLOSED: State.BEHIND,  # the prompt has closed the thought, so that a closer is text
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
@@ -110,7 +141,7 @@ IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RES
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
-"""States behind a call that a thought holds, until that thought has an end."""
+"""The states behind a call in a thought, in which it is not decided whether the call is a draft."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 _SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
@@ -122,15 +153,15 @@ NEXT_STATE = {
     **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
-    # the words before were a thought
+    # The text before the closer was a thought.
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
-    (State.PHRASED, Mark.CLOSE): State.ENDED,  # the template has opened it
+    (State.PHRASED, Mark.CLOSE): State.ENDED,  # the chat template has opened the thought
     (State.PHRASED, Mark.SILENT): State.PHRASED,
     (State.PHRASED, Mark.FRAME_END): State.BEHIND,
-    # said again: by the server or model what the template has opened, or by the model at once
+    # A repeated opener: the server or the model repeats the chat template's, or the model its own.
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
     (State.OPENED, Mark.OPEN): State.OPENED,
@@ -161,32 +192,57 @@ SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TE
 
 
 class Stands(enum.Enum):
-    """The place of a candidate."""
+    """The position of a candidate.
 
-    ALONE = enum.auto()  # at a break, or behind a special token: it is a call, whatever follows
+    Attributes:
+        ALONE: at a break of the text, or with a special token as its mark. It is a call, whatever
+            follows.
+        IN_SENTENCE: in the middle of a sentence.
+        AS_REPLY: at the beginning of a reply, in a form whose calls must be the whole reply.
+        IN_THOUGHT: in a thought.
+        ENDS_THOUGHT: in a thought, in a form with which models call and then close the thought.
+    """
+
+    ALONE = enum.auto()
     IN_SENTENCE = enum.auto()
-    AS_REPLY = enum.auto()  # a form without marks: it must be the whole reply
+    AS_REPLY = enum.auto()
     IN_THOUGHT = enum.auto()
-    ENDS_THOUGHT = enum.auto()  # the same, of models that call in a thought and close it then
+    ENDS_THOUGHT = enum.auto()
 
 
 class Follows(enum.Enum):
-    """The text behind a candidate, as far as it matters."""
+    """The kind of the text behind a candidate.
 
-    END = enum.auto()  # of the reply, or of the thought without its closer
+    Attributes:
+        END: the end of the reply; for a candidate in a thought, also an end without a closer.
+        LINE_END: a line end.
+        CALL: another call.
+        THOUGHT: the opener of a thought.
+        TEXT: other text.
+        CLOSER: the closer of the thought around the candidate.
+        TEXT_AND_CLOSER: text, and then this closer.
+    """
+
+    END = enum.auto()
     LINE_END = enum.auto()
     CALL = enum.auto()
     THOUGHT = enum.auto()
     TEXT = enum.auto()
-    CLOSER = enum.auto()  # of the thought around it
+    CLOSER = enum.auto()
     TEXT_AND_CLOSER = enum.auto()
 
 
 class Becomes(enum.Enum):
-    """The outcome of a candidate whose text says calls."""
+    """The outcome of a candidate whose text is a whole call.
+
+    Attributes:
+        CALL: it is a call.
+        DRAFT: it is a part of the thought.
+        TEXT: it is text.
+    """
 
     CALL = enum.auto()
-    DRAFT = enum.auto()  # it stays a part of the thought
+    DRAFT = enum.auto()
     TEXT = enum.auto()
 
 
@@ -195,7 +251,7 @@ OUTCOMES: Mapping[tuple[Stands, Follows], Becomes] = {
     (Stands.IN_SENTENCE, Follows.LINE_END): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.CALL): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.TEXT): Becomes.TEXT,
-    # marks that are no text may stand before the end
+    # Marks that are dropped may stand between the candidate and the end.
     (Stands.AS_REPLY, Follows.END): Becomes.CALL,
     (Stands.AS_REPLY, Follows.THOUGHT): Becomes.CALL,
     (Stands.AS_REPLY, Follows.TEXT): Becomes.TEXT,

@@ -1,9 +1,9 @@
-"""Calls that stand within a thought.
+"""Calls within closed thoughts, and within thoughts that the server sends in a field.
 
-Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because models
-draft calls in a thought as well. They count only if the reply ends by itself and has no other call.
-If there is an answer, a call behind which the thought goes on is a draft, and the others count for
-models that are known to call there.
+The thought is emitted and stays as it is. Its calls wait until the reply ends, because models also
+draft calls in thoughts. They count only if the model ends the reply and the reply has no other
+call. If there is an answer, a call counts only if the thought ends with it, and if its form is one
+in which models are known to call in a thought.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
-    """Feed the words of thoughts; `take` the calls in them once the reply has ended.
+    """A reader of calls in thoughts: `feed` takes their text, `take` returns the calls that count.
 
-    `forms`: how those that were taken were written, one each.
+    Attributes:
+        forms: the names of the forms of the calls that `take` has returned.
     """
 
     def __init__(self, expectations: Expectations) -> None:
@@ -35,14 +36,16 @@ class ThoughtCalls:
         )
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
-        self._written = ""  # words that wait
-        self._emitted = 0  # characters of these that have gone out: blanks
-        self._last: set[int] = set()  # calls behind which this thought has said nothing
-        self._ending: set[int] = set()  # those that ended their thought
+        self._written = ""  # text that waits
+        self._emitted = 0  # how many characters of it were emitted nevertheless: blanks
+        self._last: set[int] = set()  # the calls at the end of the thought so far
+        self._ending: set[int] = set()  # the calls with which a thought has ended
         self.forms: list[str] = []
 
     def feed(self, text: str) -> str:
-        """Take the next words of a thought; return those that go out: no call that may count."""
+        """Read text of a thought, and return the text that can be emitted. A call at the end of the
+        thought waits.
+        """
         return "".join(map(self._fed, text.splitlines(keepends=True)))
 
     def _fed(self, line: str) -> str:
@@ -53,7 +56,7 @@ class ThoughtCalls:
         self._keep(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
-            if held.isspace():  # a mark may begin with blanks, but blanks are no mark
+            if held.isspace():  # a mark may begin with blanks, but these can be emitted
                 out, self._emitted = out + held[self._emitted :], len(held)
             return out
         texts = takewhile(lambda event: isinstance(event, Text), () if called else events)
@@ -61,7 +64,7 @@ class ThoughtCalls:
         return self.release(len(self._written) - before)
 
     def release(self, held: int = 0) -> str:
-        """Return the words that waited, all but the last `held` characters."""
+        """Return the text that waits, except its last `held` characters."""
         free = len(self._written) - held
         out, self._written = self._written[self._emitted : free], self._written[free:]
         self._emitted = max(0, self._emitted - free)
@@ -69,21 +72,21 @@ class ThoughtCalls:
 
     @property
     def wakes(self) -> str | None:
-        """The characters without which words go out at once; None while they would not."""
+        """The characters that make text wait; `None` if any text would wait."""
         plain = self._engine.plain()
         return None if self._last or self._written or plain is None else plain[1]
 
     @property
     def ends_thought(self) -> bool:
-        """Return True if the words that wait begin with a call, and nothing but calls follows."""
+        """True if the thought so far ends with a call."""
         return bool(self._last)
 
     def end(self) -> None:
-        """End the thought: nothing that follows belongs to it."""
+        """End the thought."""
         if self._engine.holds:
             self._keep(self._engine.flush(cut=True))
         read = self._engine.calls.read
-        if all(read[index].done for index in self._last):  # else the thought ended amid a call
+        if all(read[index].done for index in self._last):  # else the thought was cut in a call
             self._ending |= self._last
         self._last.clear()
 
@@ -97,8 +100,8 @@ class ThoughtCalls:
                 self._last.clear()
 
     def take(self, answered: bool) -> Sequence[ToolCall]:
-        """Return the calls that count, the same one only once; none where they have too many words.
-        `answered`: the reply has said something else.
+        """Return the calls that count, equal ones only once. Return none if they have more than
+        `HELD_LIMIT` characters. `answered`: the reply has an answer.
         """
         self.end()
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}

@@ -1,10 +1,12 @@
-"""The forms in which models write tool calls into their text: one row a form.
+"""Tool calls in the text of models: the table of forms, and the reading of one call.
 
-`converter.core.reading.engine` finds their marks and hands the text behind one to a body here.
+`converter.core.reading.engine` finds the marks of calls and passes the text behind a mark to the
+functions of this package.
 
-- `forms`: the rows. `call_row`: the class of a row. `bodies`: the five kinds of bodies.
-- `head`: whether a call's head is complete. `extent`: where its text may end. `judge`: the calls
-  that the text is, by a judge a kind: `json_judge` (over `json_object`), `keyed_judge` (over
-  `keyed_marks`), `python_judge`, `gemma_judge`. `span`, `verdict`: what goes in and comes out.
-- `calls_read`: the notes on calls.
+- `forms`: the table. `call_row`: the class of its rows. `bodies`: the five kinds of text that a
+  form may have between its marks. - `head` reads the head of a call: its first words up to the
+  tool's name. `extent` finds the points at which the text of a call may end. - `judge` reads the
+  calls in such a text. It calls a module for each kind of body: `json_judge` (with `json_object`),
+  `keyed_judge` (with `keyed_marks`), `python_judge` and `gemma_judge`. `span` is the input of a
+  judge, `verdict` its output. - `calls_read`: notes on the calls of a reply.
 """

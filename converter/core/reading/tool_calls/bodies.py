@@ -1,5 +1,5 @@
-"""The kinds of text between the marks of a call: the data of a row, which `head`, `extent` and
-`judge` read.
+"""The five kinds of bodies: the text of a call between its marks. A body is data in a row of
+`forms`, by which `head`, `extent` and `judge` read the text.
 """
 
 import re
@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
-"""A name in a tag, and the other text in it."""
+"""A pattern for the text in a tag: a tool's or parameter's name, and the rest."""
 _NAME_ALONE = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
-"""Keys of a tool's name in a call's object."""
+"""The keys under which a call's object may have the tool's name."""
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")
-"""Keys of the object around a call: they are no arguments where it has any."""
+"""Further keys that a call's object may have beside name and arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """An object or a list of objects. `strict`: no keys but those of calls, and arguments must be.
+    """A JSON object or a list of objects: `{"name": "f", "arguments": {"city": "Oslo"}}`.
 
-    `name_is_key`: an object's only key is the name and its value the arguments, as Apertus has it.
+    Attributes:
+        strict: True if an object must have arguments, and may have no other keys than those of
+            calls.
+        name_is_key: True if an object has the tool's name as its only key and the arguments as the
+            value (Apertus): `{"f": {"city": "Oslo"}}`.
     """
 
     strict: bool = False
@@ -30,13 +34,14 @@ class Json:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Calls whose name stands in a header before arguments that are JSON. A name alone is a call of
-    a tool that needs no argument.
+    """A header with the tool's name, and arguments in JSON behind it. A name without arguments is a
+    call of a tool that needs none.
 
-    `pattern`: a header, whole, up to the brace; its group `name` is the tool's name.
-
-    `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
-    header begins with, before the pattern. `user`: a header that is no text, of words for the user.
+    Attributes:
+        pattern: a regular expression for the header up to the brace. Its group `name` is the name.
+        tail: text that may stand behind the arguments, before the call's closer.
+        heads: marks with which the header begins; they stand before `pattern`.
+        user: a header of text for the user, which is dropped.
     """
 
     pattern: str
@@ -45,32 +50,40 @@ class Header:
     user: str = ""
 
     def name_in(self, header: str, *, alone: bool) -> str:
-        """Return the name in a header. `alone`: no arguments stand behind it."""
+        """Return the tool's name in a header; empty if the header does not fit. `alone`: no
+        arguments stand behind the header.
+        """
         header = header.rstrip().removesuffix(self.tail) if alone else header
-        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps compiled patterns
         match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
         return match["name"].strip() if match else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyed:
-    """Keys and values between marks: a tag for each parameter, keys and values in turn, or elements
-    named by their keys, which stand in each other as their values do.
+    """Keys and values between marks. There are three sorts:
 
-    A call begins by a tag with its name, or by the bare name, and its parameters follow.
+    - a tag for each parameter: `<function=f><parameter=city>Oslo</parameter></function>`;
+    - keys and values in turn, behind the bare name:
+      `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`;
+    - nested elements, named by the keys: `<invoke name="f"><at><city>Oslo</city></at></invoke>`.
 
     Attributes:
-        heads: beginnings of a call's tag, up to its name; an empty one for the bare name.
-        end: marks that close a call; none need where it is `open_ended`.
-        separator: it may follow the bare name.
-        keys: beginnings of a key's mark, up to the words in it.
-        key_end: the mark behind these words, and behind the name in a head.
-        kind: marks around a type that may stand between key and value.
-        value: the mark before a value, which may lack it.
-        ends: marks that close a value; of `nested` ones up to the key, which they repeat.
-        padded: a value has a line end at both its ends.
-        cdata: a value may stand in a CDATA section.
-        reads_unknown: a value that the schema does not know is read as JSON, where it is.
+        heads: beginnings of the tag with the tool's name (`<function=`); an empty one if the name
+            stands bare.
+        end: marks that close a call.
+        separator: a mark that may follow the bare name.
+        keys: beginnings of the mark of a key, up to the key's name.
+        key_end: the mark behind a key's name, and behind the tool's name in a tag.
+        kind: two marks around a type that may stand between key and value.
+        value: the mark before a value; the model may leave it out.
+        ends: marks that close a value. If `nested`, the key and `>` follow such a mark.
+        nested: True if values are nested elements.
+        open_ended: True if a call needs no mark that closes it.
+        padded: True if a line end before and behind a value are not a part of the value.
+        cdata: True if a value may stand in a CDATA section.
+        reads_unknown: True if a value of a parameter that the schema does not have is read as JSON,
+            if it is JSON.
     """
 
     heads: Sequence[str] = ("",)
@@ -89,20 +102,24 @@ class Keyed:
 
     @property
     def bare(self) -> bool:
-        """True if a call begins by its bare name."""
+        """True if a call begins with the bare name of the tool."""
         return "" in self.heads
 
     @property
     def stem(self) -> str:
-        """The beginning of a key's mark, as a value may open one itself."""
+        """The first characters of a key's mark (`<parameter`). A value that is text about marks may
+        have them too.
+        """
         if self.nested:
-            return self.keys[0].removesuffix("<")  # a model leaves it out
+            return self.keys[0].removesuffix("<")  # MiniMax-M3 may leave `<` out
         return re.split("[= ]", self.keys[0])[0].removesuffix(">")
 
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """A list of calls in brackets; without brackets, one call a line. A list of objects is JSON."""
+    """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or without brackets a call on each line.
+    If objects stand in the list, it is read as JSON, by `objects`.
+    """
 
     heads: Sequence[str] = ("[",)
     objects: Json = field(default_factory=Json)
@@ -110,7 +127,11 @@ class Python:
 
 @dataclass(frozen=True, slots=True)
 class Gemma:
-    """`quote`: the mark on both sides of a string."""
+    """Gemma's own syntax: `call:f{city:<|"|>Oslo<|"|>}`.
+
+    Attributes:
+        quote: the mark at both ends of a string.
+    """
 
     quote: str
     heads: Sequence[str] = ("call:", "call ", ":")

@@ -1,4 +1,4 @@
-"""A form in which models write tool calls into their text: the class of a row of `forms`."""
+"""The class of the rows of `forms`: a form in which models write tool calls into their text."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,16 @@ from converter.core.reading.tool_calls.bodies import Body
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallRow(Row[Body]):
-    """One form of tool calls.
+    """A form of tool calls.
 
-    `section`: the marks around all calls. `alone`: the body's beginning counts without the row's
-    openers, which models leave out. `before`: marks that a call without its closing mark ends
-    before, outside of strings. `tool`: what an opener needs behind it to end a thought.
-    `in_thoughts`: models are known to call within a thought that they close.
+    Attributes:
+        section: the marks around all calls of a reply.
+        alone: True if a call may begin with its body, because models leave the openers out.
+        before: marks before which a call ends if its closer is missing. They do not count in
+            strings.
+        tool: text that must follow an opener, so that the opener ends a thought.
+        in_thoughts: True if models are known to make calls of this form in a thought which they
+            close behind the call.
     """
 
     section: tuple[str, str] = ("", "")
@@ -24,26 +28,28 @@ class CallRow(Row[Body]):
 
     @property
     def whole(self) -> bool:
-        """True if calls of this form must be all of the reply."""
+        """True if calls of this form count only if they are the whole reply."""
         return self.counts is Counts.AS_WHOLE_REPLY
 
     @property
     def firsts(self) -> tuple[str, ...]:
-        """The marks that a call of this form begins with."""
+        """The marks with which a call of this form may begin."""
         return self.in_section if self.alone or not self.opens else self.opens
 
     @property
     def in_section(self) -> tuple[str, ...]:
-        """The same in its section, where models leave a call's own opening mark out."""
+        """The marks with which a call may begin in its section. Models may leave the opener of the
+        call out there.
+        """
         return (*self.opens, *self.body.heads)
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The marks that may come behind a call."""
+        """The closers of a call and of its section."""
         return (*self.closes, *filter(None, self.section[1:]))
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Openers with the closers of each: of the section, and of a call."""
+        """Pairs of opener and closer: of the section, and of a call."""
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.tool, self.close) for mark in self.opens))

@@ -1,24 +1,28 @@
-"""The calls of a reply's text: the tools that are offered, and the notes on what was read."""
+"""The offered tools, and the notes on calls that were read from a reply's text."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 CUT = "length"
-"""The finish of a reply that had more to say."""
+"""The finish reason of a reply that was cut off at a limit."""
 BY_ITSELF = ("stop", "tool_calls")
-"""The finishes of a reply that ended by itself."""
+"""The finish reasons of a reply that the model itself has ended."""
 
 
 SHOWN = 8
-"""Names of arguments that the log shows."""
+"""How many names of arguments the log shows."""
 NO_FORM = "it does not go on as calls of its form do"
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools that a request offers: schemas by name, whether a reply may call several at once,
-    and whether the user asked for an answer in JSON.
+    """The tools that a request offers.
+
+    Attributes:
+        schemas: the JSON schemas of the tools' parameters, by the tools' names.
+        parallel: True if a reply may have several calls.
+        wants_json: True if the request asks for an answer in JSON.
     """
 
     schemas: Mapping[str, Mapping[str, object]]
@@ -28,13 +32,18 @@ class Tools:
 
 @dataclass(slots=True)
 class CallsRead:
-    """The calls that were read from the text of a reply.
+    """Notes on the calls that were read from the text of a reply.
 
-    `held`: the characters of one that is being written; `forms`: those that were whole, by the
-    names of their forms; `thought`: the same for those in a thought. `cut`: the tools of those that
-    were cut off after their arguments had begun; `text`: of those cut off before; `repeated`: of
-    those that repeated a draft, and were left out; `mended`: of any calls whose arguments were not
-    quite JSON; `typed`: the arguments of any calls whose values got the types of the schema.
+    Attributes:
+        held: how many characters of a call are held, because it is not complete.
+        forms: how many whole calls were read, by the name of their form.
+        thought: how many whole calls were read from the server's thinking, by the form's name.
+        cut: the tools of calls that were cut off within their arguments.
+        text: the tools of calls that were cut off earlier, so that they stay text.
+        repeated: the tools of calls that were left out, because they repeat an earlier call.
+        mended: the tools of calls whose arguments were not quite JSON; the server's own calls are
+            among them.
+        typed: the names of arguments whose values got the types of the schema, in all calls.
     """
 
     held: int = 0
@@ -48,7 +57,7 @@ class CallsRead:
 
     @property
     def hints(self) -> list[str]:
-        """The facts that a person may want to know, a line each."""
+        """Lines for the log about calls that were read and types that were changed."""
         names = ", ".join([*dict.fromkeys(map(repr, self.typed))][:SHOWN])
         values = "value of a call" if len(self.typed) == 1 else "values of calls"
         typed = f"{len(self.typed)} {values} put in the schema's type: {names}"
@@ -57,7 +66,7 @@ class CallsRead:
 
     @property
     def notes(self) -> list[str]:
-        """The notes for a person, a line each."""
+        """Lines for the log about calls that were cut, left out or mended."""
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
         text = [f"a call of {name!r} was cut off and stays text" for name in self.text]
         again = [

@@ -1,7 +1,7 @@
-"""The places where the text of a call may end, while it arrives in pieces.
+"""A finder of the points at which the text of a call may end, while the text arrives in pieces.
 
-`Extent.feed` goes on where it stopped, so that no closer, mark or frame is walked twice. It tells
-points; the judge tells whether the call ends there.
+The judge then decides for each point whether the call ends there. `Extent.feed` continues behind
+the last point, so that no text is read twice.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,13 @@ _GOES_ON = tuple("\"'{}[],:")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An offset where the call may end. `at`: behind its body, `behind`: behind the mark there;
-    `quoted`: the mark stands in a string, as far as brackets and quotes tell.
+    """A point at which a call may end.
+
+    Attributes:
+        end: the reason why the call may end here.
+        at: the offset behind the call's body.
+        behind: the offset behind the mark that ends the call.
+        quoted: True if the mark seems to stand in a string.
     """
 
     end: End
@@ -30,15 +35,23 @@ class Point:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks that matter to an extent.
+    """The marks by which an extent finds its points.
 
-    `closers`: the call's own; `ends`: of the body, unless one of `nexts` goes on behind; `openers`:
-    of another call, on a new line; `stops`: before which the call ends anywhere but in a string.
-    `brackets`: the body's strings and brackets count, and `quote` is one more quote; `calls`:
-    words may go on behind its brackets. `skips`: say nothing behind its brackets.
-    `drafts`: closers of the thought around it, behind which it goes on or was a draft.
-    `header`: a header stands before the brackets. `pairs`: `nexts` count
-    behind a closer, too. `again`: begin another call behind them.
+    Attributes:
+        closers: end the call, as its closers.
+        ends: end the body, unless one of `nexts` follows.
+        nexts: marks with which the body goes on.
+        openers: begin another call, if they stand on a new line.
+        stops: end the call before them, except in a string.
+        brackets: True if the body has strings and brackets, and ends with the last bracket.
+        quote: a further mark around strings.
+        calls: True if a word may follow a closed bracket, as the next call of a list does.
+        skips: are ignored behind the brackets.
+        header: True if a header stands before the brackets.
+        again: begin the header of another call behind the brackets.
+        drafts: closers of the thought around the call. If the body does not go on behind such a
+            closer, the call was a draft.
+        pairs: True if a closer does not end the call when one of `nexts` follows.
     """
 
     closers: tuple[str, ...]
@@ -57,25 +70,25 @@ class Marks:
 
     @cached_property
     def search(self) -> MarkSearch:
-        """The search for all of them."""
+        """The search for all these marks."""
         own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
         return marks_of(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
 
 
 class Extent:
-    """Feed the text of a call from its body's beginning on."""
+    """The finder of points, for one call. It is fed the text from the body's beginning on."""
 
     def __init__(self, marks: Marks) -> None:
         self._marks, self._search = marks, marks.search
         self._brackets = JsonExtent() if marks.brackets else None
-        self._closed = -1  # behind the last bracket, while none is open
+        self._closed = -1  # the offset behind the last bracket; -1 while a bracket is open
         self._in_header = marks.header
-        self._in_quote = False  # of the form's own
+        self._in_quote = False  # a string between the form's own quotes (`quote`) is open
         self._rest = self._line = ""
-        self._base = 0  # of the rest
+        self._base = 0  # the offset of `_rest`
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Return the next point; None while more text must tell. `last`: no more will come."""
+        """Return the next point; `None` if more text is needed. `last`: no more text comes."""
         self._rest += text
         undecided = 0 if last else self._search.undecided(self._rest, 0)
         while self._rest:
@@ -101,13 +114,13 @@ class Extent:
 
     @property
     def sure(self) -> int:
-        """The place up to which the text belongs to the call."""
+        """The offset up to which the text certainly belongs to the call."""
         return self._closed if self._closed >= 0 else self._base
 
     @property
     def wakes(self) -> str | None:
-        """The characters without which a text changes nothing; `None` where any text may. A
-        backslash that is not among them has its character behind it.
+        """The characters that end plain text of the call, which changes nothing here; `None` if no
+        text is plain. If a backslash is not among them, plain text must not end with one.
         """
         if self._rest or self._in_header:
             return None
@@ -118,7 +131,7 @@ class Extent:
 
     @property
     def quoted(self) -> bool:
-        """Return True if a string is open."""
+        """True if a string is open."""
         return self._in_quote or self._in_string
 
     @property
@@ -130,7 +143,9 @@ class Extent:
         return Point(End.BODY, closed, closed)
 
     def _point(self, mark: str, follows: bool) -> Point | None:
-        """Return the point at a mark, which comes next. `follows`: the body goes on behind it."""
+        """Return the point at a mark that stands at the beginning of the rest; `None` if the call
+        cannot end there. `follows`: the body goes on behind the mark.
+        """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
         if mark == marks.quote and not self._in_string:
@@ -150,7 +165,9 @@ class Extent:
         return None
 
     def _before_opener(self, mark: str, begin: int) -> Point | None:
-        """Return the point before a mark that begins another call."""
+        """Return the point before a mark that begins another call; `None` if the mark does not
+        count at its position.
+        """
         if self._closed >= 0:
             return self._body_end()
         on_new_line = "\n" in self._line and not self._line.rpartition("\n")[2].strip()
@@ -158,7 +175,7 @@ class Extent:
         return Point(End.OPENER, begin, begin) if opens else None
 
     def _follows(self, mark: str, last: bool) -> bool:
-        """Return True if the body goes on behind a mark that may end it. Raises `NeedMore`."""
+        """Return True if the body goes on behind a mark that could end it. Raises `NeedMore`."""
         marks = self._marks
         is_draft = mark in marks.drafts and not self.quoted
         if not (is_draft or mark in marks.ends or (marks.pairs and mark in marks.closers)):
@@ -175,7 +192,7 @@ class Extent:
         return False
 
     def _skip(self, mark: str) -> None:
-        """Pass a mark that is part of the text."""
+        """Move behind a mark that does not end the call."""
         end = self._base + len(mark)
         if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
             self._advance(len(mark))
@@ -188,7 +205,7 @@ class Extent:
         self._base += length
 
     def _pass(self, length: int) -> Point | None:
-        """Read so many characters; return the point that shows in them."""
+        """Read `length` characters without marks; return a point among them, if there is one."""
         if self._in_header:
             offset = self._rest.find("{", 0, length)
             self._in_header = offset < 0
@@ -202,8 +219,8 @@ class Extent:
         return None
 
     def _read(self, brackets: JsonExtent, text: str) -> Point | None:
-        """Read strings and brackets; return the point where these are closed and the text does not
-        go on.
+        """Read strings and brackets; return the point behind the last bracket, if other text
+        follows that cannot belong to the call.
         """
         at, begin = 0, self._base
         while at < len(text):

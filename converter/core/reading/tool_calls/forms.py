@@ -1,15 +1,16 @@
-"""The forms in which models write tool calls into their text: one row a form.
+"""The table of forms: how models write tool calls into their text, a row for each form.
 
-A row has its name, how its body is read, the marks before a call, the mark behind it, and the marks
-around all calls of a reply. Bodies are of five kinds: `Json`, `Header` (a name before JSON),
-`Keyed`, `Python`, `Gemma`.
+A row has a name, a body (how the text of a call is read), the openers and closers of a call, and
+the marks around all calls of a reply (`section`). There are five kinds of bodies: `Json`, `Header`
+(a name before JSON), `Keyed`, `Python`, `Gemma`.
 
-Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
-and the templates on the models' own pages. vLLM's parsers tell of Step-Audio 2, HyperCLOVA X, RWKV
-and Phi-4-mini, SGLang's pull request 29920 of Hunyuan v3's suffix. Calls within thoughts were
-reported of Qwen3 (vLLM issue 19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM 39056, LM Studio 2045),
-GLM-4.7 (opencode 6883), Kimi-K2 Thinking (llxprt-code 749), MiniMax-M2 (vllm-mlx 98); Apertus'
-template has them there.
+The sources are the chat templates that llama.cpp ships, the parsers of vLLM, SGLang and Ollama, and
+the templates on the models' own pages. The forms of Step-Audio 2, HyperCLOVA X, RWKV and Phi-4-mini
+are from vLLM's parsers, the suffix of Hunyuan v3 from SGLang's pull request 29920.
+
+Calls within thoughts were reported for Qwen3 (vLLM issue 19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM
+39056, LM Studio 2045), GLM-4.7 (opencode 6883), Kimi-K2 Thinking (llxprt-code 749) and MiniMax-M2
+(vllm-mlx 98). The template of Apertus puts calls into the thought.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,13 +22,13 @@ from converter.core.reading.tool_calls.call_row import CallRow
 
 
 def _section(name: str) -> tuple[str, str]:
-    """Return the marks around calls that stand in a tag of this name."""
+    """Return the marks of a section that is a tag of this name."""
     return f"<{name}>", f"</{name}>"
 
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
-    """Return the form that Claude's had first, `<invoke name="f"><parameter name="city">Oslo</...`,
-    with a prefix to its tags. `before`: marks that may stand before a call.
+    """Return the body `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`, which
+    Claude had first, with a prefix in its tags. `before`: marks that may stand before a call.
     """
     head = f"<{prefix}invoke name="
     return Keyed(
@@ -42,7 +43,9 @@ def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
 def _pairs(
     key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
 ) -> Keyed:
-    """Return the form of a bare name, and keys and values in turn, each in a tag of its name."""
+    """Return the body with a bare name, and keys and values in turn, each in a tag of the name
+    `key` or `value`: `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
+    """
     return Keyed(
         separator=separator,
         keys=(f"<{key}>",),
@@ -66,12 +69,14 @@ FUNCTION = Keyed(
 INVOKE = _invoke("", padded=True)
 PAIRS = _pairs("arg_key", "arg_value", separator="<tool_sep>", reads_unknown=True)
 _BARS = "｜|‖"
-"""The bars of DeepSeek's marks; some decoders, and histories, write others than the model's."""
+"""The bars in DeepSeek's marks. The model writes the first; some decoders and earlier turns have
+the others.
+"""
 _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"
 _HUNYUAN_END = "<end_of_tool_call>"
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# a row's first word says where its marks count (`Counts`)
+# Functions that make rows; the name of each says where the openers of its rows count (`Counts`).
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 _offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
@@ -80,14 +85,14 @@ _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
 
 def _dsml(bar: str) -> Iterator[CallRow]:
-    """Return DeepSeek's forms since V3.2, with a bar in their marks."""
+    """Yield DeepSeek's forms since V3.2, with this bar in their marks."""
     for name, prefix, word, models in (
         ("dsml", f"{bar}DSML{bar}", "function_calls", "DeepSeek V3.2"),
         ("dsml-tools", f"{bar}DSML{bar}", "tool_calls", "DeepSeek V4"),
         ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls", "DeepSeek V4 Flash"),
         ("dsml-calls", f"{bar}DSML{bar} ", "calls", "DeepSeek V4.1"),
     ):
-        alone = name != "dsml-tools"  # its calls begin as V3.2's do
+        alone = name != "dsml-tools"  # its calls begin with the same mark as those of V3.2
         section = _section(prefix + word)
         yield _special(name, _invoke(prefix), section=section, alone=alone, models=models)
 
@@ -154,7 +159,7 @@ FORMS = (
     _special(
         "minimax-m3",
         Keyed(
-            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),  # `<` is left out
+            heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),  # `<` may be missing
             end=(f"{_MINIMAX}</invoke>",),
             keys=(f"{_MINIMAX}<",),
             ends=(f"{_MINIMAX}</",),
@@ -456,13 +461,13 @@ def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow,
 
 _MARKED = tuple(form for form in FORMS if not form.whole)
 SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
-"""Forms by the mark that begins their section."""
+"""The forms that have a section, by the mark that opens it."""
 OPENERS = _grouped(
     (mark, form) for form in _MARKED if form.opens or form.alone for mark in form.firsts if mark
 )
-"""Forms by the beginnings of their calls."""
+"""The forms by the marks with which their calls may begin, outside of a section."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
-"""Forms of whole replies by their beginnings."""
+"""The forms whose calls must be the whole reply, by the marks with which they may begin."""
 CLOSERS = tuple(
     dict.fromkeys(
         mark
@@ -470,16 +475,17 @@ CLOSERS = tuple(
         for mark in (*form.ends, *getattr(form.body, "end", ()), *form.ignored)
     )
 )
-"""Marks that directly behind a call are no text: closers said twice, or without their openers, and
-what ends a message."""
+"""Marks that are dropped directly behind a call: closers that stand twice or without their opener,
+and marks that end a message.
+"""
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
-"""Forms whose calls may stand within a thought."""
+"""The names of the forms whose calls may stand within a thought."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
 
 
 def without_opener(text: str) -> str:
-    """Return a text without a call's opener at its end, whole or but for its last letter, as the
-    reader of DeepSeek-V3.2's calls on Bedrock leaves it before a call.
+    """Return a text without a call's opener at its end. The last character of the opener may be
+    missing. Bedrock's parser of DeepSeek-V3.2's calls leaves such an opener in the text.
     """
     bare = text.rstrip()
     mark = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")

@@ -1,9 +1,10 @@
-"""Calls as Gemma writes them: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`, and its
-small models: `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
+"""Reading of calls in Gemma's syntax: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`.
+Small models also write `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 
-A string ends at the quote behind which the form goes on. A bare value ends at a comma only where a
-parameter follows: a word before a colon that is no parameter of the tool is part of the value. A
-value that nothing but such a rule ends holds no mark of a call.
+A string ends at the first quote behind which the form goes on. A bare value ends at a comma only if
+a parameter of the tool follows: in `text:see: note, that: is fine` the words before the second
+colon belong to the value. A value whose end was found by such a rule must not hold a mark of a
+call.
 """
 
 import re
@@ -26,23 +27,23 @@ from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclose
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 
 _LIMIT = 64
-"""Values within values; models write three or four."""
+"""The most levels of values within values. Models write three or four."""
 _BARE_LIMIT = 4096
-"""Characters of a value without quotes and brackets."""
+"""The most characters of a value without quotes and brackets."""
 _NAME = re.compile(r"([^{(\n]{0,256}+)([{(])")
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
-"""A list of numbers, which is JSON."""
+"""A list of numbers, which is JSON as it stands."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
-"""A string without its first mark; in a list, up to a comma."""
+"""The text of a string whose opening quote is missing; in a list it ends at a comma."""
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
-"""A quote behind which the form may go on."""
+"""For each ordinary quote: an escape, or the quote if the form may go on behind it."""
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
     r"|\bcall:[\w.-]+\s*[{(]"
@@ -50,7 +51,7 @@ _MARK = re.compile(
 
 
 class GemmaCalls:
-    """The calls of a span."""
+    """The reader of calls in Gemma's syntax."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -58,7 +59,7 @@ class GemmaCalls:
         self._body = span.row.body
 
     def find(self, at: int) -> int:
-        """Return where the next call begins; -1 where none comes."""
+        """Return the offset of the next call; -1 if there is none."""
         text, gap = self._span.text, self._span.gap
         begin = gap(at)
         while at and text[begin : begin + 1] == ",":
@@ -67,7 +68,7 @@ class GemmaCalls:
         return begin if text.startswith(tuple(heads), begin) else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at an offset."""
+        """Read the call that begins at the offset `at`."""
         span, text = self._span, self._span.text
         at += len(next(head for head in self._body.heads if text.startswith(head, at)))
         head = _NAME.match(text, at)
@@ -86,12 +87,17 @@ class GemmaCalls:
         behind = span.gap(behind + 1) if comma else behind
         ends = behind >= len(text) or text[behind] == "<" or text.startswith("call", behind)
         if text[behind : behind + 1] == "{" or (comma and not ends):
-            raise Broken(name) if has_values else NoCall  # the bracket may have stood too early
+            # More arguments seem to follow: the closing bracket may have been too early.
+            raise Broken(name) if has_values else NoCall
         return JudgedCall(name, arguments, end=end)
 
 
 class _Values:
-    """The values of one call, written to `out` as JSON."""
+    """The reading of the values of one call.
+
+    Attributes:
+        out: the pieces of the JSON of the arguments so far.
+    """
 
     def __init__(self, span: Span, name: str, quote: str) -> None:
         self._span, self._text, self._name = span, span.text, name
@@ -103,8 +109,8 @@ class _Values:
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
     def _is_over(self, at: int) -> bool:
-        """Return True if the text ends here, or a mark closes the call. Raises Unclosed for a reply
-        that was cut.
+        """Return True if the text ends at `at`, or a mark that closes the call stands there. Raises
+        Unclosed if the reply was cut here.
         """
         if self._span.closes(at):
             return True
@@ -115,7 +121,9 @@ class _Values:
         return True
 
     def inside(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
-        """Read members up to a brace, or items up to a bracket; write them and the end."""
+        """Read the members of an object, or the items of a list, up to the bracket `end`. Append
+        their JSON and the bracket to `out`, and return the offset behind the bracket.
+        """
         text, gap, out, is_object = self._text, self._span.gap, self.out, end == "}"
         members: dict[str, str] = {}
         separator = ""
@@ -125,7 +133,7 @@ class _Values:
             if separator and text[at] != ",":
                 self._fail()
             at = gap(at + 1) if separator else at
-            if text[at : at + 1] == end:  # a comma too many
+            if text[at : at + 1] == end:  # a surplus comma
                 break
             name, at = self._key(at) if is_object else ("", at)
             begin = len(out)
@@ -143,7 +151,7 @@ class _Values:
         return at + 1 if text[at : at + 1] == end else at
 
     def _key(self, at: int) -> tuple[str, int]:
-        """Return the key at an offset, and the offset behind its colon."""
+        """Return the key at the offset `at`, and the offset behind its colon."""
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
             end = self._text.find(self._quote, begin, begin + 512)
@@ -159,8 +167,8 @@ class _Values:
         return match[1].strip(), self._span.gap(match.end())
 
     def _value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
-        """Read a value; return the offset behind it. `within`, `end`: the schema of what the value
-        stands in, and its end.
+        """Read a value, and return the offset behind it. `within` and `end` are the schema and the
+        closing bracket of the object or list around the value.
         """
         mark, around = self._text[at : at + 1], within if end == "}" else None
         if depth > _LIMIT:
@@ -179,14 +187,14 @@ class _Values:
         unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             text = unopened[0]
-            if not text.rstrip().endswith(","):  # Gemma 4 leaves a string's first mark out
+            if not text.rstrip().endswith(","):  # Gemma 4 leaves the opening quote of a string out
                 self.out.append(literal(text))
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
     def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
-        """Return True if the form goes on behind a value. `sure`: its mark shows its end, so that
-        any key may follow.
+        """Return True if the form goes on at `at`, behind a value. `sure`: a quote has ended the
+        value for certain, so that any key may follow and not only a parameter of the tool.
         """
         at = self._span.gap(at)
         mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
@@ -195,7 +203,7 @@ class _Values:
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
     def _is_key(self, at: int, keys: Collection[str]) -> bool:
-        """Return True if a key comes next: one of `keys` where there are any."""
+        """Return True if a key stands at `at`. If `keys` is not empty, it must be one of them."""
         if self._text.startswith(self._quote, at):
             return True
         match = _KEY.match(self._text, at)
@@ -203,8 +211,8 @@ class _Values:
         return name in keys if keys else bool(_WORD.match(name))
 
     def _string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
-        """Read a string up to the quote behind which the form goes on: any key at the first quote,
-        a known one behind further quotes.
+        """Read a string up to the first quote behind which the form goes on. Behind the very first
+        quote any key may follow, behind further quotes only a parameter of the tool.
         """
         for match in quote.finditer(self._text, at):
             sure = match.start() <= self._text.find(match[0], at)
@@ -218,8 +226,8 @@ class _Values:
         raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
     def _written(self, text: str, quote: str) -> str:
-        """Return the words of a string as JSON. The token of Gemma 4's mark stands for quotation
-        marks within it as well.
+        """Return the JSON of a string. Gemma 4 uses the token of its quote also for quotation marks
+        within a string.
         """
         if quote in _QUOTES:
             return _escaped(text)
@@ -237,8 +245,8 @@ class _Values:
         return end
 
     def _bare_end(self, at: int, around: Schema | None) -> int:
-        """Return where a value without quotes and brackets ends: a comma within a quoted phrase is
-        part of the phrase.
+        """Return the offset at which a value without quotes and brackets ends. A comma within a
+        quoted phrase is part of the value.
         """
         quoted, most = False, at + _BARE_LIMIT
         for match in _BARE_STOP.finditer(self._text, at, most):
@@ -253,6 +261,6 @@ class _Values:
 
 
 def _escaped(text: str) -> str:
-    """Return the words of a string in ordinary quotes as JSON."""
+    """Return the JSON of a string that stood in ordinary quotes."""
     inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
     return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]

@@ -1,9 +1,8 @@
-"""The head of a call: its form's first words, up to the tool's name.
+"""The head of a call: the first words of its body, up to the tool's name.
 
-A candidate begins when its head is complete. A mark whose head fails is text, and reading goes on
-behind the mark.
-
-    head_of(row, text, tools) -> Head, for the text from the body's beginning on
+`{"name": "f"` is a complete head of JSON, `<function=f>` of another form. A candidate begins only
+if its head is complete and names an offered tool. If text behind a mark cannot be a head, the mark
+is text, and the engine reads on behind the mark.
 """
 
 import enum
@@ -31,16 +30,21 @@ from converter.core.wire.bounds import MOST_CALLS
 
 type Tools = Mapping[str, Schema]
 HEADER_LIMIT = 384
-"""Characters before a call's first brace: its name, an id and special tokens."""
+"""The most characters of a header, which has a name, an id and special tokens."""
 NAME_LIMIT = 256
-"""Characters of a key or a name; no API allows as many in a tool's name."""
+"""The most characters of a key or a name. No API allows longer names of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """The facts known of the calls before they come: the tools' schemas by name, how their ids
-    begin, and how many of them there may be. `in_sentences`: a whole call counts in the middle of a
-    sentence; not so in a thought.
+    """Facts about the calls of a reply that are known before it comes.
+
+    Attributes:
+        tools: the schemas of the offered tools, by name.
+        ids: the beginning of the ids that the calls get.
+        choice: the number of the choice.
+        most: the most calls that the reply may have; `None`: `MOST_CALLS`.
+        in_sentences: True if a whole call in the middle of a sentence counts; False in a thought.
     """
 
     tools: Tools
@@ -51,13 +55,21 @@ class Expectations:
 
 
 class Head(enum.IntEnum):
-    """The state of a head, the better ones first."""
+    """The state of a head. Of several forms that fit, the one with the first state counts.
 
-    NAMED = enum.auto()  # it is complete: an offered tool
-    WAITING = enum.auto()  # more text must tell
-    UNNAMED = enum.auto()  # a call's object, whose name may stand behind its arguments
-    UNOFFERED = enum.auto()  # complete, but of no tool
-    NONE = enum.auto()  # no call begins here
+    Attributes:
+        NAMED: complete, with the name of an offered tool.
+        WAITING: not complete; more text is needed.
+        UNNAMED: the beginning of a call's object; the name may stand behind the arguments.
+        UNOFFERED: complete, but no offered tool has the name.
+        NONE: not the head of a call.
+    """
+
+    NAMED = enum.auto()
+    WAITING = enum.auto()
+    UNNAMED = enum.auto()
+    UNOFFERED = enum.auto()
+    NONE = enum.auto()
 
 
 _OBJECT = re.compile(r"\s*+(?:\[\s*+)*+\{\s*+")
@@ -80,16 +92,21 @@ _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
 
 def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
-    """Return the state of a call's head. `tools`: those that are offered; None: any name counts."""
+    """Return the state of the head at the beginning of `text`, which is the text of a body.
+
+    `tools` are the offered tools; if it is `None`, no calls are read and a head with any name is
+    UNOFFERED. `last`: no more text comes.
+    """
     begun = [it for it in row.body.heads if text.startswith(it)]
-    if isinstance(row.body, Json | Python):  # their own patterns take blanks and head
+    if isinstance(row.body, Json | Python):  # the functions of these bodies read the mark too
         begun = [""]
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
     head = _head(row, text, tools)
     if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
-        return _head(row, text + row.body.end[0], tools)  # nothing need follow the name
+        # Such a call needs no closer: read the head as if the closer followed the name.
+        return _head(row, text + row.body.end[0], tools)
     return head
 
 
@@ -125,7 +142,7 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
         if name_is_key:
             return _named(name, tools)
         if name in NAME_KEYS and text[offset : offset + 1] == "{":
-            offset += 1  # the object that chat completions have it in
+            offset += 1  # `{"function": {"name": ...}}`, as chat completions have it
         elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, offset)):
             if name in NAME_KEYS:
                 return _named(value[1] or value[2] or "", tools)
@@ -138,7 +155,9 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
 
 
 def _of_member(key: str, value: str, other: Head) -> Head:
-    """Return the state of an object at a member that is no name. `other`: where it is not known."""
+    """Return the state of an object at a member that is not a complete name. `other`: the state if
+    the member does not show whether the object is a call.
+    """
     if key in NAME_KEYS or key in OTHER_KEYS:
         begins = value[:1] in ("", '"', "'") or key in OTHER_KEYS
         return Head.WAITING if begins and len(value) < NAME_LIMIT else other
@@ -146,7 +165,8 @@ def _of_member(key: str, value: str, other: Head) -> Head:
 
 
 def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
-    if not row.opens and "" in body.heads and tools is not None:  # the name is its only mark
+    # A form without marks: only a tool's name with a bracket behind it begins a call.
+    if not row.opens and "" in body.heads and tools is not None:
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:
             begun = not bracket and any(tool.startswith(name) for tool in tools)
@@ -161,7 +181,9 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
 
 
 def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
-    """Return NAMED where one of the marks comes next, behind blanks and a thought's closers."""
+    """Return NAMED if one of the marks stands at `offset`, behind blanks and closers of thoughts;
+    WAITING if one may begin there, else NONE.
+    """
     offset = behind_closers(text, offset)
     if text.startswith(tuple(marks), offset):
         return Head.NAMED
@@ -169,7 +191,7 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
 
 
 def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
-    keys = (body.stem,) if body.nested else body.keys  # models leave a key's tag out
+    keys = (body.stem,) if body.nested else body.keys  # `stem` also fits a key without `<`
     nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
         return _of_bare_name(body, text, tools, (*nexts, *body.ends, body.separator))
@@ -200,7 +222,9 @@ def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[s
 
 
 def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
-    """Return the state of a name behind which a key's opening mark was left out."""
+    """Return the state of a head whose first key lacks its opening mark: `fcity</arg_key>` or
+    `f city</arg_key>`.
+    """
     if not any(written.startswith(tool) for tool in tools):
         return Head.NONE
     behind = _UNOPENED_KEY.sub("", text, count=1)
@@ -225,16 +249,18 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
     return Head.WAITING if waits else Head.NONE
 
 
-# The same as one expression, which the search for marks asks of each.
+# The same as one regular expression, by which the search skips marks that cannot begin a call.
 
 _CLOSERS = "|".join({re.escape(it[:4]) for it in CLOSERS})
 _BEGUN = rf"(?![\s\S]{{65}})|(?=[{''.join({re.escape(it[0]) for it in CLOSERS})}])(?:{_CLOSERS})"
-"""What may go on in any way: the end of a text, or a thought's closer."""
+"""A pattern for the end of the text, or the beginning of a thought's closer. Any text may follow
+there, so that a head is possible.
+"""
 
 
 def possible_head(mark: str, rows: Iterable[CallRow]) -> re.Pattern[str]:
-    """Return the expression of all that a mark with a call's head, or its beginning, may be.
-    `rows`: those of the mark.
+    """Return a pattern that matches a mark if a head of a call, or the beginning of one, stands
+    behind it. `rows`: the forms that the mark may begin.
     """
     heads = "|".join(_behind_mark(mark, row) for row in rows)
     return re.compile(rf"{re.escape(mark)}\s*+(?:{heads}|{_BEGUN})")

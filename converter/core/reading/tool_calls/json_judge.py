@@ -1,10 +1,17 @@
-"""Calls as JSON: an object with a name and arguments, a list of such objects, or a header with the
-name before an object.
+"""Reading of calls in JSON: an object with name and arguments, a list of such objects, or a header
+with the name before an object.
 
-Models write `{"name": "remove", "path": "/x"}`, an object under a key of their own, arguments in a
-string, or close the arguments' object, or the call's, too early. What the tool's schema knows is an
-argument; an object whose members it knows is the arguments. Anything else has no meaning, and the
-call is none, because a client would run it without what stood there.
+Models make mistakes, in which arguments are not where they should be:
+
+- `{"name": "remove", "path": "/x"}`: arguments stand beside the name;
+- `{"name": "remove", "input_data": {"path": "/x"}}`: their object has another key;
+- `{"name": "remove", "arguments": "{...}"}`: their object is in a string;
+- `{"name": "remove", "arguments": {}, "path": "/x"}`: their object, or that of the call, was closed
+  too early.
+
+A member counts as an argument if the tool's schema has a parameter of its name. An object counts as
+the arguments if the schema has all its names. If any other member has a value, the text is not
+taken for a call, because the client would run the call without this value.
 """
 
 import json
@@ -23,14 +30,14 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
 _BETWEEN = ",;}]"
-"""Marks between a call and what belongs to it behind its end, or the next call."""
+"""Marks that may stand between two calls, or between a call and further members of it."""
 _NOTHING: tuple[object, ...] = (None, "", [])
 _FIELD = re.compile(r'\{\s*+"')
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
 
 
 class JsonCalls:
-    """The calls of a span whose calls are objects."""
+    """The reader of calls that are JSON objects."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -39,14 +46,14 @@ class JsonCalls:
         self._by_key = isinstance(body, Json) and body.name_is_key
 
     def find(self, at: int) -> int:
-        """Return where the next object begins; -1 where none comes."""
+        """Return the offset of the next object; -1 if there is none."""
         text, gap = self._span.text, self._span.gap
         while (mark := text[(at := gap(at)) : at + 1]) and mark in _BETWEEN + "[":
             at += 1
         return at if mark == "{" else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call whose object begins at an offset."""
+        """Read the call whose object begins at the offset `at`."""
         call = _Call(self._span, strict=self._strict, by_key=self._by_key)
         end = call.take(json_object(self._span.text, at))
         end = end if self._strict else call.beyond(end)
@@ -54,14 +61,14 @@ class JsonCalls:
 
 
 class HeaderCalls:
-    """The call of a span whose name stands in a header."""
+    """The reader of calls whose name stands in a header."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
 
     def find(self, at: int) -> int:
-        """Return the offset of the next header, or -1. The first header may begin with anything; a
-        later one must begin with one of its form's heads.
+        """Return the offset of the next header; -1 if there is none. A header behind another call
+        must begin with one of the form's heads.
         """
         text, gap, row = self._span.text, self._span.gap, self._span.row
         begin = gap(at)
@@ -93,8 +100,8 @@ class HeaderCalls:
 
 
 def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
-    """Read the arguments of a call whose name stands before them; return them and the offset
-    behind them.
+    """Read the arguments that begin at `at`, of a call whose name stands before them. Return the
+    arguments, and the offset behind them.
     """
     call = _Call(span, name=name, argued=True, wholly=True, headed=True)
     end = call.beyond(call.take_arguments(json_object(span.text, at), at))
@@ -103,12 +110,19 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class _Call:
-    """A call whose members are read. `strict`: no keys but those of calls; `by_key`: the only key
-    is the name; `headed`: the name stands before the object.
+    """A call whose members are being read.
 
-    `argued`: its arguments have come; `wholly`: all members are arguments, because the arguments'
-    own object was closed too early; `beside`: members that may be as well, as JSON, and whether one
-    may be all of them.
+    Attributes:
+        name: the tool's name, once it was read.
+        strict: True if the object may only have the keys of calls.
+        by_key: True if the only key is the name.
+        headed: True if the name stands before the object.
+        argued: True once the arguments were read.
+        wholly: True if the call has no object with its own keys around the arguments, so that
+            members behind the arguments can only be arguments.
+        arguments: the arguments, JSON.
+        beside: further members that may be arguments: key, value (JSON), and True if the value may
+            be the object of all arguments.
     """
 
     span: Span
@@ -122,7 +136,7 @@ class _Call:
     beside: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def take(self, read: JsonObject) -> int:
-        """Take the members of the call's own object; return the offset behind it."""
+        """Read the members of the call's object; return the offset behind the object."""
         self._close(read)
         members = read.members
         if self.by_key:
@@ -133,7 +147,7 @@ class _Call:
             self.wholly = True
             return read.end
         first = _first_name(members)
-        if first >= 0 and members[first][1][:1] == "{":  # as chat completions have it
+        if first >= 0 and members[first][1][:1] == "{":  # `{"function": {"name": ...}}`
             within = json_object(members[first][1], 0).members
             members = [*members[:first], *within, *members[first + 1 :]]
             first = _first_name(members)
@@ -145,14 +159,15 @@ class _Call:
         return read.end
 
     def take_arguments(self, read: JsonObject, at: int) -> int:
-        """Take an object as the arguments; return the offset behind it."""
+        """Take an object as the arguments; return the offset behind the object."""
         self._close(read)
         self.arguments = read.text if read.mended else self.span.text[at : read.end]
         return read.end
 
     def beyond(self, at: int) -> int:
-        """Read members behind the object's end, as they are or in an object: a brace stood too
-        early. An object with a name is another call. Return the offset behind all.
+        """Read further members behind the end of the call's object, since a model may write a
+        closing brace too early. They stand there bare or in an object of their own. An object with
+        a name is another call and is not read. Return the offset behind the last member.
         """
         span, text = self.span, self.span.text
         while True:
@@ -178,8 +193,8 @@ class _Call:
             at = read.end
 
     def settled(self) -> str:
-        """Return the arguments with the members beside them, which the tool's schema must know and
-        the arguments not contradict.
+        """Return the arguments, with the members beside them. Raises NoCall or Broken if such a
+        member is not a parameter of the tool, or contradicts the arguments.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = once(members), len(members)
@@ -198,13 +213,15 @@ class _Call:
         return self.span.knows(self.name, key)
 
     def _fail(self) -> NoReturn:
-        """Raise the error of a text without a meaning: before its first field a call is text."""
+        """Raise Broken if the arguments have begun, else NoCall."""
         if self.name and _FIELD.match(self.arguments):
             raise Broken(self.name)
         raise NoCall
 
     def _close(self, read: JsonObject) -> None:
-        """Close an object of which nothing but brackets is missing."""
+        """Close an object that lacks only its closing brackets, if the text ends there. Raises
+        NoCall, Broken or Unclosed for any other object that is open.
+        """
         if read.closed:
             return
         span = self.span
@@ -223,7 +240,7 @@ class _Call:
         raise Unclosed(self.name, self.arguments.removesuffix("}"))
 
     def _so_far(self, read: JsonObject) -> tuple[str, str]:
-        """Return the name and the arguments in an object that is open, as far as they came."""
+        """Return the name and the beginning of the arguments in an object that is open."""
         name, arguments = "", "{"
         members = [(key, value, value) for key, value in read.members]
         for key, value, begun in (*members, (read.key or "", '""', read.begun)):
@@ -242,18 +259,21 @@ class _Call:
             raise NoCall(end)
 
     def _member(self, key: str, written: str) -> None:
-        """Take a member that is not the name."""
+        """Take a member that is not the name: as the arguments, or as one that may be an
+        argument.
+        """
         if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
             self._argue(written)
             return
         if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
-        may_be_all = key in ARGUMENT_KEYS and not self.argued  # though one argument is named so
+        # The tool has a parameter of this name, but the value may still be all arguments.
+        may_be_all = key in ARGUMENT_KEYS and not self.argued
         self.argued = self.argued or may_be_all
         self.beside.append((key, written, may_be_all))
 
     def _argue(self, written: str) -> None:
-        """Take arguments: an object, a string that holds one, or null."""
+        """Take the arguments: an object, a string that holds an object, or null."""
         self.argued = True
         if written[:1] == "{":
             self.arguments = written
@@ -268,9 +288,11 @@ class _Call:
             self._fail()
 
     def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
-        """Return True if an object behind the call is a call of its own, because it has a name. Any
-        word may stand under a key such as `tool`: behind a call without arguments, whose argument
-        it may be, it must be an offered tool's, or stand beside arguments.
+        """Return True if an object behind the call is another call, because it has a name.
+
+        A key such as `tool` may also be a parameter of the tool. So behind a call without arguments
+        the object counts as a call only if the name is that of an offered tool, or if arguments
+        stand beside the name.
         """
         members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
         if self.by_key and members:
@@ -291,14 +313,18 @@ class _Call:
         return has_arguments and not read.closed
 
     def _again(self, read: JsonObject) -> None:
-        """Take an object behind the arguments: the same, or those of a call that had none."""
+        """Take an object that stands behind the arguments. If the arguments are empty, it replaces
+        them; if they are not, it must be equal to them.
+        """
         if not _FIELD.match(self.arguments):
             self.arguments = read.text
         elif meaning_of(self.arguments) != meaning_of(read.text):
             self._fail()
 
     def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
-        """Return the arguments that a member is."""
+        """Return the arguments that a member stands for: the member itself, or the members of its
+        value.
+        """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):
             written = inner
@@ -312,12 +338,12 @@ class _Call:
 
 
 def _first_name(members: Sequence[tuple[str, str]]) -> int:
-    """Return the index of the first member that may be the name, -1 for none."""
+    """Return the index of the first member that may be the name; -1 if there is none."""
     return next((at for at, (key, _) in enumerate(members) if key in NAME_KEYS), -1)
 
 
 def _string(written: str) -> str:
-    """Return the text of a string that is JSON, or of its beginning; empty for any other value."""
+    """Return the text of a JSON string, or of its beginning; empty for any other value."""
     if written[:1] != '"':
         return ""
     try:

@@ -1,7 +1,7 @@
-"""A JSON object within a call's text, read whole: its members, each with its value as JSON.
+"""Reading of a JSON object in the text of a call: its members, each value as JSON text.
 
-What is JSON is read by C, member by member; all else by `JsonReader`, which mends text with one
-meaning. A thought's closer between the parts of an object says nothing.
+Valid JSON is read by Python's `json`, member by member. Other text is read by `JsonReader`, which
+mends text that has one meaning. The closer of a thought within the object is ignored.
 """
 
 import json
@@ -17,7 +17,9 @@ from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonRea
 
 _PIECE = 4096
 _TRIES = 16
-"""Values that C may fail to read: it counts lines for each error."""
+"""How many values `json` may fail to read. For each error it counts the lines of the text, which is
+slow.
+"""
 _BLANKS = r"[ \t\r\n]*+"
 _SPACE = re.compile(_BLANKS)
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
@@ -30,13 +32,17 @@ _CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
 
 @dataclass(slots=True)
 class JsonObject:
-    """An object. `members`: keys and values, JSON; `end`: the offset behind the object, or that of
-    text which is no JSON (`unfit`).
+    """An object that was read.
 
-    `closed`: its last brace was there. If not: `key` and `begun` are the member that is open and
-    its value so far; `missing` are the brackets that are, None where more than brackets is missing.
-
-    `mended`: its text may be no JSON.
+    Attributes:
+        members: the keys, and the values as JSON text.
+        end: the offset behind the object. If `unfit`, the offset of text that is not JSON.
+        closed: True if the object has its closing brace.
+        unfit: True if text in the object is not JSON and cannot be mended.
+        key, begun: the key of the member that is open, and its value so far.
+        missing: the closing brackets that are missing in this value; `None` if more than brackets
+            is missing.
+        mended: True if the text of the object may have been mended.
     """
 
     members: list[tuple[str, str]] = field(default_factory=list)
@@ -49,31 +55,31 @@ class JsonObject:
     mended: bool = False
 
     def complete(self) -> None:
-        """Close what nothing but brackets is missing of."""
+        """Close the object; an open member gets its missing brackets, or is dropped."""
         if self.key is not None and self.missing is not None:
             self.members.append((self.key, self.begun + self.missing))
         self.key, self.closed = None, True
 
     @property
     def so_far(self) -> str:
-        """The object without its end, as far as it came."""
+        """The JSON of the object so far, without its closing brace."""
         begun = [f"{literal(self.key)}: {self.begun}"] if self.key is not None else []
         return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
 
     @property
     def text(self) -> str:
-        """The members as one object."""
+        """The JSON of an object with the members."""
         inner = ", ".join(f"{literal(key)}: {value}" for key, value in self.members)
         return f"{{{inner}}}"
 
 
 def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
-    """Read the object that begins at an offset. `inside`: its first brace stood before."""
+    """Read the object that begins at the offset `at`. `inside`: its opening brace is missing."""
     return (None if inside else _strictly(text, at)) or _Reading(text, at, inside).read()
 
 
 def _strictly(text: str, at: int) -> JsonObject | None:
-    """Read an object that is JSON; None for any other."""
+    """Read an object that is valid JSON; return `None` for any other."""
     if empty := _EMPTY.match(text, at):
         return JsonObject([], empty.end(), closed=True)
     members, at, mark = [], at + 1, ","
@@ -94,7 +100,7 @@ def _strictly(text: str, at: int) -> JsonObject | None:
 
 
 class _Reading:
-    """Reads an object part by part."""
+    """The reading of an object that may need mending."""
 
     def __init__(self, text: str, at: int, inside: bool, depth: int = 0) -> None:
         self._text, self._at = text, at
@@ -103,8 +109,9 @@ class _Reading:
             self._reader.want, self._reader.nested = Want.KEY, ["}"]
         self._object = JsonObject(mended=True)
         self._key: list[str] = []
-        self._value: list[str] | None = None  # of a member, from the colon on
-        self._begin = self._behind = 0  # of the value; behind one that C has read
+        self._value: list[str] | None = None  # the pieces of the member's value, behind its colon
+        # The offset of the value, and that behind a value which `json` has read (0: none).
+        self._begin = self._behind = 0
         self._tries, self._depth = 0, depth
 
     def read(self) -> JsonObject:
@@ -129,7 +136,7 @@ class _Reading:
         return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
-        """Yield the parts with the offsets behind them."""
+        """Yield the parts of the text: kind, JSON, and the offset behind."""
         while self._at < len(self._text):
             begin = self._at - len(self._reader.held)
             piece = self._text[self._at : self._at + _PIECE]
@@ -158,7 +165,7 @@ class _Reading:
                 self._value.append(text)
 
     def _strict_value(self) -> None:
-        """Read a value by C if it is JSON, and go on behind it."""
+        """Read the next value with `json`, if it is valid JSON, and move behind it."""
         begin = _SPACE.match(self._text, self._begin).end()  # type: ignore[union-attr]
         if self._tries == _TRIES or self._text[begin : begin + 1] not in ("{", "[", '"'):
             return
@@ -185,13 +192,15 @@ class _Reading:
             del value[last:]
 
     def _member(self) -> None:
-        """Take the member that has ended."""
+        """Add the member that has ended."""
         if self._value:
             self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None
 
     def _passes(self, at: int) -> bool:
-        """Go on behind a thought's closer, or behind an id without quotes."""
+        """Return True after a move behind text that is not JSON and can be ignored or mended: the
+        closer of a thought, or an id without quotes.
+        """
         reader = self._reader
         if closer := _CLOSER.match(self._text, at):
             self._at, reader.refused = closer.end(), False
@@ -206,7 +215,7 @@ class _Reading:
         return True
 
     def _leave_open(self) -> None:
-        """Record what is open at the text's end."""
+        """Set the attributes of an object that is open at the end of the text."""
         result, reader, value = self._object, self._reader, self._value
         word = None if result.unfit or value is None else reader.end_word()
         if value is not None and word is not None:

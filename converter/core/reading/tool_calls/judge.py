@@ -1,7 +1,8 @@
-"""The judge: the text of a span in, the calls that it is out, or that it is none.
+"""The judge: it returns the calls in the text of a candidate, or that the text is not a call.
 
-A pure function of the row, the text, the reason why its span ended, and the tools' schemas. The
-schema is asked while judging: of two readings the one whose keys are the tool's parameters counts.
+`judge` is a pure function of the row, the text, the reason why the text ended, and the schemas of
+the tools. The schemas are used while the text is read: if the text can be read in two ways, the one
+whose keys are parameters of the tool counts.
 """
 
 import re
@@ -29,10 +30,17 @@ _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 def judge(
     row: CallRow, text: str, end: End, tools: Mapping[str, Schema], *, last: bool = False
 ) -> Verdict:
-    """Return the verdict on the text from a body's head to where its span ended, before the closing
-    mark. `last`: no later mark can close what is open.
+    """Return the verdict on the text of a call.
+
+    Args:
+        row: the form of the call.
+        text: the text from the body's beginning to the call's end, without the closer.
+        end: the reason why the text ends.
+        tools: the schemas of the tools that may be called.
+        last: True if no later mark can close a value that is open at the end.
     """
-    closed = text + "\n" if end in (End.MARK, End.OPENER) else text  # it ends a number
+    # The line end stands for the closer. It shows that a number at the end is complete.
+    closed = text + "\n" if end in (End.MARK, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
     verdict = _judged(span)
     if verdict.failed is Failed.UNCLOSED:
@@ -44,10 +52,10 @@ def judge(
 
 
 def _judged(span: Span) -> Verdict:
-    """Return the verdict on calls one behind the other."""
+    """Read calls, one behind the other, and return the verdict on the text."""
     body = _BODIES[type(span.row.body)](span)
     calls: list[JudgedCall] = []
-    at, lead = 0, -1  # where text begins that is no call
+    at, lead = 0, -1  # `lead`: the offset of text before a call that is not a call; -1: none
     while (begin := body.find(at)) >= 0:
         try:
             call = body.read(begin)
@@ -67,7 +75,7 @@ def _judged(span: Span) -> Verdict:
 
 
 def _behind(span: Span, at: int) -> int:
-    """Return the offset behind brackets too many, and the beginning of a closing mark at which the
+    """Return the offset behind surplus brackets, and behind the beginning of a closer at which the
     reply ended.
     """
     keyed = isinstance(span.row.body, Keyed)
@@ -80,7 +88,7 @@ def _behind(span: Span, at: int) -> int:
 
 
 def _unclosed(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
-    """Return the verdict on calls of which the last is open at the end."""
+    """Return the verdict on a text whose last call is open at the end."""
     if not span.last:
         return Verdict(failed=Failed.UNCLOSED)
     if span.end in _ENDS and _FIELD.match(error.arguments):

@@ -1,14 +1,18 @@
-"""Calls whose values stand between marks: a function's tag with a tag for each parameter, keys and
-values in turn, or elements named by their keys.
+"""Reading of calls with keys and values between marks (`Keyed`).
 
-A value is bare text, typed by the tool's schema, and may be a text about these very marks. One rule
-says where it ends: its closing mark counts where the form may go on behind it (with the next
-parameter, the call's end, another call) and no more values are closed than were opened.
+A value is bare text: its type is that of the tool's schema. It may be text about these very marks,
+such as a file with `<parameter=x>` in it. So a mark that closes a value counts only by this rule:
 
-If a value has no end by this rule, the call is read again, and three more ends count: the mark of
-another parameter that the tool has and the call lacks; any closing mark of the value's behind which
-the form goes on; and the call's own end, where no later mark can close the value. A value that ends
-so holds no mark of a call.
+1. The form goes on behind the mark: with the next parameter, the call's end, or another call.
+2. Within the value, as many inner values are closed as were opened.
+
+If a value has no end by this rule, the call is read once more, leniently. Then a value also ends:
+
+- before the mark of another parameter, which the tool has and the call does not have yet;
+- at any mark that closes a value, if the form goes on behind it;
+- at the end of the call, if no later mark can close the value.
+
+A value with such an end must not hold a mark of a call.
 """
 
 import re
@@ -45,21 +49,21 @@ _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 _ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
 _OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
-"""Attributes of a call's tag that are no arguments."""
+"""Attributes of a call's tag that are not arguments."""
 _WORD = re.compile(r"\s*+([\w.:/-]++)")
 _LINE_END = re.compile(r"\r\n|\n")
 _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
 _PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
 _CDATA = "<![CDATA[", "]]>"
 _REPEATS = 8
-"""Closing marks said once more in a row; more of them are text."""
+"""How many further closing marks may stand behind a closing mark. More of them are text."""
 _NESTED_LIMIT = 64
-"""Values within values; models write three or four."""
+"""The most levels of values within values. Models write three or four."""
 ITEM = "item"
 
 
 class KeyedCalls:
-    """The calls of a span."""
+    """The reader of calls with keys and values."""
 
     def __init__(self, span: Span) -> None:
         self._span, body = span, span.row.body
@@ -69,14 +73,14 @@ class KeyedCalls:
         self._marks = Marks(span, 0 if first is None else first.end, first)
 
     def find(self, at: int) -> int:
-        """Return where the next call begins; -1 where none comes."""
+        """Return the offset of the next call; -1 if there is none."""
         if self._bare:
             return self._begin if self._name and not at else -1
         begin = self._span.gap(at)
         return begin if self._marks.behind(at, self._marks.index(at)) is Kind.HEAD else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at an offset."""
+        """Read the call that begins at the offset `at`."""
         span = self._span
         try:
             return _Call(self._marks, self._body, self._name, lenient=False).read(at)
@@ -90,8 +94,10 @@ class KeyedCalls:
 
 
 def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
-    """Return the name at the text's beginning, the offset behind it, and the first key if that
-    lacks its opening mark, as GLM-4.7 leaves it out: it stands behind the name, or goes on with it.
+    """Return the tool's name at the beginning of the text, and the offset behind it.
+
+    GLM-4.7 may leave the opening mark of the first key out: `f city</arg_key>` or
+    `fcity</arg_key>`. Then this key is returned too, else `None`.
     """
     text = span.text
     match = _WORD.match(text)
@@ -115,7 +121,7 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
 
 
 class _Call:
-    """A call that is read. `lenient`: the second rule counts as well."""
+    """The reading of one call. `lenient`: values may also have the other ends (see above)."""
 
     def __init__(self, marks: Marks, body: Keyed, name: str, *, lenient: bool) -> None:
         self._marks, self._span, self._body, self._lenient = marks, marks.span, body, lenient
@@ -124,31 +130,37 @@ class _Call:
         self._schema: Schema = self._span.schema(name)
         self._values: dict[str, str] = {}
 
-    # One mark behind the other.
+    # The call: its marks, one behind the other.
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at an offset: a head, or what is behind a bare name."""
+        """Read the call that begins at the offset `at`, which is behind the name if it is bare."""
         marks, index = self._marks, self._marks.index(at)
         if not self._name:
             at, index = self._head(marks.all[index]), index + 1
         if self._text.startswith("{", self._span.gap(at)):
             return self._json(self._span.gap(at))
-        ended, closed = -1, False  # behind the call's closing mark; a value's was there
+        # `ended`: the offset behind the call's closing mark, or -1. `closed`: a value was closed.
+        ended, closed = -1, False
         while (kind := marks.behind(at, index)) in _PARTS:
             is_end = kind in (Kind.END, Kind.OUTER)
             is_half = kind is Kind.BEGUN and marks.half(at, index) is not Half.NONE
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
             take = {Kind.KEY: self._value, Kind.BEGUN: self._unopened}.get(kind)
-            # a closing mark said again says nothing
+            # A closing mark that is repeated is ignored.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
             ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
         end = self._end(at, index, ended, bare=not (self._values or closed))
         return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
 
     def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
-        """Return the offset behind the call, whose last part ends at `at`, before the mark of that
-        index. `ended`: behind its closing mark, -1 where there was none; `bare`: it is a name.
+        """Return the offset behind the call. Raises NoCall, Broken or Unclosed.
+
+        Args:
+            at: the offset behind the last part of the call.
+            index: the index of the next mark.
+            ended: the offset behind the call's closing mark; -1 if there was none.
+            bare: True if the call is only a name.
         """
         marks, span = self._marks, self._span
         half, kind = marks.half(at, index), marks.behind(at, index)
@@ -158,7 +170,7 @@ class _Call:
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
             raise self._unclosed()
         if not self._values and self._text.startswith('{"', span.gap(max(at, ended))):
-            raise NoCall  # the arguments stand behind a call that has none
+            raise NoCall  # an object with the arguments stands behind the call
         if half is not Half.NONE:
             return span.length
         if ended >= 0:
@@ -171,11 +183,11 @@ class _Call:
         return at
 
     def _fail(self) -> NoReturn:
-        """Raise the error of a text without a meaning: before its first field a call is text."""
+        """Raise Broken if the call has an argument, else NoCall."""
         raise Broken(self._name) if self._values else NoCall
 
     def _unclosed(self, key: str | None = None, begun: str = "") -> Unclosed:
-        """Return the error of a call that is open. `key`, `begun`: the member that is."""
+        """Return the error of a call that is open. `key`, `begun`: the open argument, JSON."""
         return Unclosed(
             self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
         )
@@ -183,7 +195,9 @@ class _Call:
     # The head.
 
     def _head(self, mark: Mark) -> int:
-        """Take the name, and the arguments that stand in the call's tag."""
+        """Take the name, and the arguments that are attributes of the call's tag. Return the offset
+        behind the tag.
+        """
         match = HEADER.fullmatch(mark.tag)
         self._name = self._span.named(match[1]) if match else ""
         self._schema = self._span.schema(self._name)
@@ -197,7 +211,7 @@ class _Call:
         return mark.end
 
     def _json(self, at: int) -> JudgedCall:
-        """Read arguments that are JSON, as Llama 3.1 and Laguna have them behind the name."""
+        """Read arguments that are JSON, as Llama 3.1 and Laguna write them behind the name."""
         arguments, at = read_arguments(self._span, self._name, at)
         index = self._marks.index(at)
         is_end = self._marks.behind(at, index) is Kind.END
@@ -206,8 +220,8 @@ class _Call:
     # Values.
 
     def _value(self, index: int) -> tuple[int, int]:
-        """Take the value of the key of that index; return the offset behind it, and the index of
-        the mark that comes next.
+        """Take the argument whose key is the mark number `index`. Return the offset behind its
+        value, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
         if body.nested:
@@ -218,7 +232,8 @@ class _Call:
         if not body.bare:
             match = HEADER.fullmatch(mark.tag)
             name, types = (match[1], _types(match[2])) if match else ("", types)
-        in_tag = "=" in name and not self._knows(name)  # the call has no meaning without it
+        # A value within the tag, `<parameter=city=Oslo>`: the call has no meaning without it.
+        in_tag = "=" in name and not self._knows(name)
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
         types = types or types_of(self._schema, name)
@@ -228,7 +243,9 @@ class _Call:
         end = self._end_of(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
-        if not (mark.opened or is_own):  # as GLM-4.7 leaves it out under load
+        # GLM-4.7 leaves the mark before a value out under load; then the closing mark must be
+        # there.
+        if not (mark.opened or is_own):
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
         padded = not is_own or body.padded
@@ -239,7 +256,9 @@ class _Call:
         return (ended.end, end + 1) if is_own else (ended.begin, end)
 
     def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
-        """Return where a value's words begin, the next mark, and the words of a CDATA section."""
+        """Return the offset at which a value begins, the index of the next mark, and the text of a
+        CDATA section, if the value is one.
+        """
         body, (begins, ends) = self._body, _CDATA
         if body.cdata and self._text.startswith(begins, at):
             end = self._text.find(ends, at)
@@ -250,7 +269,7 @@ class _Call:
         return padding.end() if padding else at, index, None
 
     def _add(self, name: str, written: str) -> None:
-        """Take an argument. One that is there with another value breaks the call."""
+        """Add an argument. Raises Broken if the call has it already, with another value."""
         before = self._values.setdefault(name, written)
         if before is not written and meaning_of(before) != meaning_of(written):
             raise Broken(self._name)
@@ -264,8 +283,13 @@ class _Call:
     # The end of a value.
 
     def _end_of(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
-        """Return the index of the mark that ends the value which begins at `begin`, before the mark
-        `first`; the number of marks for one that the text's end closes.
+        """Return the index of the mark that ends a value; the number of marks if the end of the
+        text ends it. Raises NoCall, Broken or Unclosed.
+
+        Args:
+            begin: the offset of the value.
+            first: the index of the first mark behind this offset.
+            name, types: the parameter, and the types that its value may have.
         """
         marks, depth, uncertain = self._marks, 0, False
         for at in range(first, len(marks)):
@@ -273,7 +297,7 @@ class _Call:
             if kind is Kind.CLOSE:
                 if (may or not depth) and self._goes_on(at, name, depth):
                     return at
-                uncertain = uncertain or not depth  # a closing mark did not count
+                uncertain = uncertain or not depth  # a mark that closes the value did not count
                 depth = max(0, depth - 1)
             elif may and self._is_end(begin, at, name, uncertain):
                 if uncertain:
@@ -286,15 +310,15 @@ class _Call:
         raise self._unclosed(name, self._begun(begin, types))
 
     def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if a mark that is not the value's own ends the value."""
+        """Return True if a mark that does not close values ends the value."""
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
             return self._is_next(begin, at, of, uncertain)
         return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
 
     def _is_over(self, at: int) -> bool:
-        """Return True if the mark that closes the call ends a value without its own: the first mark
-        behind it belongs to no value.
+        """Return True if a mark that closes the call also ends a value, whose closing mark is
+        missing. It does if the marks behind it cannot belong to the value.
         """
         marks, span = self._marks, self._span
         if not span.last or span.end is End.CUT:
@@ -305,11 +329,15 @@ class _Call:
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may(self, first: int, at: int) -> bool:
-        """Return True if the second rule may end a value that holds the marks from `first` on."""
+        """Return True if the call is read leniently and no mark of a call stands between the marks
+        `first` and `at`.
+        """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
     def _goes_on(self, at: int, of: str, depth: int) -> bool:
-        """Return True if the form may go on behind a value's closing mark."""
+        """Return True if the form goes on behind the mark `at`, which closes a value of the
+        parameter `of`. `depth`: how many inner values are open.
+        """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
             if depth or marks.following[next_at - 1] is not Kind.CLOSE:
@@ -329,9 +357,12 @@ class _Call:
         return kind is not Kind.CLOSE
 
     def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if another parameter's mark ends a value without its own: at a line's head,
-        or where no closing mark follows, or where the tool needs the parameter; and not where the
-        parameter comes once more behind a closing mark, or more is closed than opened.
+        """Return True if the key `at` ends a value whose closing mark is missing.
+
+        The key must be a parameter that the call lacks. It counts at the beginning of a line, or if
+        no closing mark follows, or if the parameter is required. It does not count if the same
+        parameter follows again behind a closing mark, or if more values are closed behind it than
+        opened.
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_end[at]
@@ -348,7 +379,9 @@ class _Call:
         return at_head or not padded or not closed or uncertain or needs
 
     def _begun(self, begin: int, types: frozenset[str]) -> str:
-        """Return the JSON of a value that is open: only a string's goes on."""
+        """Return the JSON of a value that is open, without its end. A value that cannot be a string
+        has none, because it may change as a whole.
+        """
         if types and "string" not in types:
             return ""
         text = self._text[begin : self._span.length]
@@ -357,10 +390,12 @@ class _Call:
             text = text[:last]
         return literal(text)[:-1]
 
-    # Elements, which are nested as their values are.
+    # Nested elements.
 
     def _element(self, index: int, schema: Schema, depth: int) -> tuple[str, int]:
-        """Return the JSON of the element of that index, and the index of the mark behind it."""
+        """Return the JSON of the element whose key is the mark number `index`, and the index of the
+        mark behind the element.
+        """
         marks, mark = self._marks, self._marks.all[index]
         at, index, name = mark.end, index + 1, mark.tag
         if depth > _NESTED_LIMIT:
@@ -388,7 +423,7 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _unopened(self, index: int) -> tuple[int, int]:
-        """Take an argument without its opening tag: the closing one has its name."""
+        """Take an argument whose opening tag is incomplete. Its closing tag has its name."""
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
         named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
@@ -400,15 +435,15 @@ class _Call:
 
 
 def _types(written: str) -> frozenset[str]:
-    """Return the types that a parameter's tag tells by itself."""
+    """Return the types that attributes of a parameter's tag name (`string="true"`)."""
     if _IS_STRING.search(written):
         return frozenset({"string"})
     return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
 def _typed(text: str, types: frozenset[str]) -> str:
-    """Return a bare value as JSON. A string stays as it is, whatever it looks like (`007`); a value
-    of no known type is a string.
+    """Return bare text as the JSON of a value. A value that may be a string is one, even if it
+    looks like a number (`007`). A value of unknown type is a string too.
     """
     if not types or "string" in types:
         return "null" if "null" in types and text in NULLS else literal(text)

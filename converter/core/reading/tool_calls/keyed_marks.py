@@ -1,7 +1,7 @@
-"""The marks of a call with keyed values, found in its text.
+"""The marks in the text of a call with keys and values (`Keyed`).
 
-`Marks` has them in order, with what is known of each. Which of them count is told by the judge: a
-value may be a text about these very marks.
+`Marks` lists all of them, with facts about each. The judge decides which ones count, because a
+value may be text about these marks.
 """
 
 import enum
@@ -19,27 +19,40 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class Kind(enum.Enum):
-    """The kind of a mark. NONE: the text's end; WORDS: other text stands before the next mark."""
+    """The kinds of marks.
 
-    HEAD = "head"  # begins a call, with its name
-    KEY = "key"  # begins a value
-    CLOSE = "close"  # ends a value
-    END = "end"  # ends a call
-    OUTER = "outer"  # ends what stands around the call
-    OPENER = "opener"  # begins what stands around it
-    OPENED = "opened"  # begins what a value's closing mark ends, in a value
-    BEGUN = "begun"  # begins like a key
+    Attributes:
+        HEAD: the tag with the tool's name: `<function=f>`.
+        KEY: the mark of a key: `<parameter=city>`.
+        CLOSE: closes a value: `</parameter>`.
+        END: closes a call: `</function>`.
+        OUTER: closes the region around the call: `</tool_call>`.
+        OPENER: opens the region around the call: `<tool_call>`.
+        OPENED: a tag without a key that has the same closer as a value: `<parameter>`.
+        BEGUN: the first characters of a key's mark: `<parameter`.
+        NONE: not a mark, but the end of the text.
+        TEXT: not a mark, but other text before the next mark.
+    """
+
+    HEAD = "head"
+    KEY = "key"
+    CLOSE = "close"
+    END = "end"
+    OUTER = "outer"
+    OPENER = "opener"
+    OPENED = "opened"
+    BEGUN = "begun"
     NONE = ""
     TEXT = "words"
 
 
 _STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
-"""The change in the number of open values."""
+"""By how much a mark changes the number of open values."""
 _OF_CALLS = (Kind.HEAD, Kind.OPENER, Kind.END, Kind.OUTER)
 
 
 class Half(enum.Enum):
-    """The mark of which a text that was cut is the beginning."""
+    """The kinds of marks in which a reply may have been cut."""
 
     NONE = enum.auto()
     OPENING = enum.auto()
@@ -49,7 +62,12 @@ class Half(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark in a text. `tag`: the words in it; `opened`: a key has its value's mark."""
+    """A mark in a text.
+
+    Attributes:
+        tag: the text in a tag (`city` in `<parameter=city>`).
+        opened: False for a key whose value lacks the mark before it (`Keyed.value`).
+    """
 
     kind: Kind
     begin: int
@@ -59,14 +77,23 @@ class Mark:
 
 
 class Marks:
-    """The marks of a span's text from an offset on. `first`: a key before them."""
+    """The marks of a span's text.
+
+    `at` is the offset from which the text is searched. `first` is a mark before them, which the
+    search cannot find.
+
+    Attributes:
+        all: the marks, in their order.
+        balance: for each mark, the number of values that are open before it.
+        closers: for each mark, the number of CLOSE marks before it.
+        of_calls: for each mark, the number of marks around calls before it.
+    """
 
     def __init__(self, span: Span, at: int = 0, first: Mark | None = None) -> None:
         self.span = span
         match = _pattern(span.row).finditer(span.text, at)
         self.all = [*([first] if first else []), *map(_mark, match)]
         self._begins = [mark.begin for mark in self.all]
-        # sums over the marks before each
         self.balance = [0, *accumulate(_STEPS.get(mark.kind, 0) for mark in self.all)]
         self.closers = [0, *accumulate(mark.kind is Kind.CLOSE for mark in self.all)]
         self.of_calls = [0, *accumulate(mark.kind in _OF_CALLS for mark in self.all)]
@@ -76,12 +103,12 @@ class Marks:
 
     @cached_property
     def least(self) -> list[int]:
-        """The lowest balance from each mark on."""
+        """The lowest balance at each mark and behind it."""
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
     def next_end(self) -> list[int]:
-        """The index of the next mark that ends a call, from each mark on."""
+        """The index of the next END or OUTER mark, for each mark; it may be the mark itself."""
         ends = [len(self.all)] * (len(self.all) + 1)
         for at in reversed(range(len(self.all))):
             is_end = self.all[at].kind in (Kind.END, Kind.OUTER)
@@ -90,7 +117,7 @@ class Marks:
 
     @cached_property
     def closed_keys(self) -> dict[str, list[int]]:
-        """The indexes of keys that stand directly behind a closing mark, by their words."""
+        """The indexes of the keys that stand directly behind a CLOSE mark, by the key's name."""
         indexes: dict[str, list[int]] = {}
         for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
             directly = before.kind is Kind.CLOSE and self.span.gap(before.end) == mark.begin
@@ -99,11 +126,13 @@ class Marks:
         return indexes
 
     def index(self, at: int) -> int:
-        """Return the index of the first mark from an offset on."""
+        """Return the index of the first mark at or behind the offset `at`."""
         return bisect_left(self._begins, at)
 
     def behind(self, at: int, index: int) -> Kind:
-        """Return the kind of the mark of that index where nothing but blanks stands before it."""
+        """Return the kind of the mark number `index`, if only blanks stand between the offset `at`
+        and this mark; TEXT if other text does, NONE if there is no further mark.
+        """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.gap(at) < end:
             return Kind.TEXT
@@ -111,12 +140,12 @@ class Marks:
 
     @cached_property
     def following(self) -> list[Kind]:
-        """The kind of the mark directly behind each mark."""
+        """The kind of mark that follows each mark (see `behind`)."""
         return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half(self, at: int, index: int) -> Half:
-        """Return the kind of mark within which the reply was cut, behind an offset and before the
-        mark of that index.
+        """Return the kind of mark in which the reply was cut, if the text behind the offset `at` is
+        the beginning of a mark. `index` is the index of the next whole mark.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
@@ -131,19 +160,21 @@ class Marks:
         return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
 
     def half_closer(self, written: str) -> bool:
-        """Return True if a text is the beginning of a closing mark, or of a value's opening one."""
+        """Return True if a text is the beginning of a mark which opens or closes part of a call."""
         opening, closing = _halves(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
 
 
 def name_in(tag: str) -> str:
-    """Return the name in a tag."""
+    """Return the name in the text of a tag; empty if it has none."""
     match = HEADER.fullmatch(tag)
     return match[1] if match else ""
 
 
 def unopened_key(body: Keyed) -> re.Pattern[str]:
-    """Return the pattern of a first key whose opening mark was left out, with the name before."""
+    """Return the pattern of the tool's name with a first key whose opening mark is missing:
+    `f city</arg_key>`.
+    """
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
 
@@ -173,14 +204,15 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     if kinds[Kind.HEAD]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
     marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
-    firsts = re.escape("".join({mark[0] for mark in marks if mark}))  # found fast
+    # A lookahead for one set of characters makes the search fast.
+    firsts = re.escape("".join({mark[0] for mark in marks if mark}))
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
 
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the marks that open something of a call, and those that close."""
+    """Return the marks that open a part of a call, and the marks that close one."""
     body = row.body
     assert isinstance(body, Keyed)
     opening = filter(None, (*body.keys, *body.heads, *row.opens))
@@ -192,11 +224,11 @@ def _any(marks: Iterable[str]) -> str:
 
 
 _TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
-"""The words in a tag; a quoted one may hold anything."""
+"""A pattern for the text in a tag. Quoted text may have `<` and `>`."""
 
 
 def _behind_key(body: Keyed) -> str:
-    """Return the pattern of what stands between a key and its value."""
+    """Return the pattern of the marks between a key's name and its value."""
     end, value, kind, kind_end = map(re.escape, (body.key_end, body.value, *body.kind))
     again = rf"(?:\s*+{end})*+" if body.bare else ""
     kind_of = rf"(?:\s*+{kind}[^<]*+{kind_end})?+" if kind else ""

@@ -1,7 +1,9 @@
-"""Calls written as Python: `[get_weather(city="Oslo", days=3), get_time()]`, or one call a line.
+"""Reading of calls in Python's syntax: `[get_weather(city="Oslo", days=3), get_time()]`, or one
+call on each line.
 
-Arguments are literals. A parameter may be named by a word of Python's (`from`), stand in a literal
-dictionary behind `**`, and be a number as people write it (`07`).
+Arguments are literals. Three deviations from Python are read too: a parameter with the name of a
+keyword (`from="Oslo"`), arguments in a dictionary (`**{"city": "Oslo"}`), and numbers with leading
+zeros (`07`).
 """
 
 import ast
@@ -20,17 +22,19 @@ _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
 _SHORT = "|".join(
     rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
 )
-"""A string in single quotation marks ends where the form goes on: models leave them in words."""
+"""A string in `"` or `'`. It ends at a quote behind which the call goes on, because models do not
+escape quotes within a string ('it's').
+"""
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
-"""The same within brackets, where a comma separates no arguments."""
+"""The pattern of a token within brackets, where a comma does not separate arguments."""
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
 _ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
-"""An object behind the list's end, which may have stood too early."""
+"""An object behind the end of the list. The end may have been written too early."""
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
 _DIGITS = re.compile(r"-?0\d+")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -40,7 +44,7 @@ _BETWEEN = frozenset(",;")
 
 
 class PythonCalls:
-    """The calls of a span that are written as Python; a list of objects is JSON."""
+    """The reader of calls in Python's syntax. A list of objects is read as JSON."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -51,14 +55,14 @@ class PythonCalls:
         self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
 
     def find(self, at: int) -> int:
-        """Return where the next call begins; -1 where none comes."""
+        """Return the offset of the next call; -1 if there is none."""
         if self._objects:
             return self._objects.find(at)
         at = self._behind(at) if at else self._begin
         return at if CALL.match(self._span.text, at) else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at an offset."""
+        """Read the call that begins at the offset `at`."""
         if self._objects:
             return self._objects.read(at)
         span, head = self._span, CALL.match(self._span.text, at)
@@ -71,7 +75,7 @@ class PythonCalls:
         comma = "," in span.text[end:behind]
         is_object = span.text[behind : behind + 1] == "{"
         if (is_late and comma) or is_object or _OBJECT_BEHIND.match(span.text, behind):
-            raise NoCall  # the parenthesis may have stood too early
+            raise NoCall  # more arguments seem to follow: the parenthesis may have been too early
         return JudgedCall(name, arguments, end=end)
 
     def _behind(self, at: int) -> int:
@@ -83,8 +87,8 @@ class PythonCalls:
 
 
 def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
-    """Return the arguments behind a parenthesis, JSON, and the offset behind the one that closes
-    the call. `quote`: a mark that stands around strings as well.
+    """Return the arguments of a call (JSON), which begin at `at`, behind the opening parenthesis,
+    and the offset behind the closing one. `quote`: a further mark around strings.
     """
     written, end, missing = _arguments(span.text, at, quote)
     last = written.pop()
@@ -101,8 +105,11 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
 
 
 def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
-    """Return the text of each argument, and the offset behind the parenthesis that closes them; -1
-    for none, and then the brackets that are missing, nothing within a string.
+    """Return the text of each argument, the offset behind the closing parenthesis, and an empty
+    string.
+
+    If the parenthesis is missing, the offset is -1, and the third value has the closing brackets
+    that are missing; it is empty if the text ends within a string.
     """
     arguments, missing, end = [list[str]()], [")"], at
     for token, is_string, end in _tokens(text, at, quote, missing):
@@ -126,8 +133,10 @@ def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
 def _tokens(
     text: str, at: int, quote: str, missing: Sequence[str]
 ) -> Iterator[tuple[str, bool, int]]:
-    """Yield strings, brackets, commas between arguments and other text, with the offset behind
-    each. `missing`: the brackets that are open there.
+    """Yield the tokens of a call: its text, True for a string, and the offset behind the token.
+
+    A token is a string, a bracket, a comma between arguments, or other text. `missing`: the closing
+    brackets of all open brackets, which the caller updates.
     """
     while at < len(text):
         if quote and text.startswith(quote, at):
@@ -141,14 +150,15 @@ def _tokens(
         if not match:
             return
         token, at = match[0], match.end()
-        if match["string"] and not match["long"]:  # models leave line ends and quotes in
+        # Models write line ends and quotes into a string without escapes.
+        if match["string"] and not match["long"]:
             inner = _UNESCAPED.sub(lambda it: _ESCAPES.get(it[0], it[0]), token[1:-1])
             token = token[0] + inner + token[0]
         yield token, match["string"] is not None, at
 
 
 def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
-    """Return the arguments that one argument is: one, or those of a dictionary."""
+    """Return the arguments in the text of an argument: one, or those of a dictionary."""
     try:
         if keyword := _KEYWORD.fullmatch(written):
             types = types_of(span.schema(name), keyword[1])
@@ -176,7 +186,7 @@ def _value_in(written: str, types: frozenset[str]) -> object:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of a literal; JSON's own words are known as well, and a set is a list."""
+    """Return the value of a literal. JSON's words (`true`) are read too; a set becomes a list."""
     match node:
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]

@@ -1,4 +1,4 @@
-"""A span that is judged: its text, and what is known of the tools."""
+"""The input of a judge (`Span`), and the exceptions with which it ends the reading of a call."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
-    """The text is no call. `end`: the offset behind it, where that is known."""
+    """The text is not a call. `end`: the offset behind the text, or -1 if it is not known."""
 
     def __init__(self, end: int = -1) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
 
 
 class Broken(Exception):  # noqa: N818 - as above
-    """The text is a call of the tool `name` that must not run."""
+    """The text is a call of the tool `name`, but has no clear meaning, so that it must not run."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -28,7 +28,11 @@ class Broken(Exception):  # noqa: N818 - as above
 
 
 class Unclosed(Exception):  # noqa: N818 - as above
-    """A value or a bracket is open. `name`, `arguments`: the call as far as it came."""
+    """A value or a bracket is open at the end of the text.
+
+    Attributes:
+        name, arguments: the call, as far as it was read.
+    """
 
     def __init__(self, name: str, arguments: str = "{") -> None:
         super().__init__(name)
@@ -37,9 +41,14 @@ class Unclosed(Exception):  # noqa: N818 - as above
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`text`: from the body's head to where the span ended, before the closing mark, in whose place
-    a line end stands; `tools`: the schemas of those that may be called. `last`: no later mark can
-    close what is open.
+    """The text of a candidate from the body's beginning to a point at which it may end.
+
+    Attributes:
+        row: the form of the call.
+        text: the text, with a line end in place of the closer.
+        end: the reason why the text ends.
+        tools: the schemas of the tools that may be called, by name.
+        last: True if no later mark can close a value that is open at the end.
     """
 
     row: CallRow
@@ -50,31 +59,31 @@ class Span:
 
     @property
     def closed(self) -> bool:
-        """Return True if a mark ends the span."""
+        """True if a mark ends the text, so that a line end stands in its place."""
         return self.end in (End.MARK, End.OPENER)
 
     @property
     def length(self) -> int:
-        """The length of the text as it was written."""
+        """The length of the text as the model wrote it."""
         return len(self.text) - self.closed
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The marks that close the call."""
+        """The marks that can close the call."""
         body = self.row.body
         tail = filter(None, (getattr(body, "tail", ""),))
         return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
-        """Return True if a mark that closes the call stands at an offset."""
+        """Return True if a mark that can close the call stands at the offset `at`."""
         return self.text.startswith(self.closers, at)
 
     def begins_closer(self, written: str) -> bool:
-        """Return True if a text is the beginning of a mark that closes the call."""
+        """Return True if a text is the beginning of a mark that can close the call."""
         return any(mark.startswith(written) for mark in self.closers)
 
     def named(self, written: str) -> str:
-        """Return the offered name that is written."""
+        """Return the offered name that a written name stands for; empty if there is none."""
         return offered_name(written, self.tools)
 
     def schema(self, tool: str) -> Schema:
@@ -82,16 +91,18 @@ class Span:
         return self.tools.get(tool, {})
 
     def knows(self, tool: str, key: str) -> bool:
-        """Return True if a tool has a parameter."""
+        """Return True if the tool has a parameter of the name `key`."""
         return key in properties_of(self.schema(tool))
 
     def gap(self, at: int) -> int:
-        """Return the offset behind blanks and closers of thoughts, which say nothing."""
+        """Return the offset behind blanks and closers of thoughts at `at`."""
         return behind_closers(self.text, at)
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
-    """Return arguments by name, each JSON; None where two have one name, unless they are equal."""
+    """Return arguments by name. A name that stands twice with equal values counts once; if the
+    values differ, return `None`. All values are JSON.
+    """
     merged: dict[str, str] = {}
     for name, written in pairs:
         before = merged.setdefault(name, written)

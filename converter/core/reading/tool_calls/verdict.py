@@ -1,37 +1,52 @@
-"""The verdict on the text of a candidate: the calls that it is, or that it is none.
-
-A candidate is judged whole, where its span may have ended (`End`).
-"""
+"""The verdict of the judge on the text of a candidate: the calls in it, or why it is not a call."""
 
 import enum
 from dataclasses import dataclass
 
 
 class End(enum.Enum):
-    """The reason why the span of a candidate ended."""
+    """The reason why the text of a candidate ends.
 
-    MARK = enum.auto()  # its own closing mark stands behind the text
-    BODY = enum.auto()  # the body's own end: the last brace, `</function>`
-    OPENER = enum.auto()  # an opener of its form on a new line
-    STOP = enum.auto()  # the reply ended by itself: missing ends may be put there
-    CUT = enum.auto()  # the reply was cut: the limit, an error, the client's leaving
+    Attributes:
+        MARK: the call's closer stands behind the text.
+        BODY: the body itself ends, with its last brace or `</function>`.
+        OPENER: an opener of the same form stands on a new line.
+        STOP: the model has ended the reply; missing closing marks may be added.
+        CUT: the reply was cut, at a limit, by an error or by the client; or a thought was closed.
+    """
+
+    MARK = enum.auto()
+    BODY = enum.auto()
+    OPENER = enum.auto()
+    STOP = enum.auto()
+    CUT = enum.auto()
 
 
 class Failed(enum.Enum):
-    """The reason why a text, or the rest of it behind calls, is no whole call."""
+    """The reason why a text, or the rest of a text behind its calls, is not a whole call.
 
-    TEXT = enum.auto()  # it is text
-    BROKEN = enum.auto()  # it is a call that must not run, and an error
-    UNCLOSED = enum.auto()  # a value or a bracket is open, which a later mark may close
+    Attributes:
+        TEXT: it is ordinary text.
+        BROKEN: it is a call without a clear meaning. It must not run, and the client gets an error.
+        UNCLOSED: a value or a bracket is open, which a later mark may close.
+    """
+
+    TEXT = enum.auto()
+    BROKEN = enum.auto()
+    UNCLOSED = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCall:
-    """A call. `name`: an offered one; `arguments`: one JSON object, or its beginning where the call
-    `is_open`, because the reply was cut off; `id`: where the form writes one.
+    """A call that was read from a candidate's text.
 
-    `end`: the offset behind the call in the candidate's text; `lead`: text before the call that is
-    none.
+    Attributes:
+        name: the name of an offered tool.
+        arguments: a JSON object; its beginning if `is_open`.
+        id: the id that the model wrote; empty if the form has none.
+        is_open: True if the reply was cut off in the call.
+        end: the offset behind the call.
+        lead: ordinary text before the call.
     """
 
     name: str
@@ -44,8 +59,13 @@ class JudgedCall:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`calls`: those that the text is, from its beginning on. `failed`: what the text behind them
-    is where that belongs to the candidate; `broken`: the tool of a call that must not run.
+    """The verdict on a text.
+
+    Attributes:
+        calls: the calls at the beginning of the text.
+        failed: the reason why the text behind them is not a call; `None` if nothing of the text
+            failed.
+        broken: the tool of a BROKEN call.
     """
 
     calls: tuple[JudgedCall, ...] = ()
@@ -54,5 +74,5 @@ class Verdict:
 
     @property
     def length(self) -> int:
-        """The characters that the calls took; text behind them is ordinary unless it `failed`."""
+        """The offset behind the last call. Text behind it is ordinary, unless `failed` is set."""
         return self.calls[-1].end if self.calls else 0
