@@ -1,10 +1,11 @@
-"""Ask real model servers everything through the addon, and write what worked.
+"""Try real model servers through the addon, and write the results.
 
     python -m tools.lab [SERVER[:CONFIGURATION] ...]
 
-Each is installed once into .cache, started in each of its configurations with the model of
-tests/tiny_model, and asked the same in four dialects, streamed and whole, by the official SDKs; then
-agents run on it. Two servers run side by side. A server that cannot be had is a line.
+Each server is installed once into .cache, and started in each of its configurations with the model
+of tests/tiny_model. The official SDKs send it the same questions in four dialects, streamed and
+whole; then agents run on it. Two servers run side by side. A server that cannot be installed is a
+line of the result.
 """
 
 import datetime
@@ -27,11 +28,11 @@ from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, Started, s
 from tools.lab.table import Column, keep, write
 
 AT_ONCE = 2
-"""Servers that run side by side. Each works with one core, and takes up to 4 gigabytes."""
+"""Servers that run side by side. Each uses one core, and up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
 _FAULTS = ("fault of the addon", "Traceback")
 _NAMED = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
-"""Claude Code asks for a name of its own."""
+"""Options that map the name that Claude Code requests to the lab's model."""
 
 OWN_ROW = "its own Messages and Responses endpoints"
 WITH_ENDPOINTS = ("vllm", "sglang")
@@ -71,7 +72,7 @@ def main(names: Sequence[str], folder: Path) -> int:
 
 
 def _wanted(named: str) -> list[tuple[str, str]]:
-    """Return a server's configurations, or the one that is named behind it."""
+    """Return the configurations of `SERVER`, or the one of `SERVER:CONFIGURATION`."""
     name, _, only = named.partition(":")
     return [(name, each) for each in CONFIGURATIONS.get(name, ()) if only in ("", each)]
 
@@ -118,7 +119,7 @@ def _rows(
 
 
 def _own(server: Started, folder: Path) -> Mapping[str, str]:
-    """Return what the server's own endpoints of two dialects showed, each asked as it is."""
+    """Return the faults of the server's own endpoints of two dialects."""
     with start_proxy([f"reverse:{server.address}"], _NATIVE, folder, "native") as proxy:
         answers = ((case, *answer) for case in OWN for answer in verdicts_of(proxy.ports[0], case))
         return {f"{case.name}, {name}": wrong for case, name, wrong in answers}

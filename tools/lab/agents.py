@@ -1,6 +1,6 @@
 """Agents on a real server, through the addon: the tool loops of the SDKs, Claude Code and Codex.
 
-The two programs are packages of npm, which `tests.support.npm` installs once into .cache.
+`tests.support.npm` installs the two programs once into .cache.
 """
 
 import json
@@ -21,11 +21,11 @@ CODEX_ROW = f"Codex {codex.VERSION}"
 SUM = "12 * 7"
 
 type Verdicts = Mapping[str, str]
-"""By what was done: what was wrong, nothing where all was right."""
+"""The fault of each run by its name; empty where there was none."""
 
 
 def agents(port: int, folder: Path) -> Iterator[tuple[str, Verdicts]]:
-    """Yield a row for each kind of agent. One that cannot be installed has none."""
+    """Yield a row for each kind of agent that can be installed."""
     yield LOOP_ROW, dict(_loops(port))
     for row, run in ((CLAUDE_ROW, _claude_code), (CODEX_ROW, _codex)):
         try:

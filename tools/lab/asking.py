@@ -1,4 +1,4 @@
-"""One question in four dialects, by the official SDKs; the answer as neutral values."""
+"""One question in four dialects, by the official SDKs; the answer free of any dialect."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -56,9 +56,9 @@ ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `off`: the client turns thinking off; `stop`: a stop string; `result`: it
-    is the turn behind the tool's answer; `schema`: the answer is to be JSON of `SCHEMA`; `choices`:
-    so many answers.
+    """One question. `off`: the client turns thinking off; `stop`: a stop string; `result`: the turn
+    behind a tool's result; `schema`: the answer must be JSON of `SCHEMA`; `choices`: the number of
+    answers.
     """
 
     text: str
@@ -75,7 +75,7 @@ class Question:
 
 @dataclass(slots=True)
 class Answer:
-    """An answer. `error`: the words of one in its place, with its status; `others`: the other
+    """An answer. `error`: the status and message of an error in its place; `others`: the other
     choices.
     """
 
@@ -88,7 +88,7 @@ class Answer:
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
-    """Send a question, and return the answer; an error is an answer as well."""
+    """Send a question; return the answer, which may be an error."""
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
@@ -108,7 +108,7 @@ def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
 
 
 def _arguments(written: str) -> object:
-    """Return a call's arguments, parsed; the text where it is no JSON."""
+    """Return a call's arguments, parsed; the text itself if it is no JSON."""
     with suppress(ValueError):
         return json.loads(written)
     return written

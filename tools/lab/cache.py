@@ -1,5 +1,5 @@
-"""The server's prompt cache as a judge: the tokens that it reads on later turns of a conversation
-whose client drops the thoughts.
+"""The server's prompt cache as a judge: the uncached tokens of later turns in a conversation whose
+client drops the thoughts.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ VARIANTS = {
     "put back": ("--set", "think_history=reasoning_content"),
     "dropped": ("--set", "think_restore=off"),
 }
-"""What becomes of the thoughts, and the options for that: the model's template reads this field."""
+"""The handling of thoughts, and its options: the model's template reads `reasoning_content`."""
 UNTOLD = "not told"
 
 
 def tokens_read(port: int, name: str) -> list[int] | None:
-    """Return the prompt's tokens that were not in the cache, on each turn from the second on; None
-    where the server tells of no cache. `name`: of a conversation that the cache does not hold yet.
+    """Return the uncached tokens of the prompt on each turn from the second on; None where the
+    server reports no cache. `name`: of a conversation that is not in the cache yet.
     """
     history = [{"role": "system", "content": f"This is conversation {name}."}]
     read: list[int] = []
@@ -50,6 +50,6 @@ def tokens_read(port: int, name: str) -> list[int] | None:
 
 
 def summary(read: Mapping[str, list[int] | None]) -> str:
-    """Return a cell: the sum of the tokens, by what became of the thoughts."""
+    """Return a cell: the sum of the tokens for each handling of thoughts."""
     parts = [f"{sum(tokens)} {name}" for name, tokens in read.items() if tokens is not None]
     return ", ".join(parts) or UNTOLD

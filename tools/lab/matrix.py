@@ -10,21 +10,21 @@ from tools.lab.asking import DIALECTS, FORMS, Answer, Question, ask
 SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
 _MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
 _LONG = "word " * 90_000
-"""Longer than any window of the lab."""
+"""A text longer than any window of the lab."""
 
 type Judge = Callable[[Answer], str]
-"""Returns what is wrong with an answer; nothing of a good one."""
+"""Returns the fault of an answer, empty for a good one."""
 
 
 def thinks(answer: Answer) -> str:
-    """Thinking apart from an answer."""
+    """Return the fault unless thinking is apart from an answer."""
     if not answer.thinking:
         return "no thinking"
     return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
 
 
 def calls(answer: Answer) -> str:
-    """One call of the tool, whole."""
+    """Return the fault unless there is one whole call of the tool."""
     called = [
         name
         for name, arguments in answer.calls
@@ -36,36 +36,36 @@ def calls(answer: Answer) -> str:
 
 
 def answers(answer: Answer) -> str:
-    """An answer without another call."""
+    """Return the fault unless there is an answer without a call."""
     return "" if answer.text.strip() and not answer.calls else "no answer"
 
 
 def answers_at_once(answer: Answer) -> str:
-    """An answer without a thought."""
+    """Return the fault unless there is an answer without a thought."""
     return "thinking" if answer.thinking else answers(answer)
 
 
 def is_cut(answer: Answer) -> str:
-    """A thought that the limit cut, and nothing else."""
+    """Return the fault unless there is nothing but a thought that the limit cut."""
     if answer.finish != "length":
         return f"it ends as {answer.finish}"
     return "" if answer.thinking and not answer.text.strip() else "its thought is text"
 
 
 def is_stopped(answer: Answer) -> str:
-    """An answer that ends before the string."""
+    """Return the fault unless the answer ends before the stop string."""
     return "not stopped" if " is 84" in answer.text else ""
 
 
 def are_two(answer: Answer) -> str:
-    """Two choices, each with its thinking and its answer."""
+    """Return the fault unless there are two choices, each with thinking and answer."""
     wrong = [text for choice in (answer, *answer.others) if (text := thinks(choice))]
     count = 1 + len(answer.others)
     return f"{count} choices" if count != 2 else next(iter(wrong), "")
 
 
 def is_json(answer: Answer) -> str:
-    """JSON with the names of the schema."""
+    """Return the fault unless the answer is JSON with the names of the schema."""
     try:
         named = sorted(json.loads(answer.text))
     except (ValueError, TypeError):
@@ -77,8 +77,8 @@ _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
 
 
 def is_taken_or_refused(answer: Answer) -> str:
-    """An answer, or an error that does not blame the prompt: clients would make it shorter for
-    nothing.
+    """Return the fault unless there is an answer, or an error that does not blame the prompt, which
+    clients would shorten in vain.
     """
     if _TOO_LONG.search(answer.error):
         return "the prompt is blamed"
@@ -86,14 +86,14 @@ def is_taken_or_refused(answer: Answer) -> str:
 
 
 def is_refused(answer: Answer) -> str:
-    """An error of the request's own."""
+    """Return the fault unless there is an error with a status of the 400s."""
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row: a question, and the judge of its answers. `dialects`: those that can ask it; `not_of`:
-    servers that have no such thing.
+    """A row: a question, and the judge of its answers. `dialects`: the dialects that have such a
+    request; `not_of`: servers without the feature.
     """
 
     name: str
@@ -133,7 +133,7 @@ OWN = [
     for case in CASES
     if case.name in _CASES_OF_A_PEER
 ]
-"""What servers' own endpoints of these dialects are asked."""
+"""The cases for servers' own endpoints of these dialects."""
 
 
 def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
@@ -157,7 +157,7 @@ def verdict(case: Case, answer: Answer) -> str:
 
 
 def summary(verdicts: Mapping[str, str]) -> str:
-    """Return a row's cell: `yes`, or how many were right and what the first other one was."""
+    """Return a row's cell: `yes`, or the count of good answers and the first fault."""
     wrong = {name: text for name, text in verdicts.items() if text}
     if not wrong:
         return "yes"

@@ -1,4 +1,4 @@
-"""The servers of the lab: how each is started with the small model, and in which configurations."""
+"""The servers of the lab: the start of each with the small model, and its configurations."""
 
 import os
 import shutil
@@ -22,12 +22,12 @@ from tools.lab.installing import (
 
 MODEL = "tiny-think"
 FOR_CLAUDE_CODE = "tiny"
-"""Folders of the model, which are its names as well; the second is for prompts of 20,000 tokens."""
+"""Folders of the model, which are its names too; the second is for prompts of 20,000 tokens."""
 WINDOW = 65536
 SECONDS_TO_START = 600
 """vLLM takes 46 quiet seconds, and compiles in minutes on busy cores."""
 WITH_GGUF = ("ollama", "llama-cpp-python")
-"""Servers that load the model's one file, and no folder of it."""
+"""Servers that load the model's file, not its folder."""
 _MAKER = TESTS / "tiny_model" / "make_model.py"
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
 _QUIET = {
@@ -65,7 +65,8 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         WRONG: (*_R1, "--reasoning-parser", "deepseek-r1"),
     },
 }
-"""By server: its configurations, and the options of each. mlx-lm has its own reading always."""
+"""The configurations of each server, and the options of each. mlx-lm always parses thinking itself.
+"""
 _SGLANG_OPTIONS = """
 --device cpu --attention-backend torch_native --sampling-backend pytorch --disable-cuda-graph
 --disable-overlap-schedule --dtype float32 --mem-fraction-static 0.2 --max-total-tokens 70000
@@ -128,7 +129,7 @@ class Started:
 
 
 def free_port() -> int:
-    """Return a port that nobody has: these servers tell none that they choose."""
+    """Return a free port, because these servers report no port of their own choice."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -154,7 +155,7 @@ def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[St
 
 
 def make_models(installation: Installation, folder: Path) -> None:
-    """Make the model's folders; a maker of it needs no more than a server of its own has."""
+    """Make the model's folders with packages that the server's own environment has."""
     if not (folder / MODEL).exists():
         installation.pip(
             "install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors"
@@ -186,7 +187,9 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
 
 
 def _environment(name: str, installation: Installation, folder: Path, port: int) -> dict[str, str]:
-    """Return the variables of a server. It finds its own programs first: some compile at a start."""
+    """Return the variables of a server, with its own programs first, because some servers compile
+    at a start.
+    """
     variables = {
         "HF_HOME": str(folder / "home"),
         "PATH": f"{installation.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -209,7 +212,7 @@ def _environment(name: str, installation: Installation, folder: Path, port: int)
 
 
 def _create(installation: Installation, folder: Path, port: int) -> None:
-    """Have Ollama make the model."""
+    """Create the model in Ollama."""
     shutil.copy(_GGUF, folder / _GGUF.name)
     file = folder / "Modelfile"
     file.write_text(_MODELFILE.format(gguf=_GGUF.name, template=_GO_TEMPLATE))

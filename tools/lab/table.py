@@ -17,9 +17,9 @@ ALL_RIGHT = "yes"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One configuration of one server. `day`: of its run. `missing`: why it could not be had.
-    `verdicts`: by row, by dialect and form: what was wrong, nothing where all was right. `figures`:
-    rows that are right or wrong by no rule, which only the kept JSON shows.
+    """One configuration of one server. `day`: of its run. `missing`: the reason if it could not be
+    installed. `verdicts`: by row, then by dialect and form: the fault, empty if there was none.
+    `figures`: rows without a rule of right and wrong, which only the kept JSON shows.
     """
 
     server: str
@@ -57,9 +57,8 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 
 def by_configuration(columns: Sequence[Column]) -> str:
-    """Return the rows that are right everywhere in a line, and of the others a line for each
-    configuration: how many answers were right, and which rows it has not. The kept JSON has each
-    wrong answer.
+    """Return a line of the rows that are right everywhere, and a line for each configuration: the
+    count of right answers, and the rows with faults. The kept JSON has each wrong answer.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
     had = [column for column in columns if not column.missing]
@@ -85,8 +84,8 @@ def _cell(column: Column, row: str) -> str:
 
 
 def summary(columns: Sequence[Column]) -> str:
-    """Return README's table: a row for each server, how many answers were right in each of its
-    configurations.
+    """Return README's table: a row for each server, with the count of right answers in each
+    configuration.
     """
     heads = list(dict.fromkeys(column.configuration for column in columns))
     lines = [["answers that were right", *heads, "run on"], ["---"] * (len(heads) + 2)]
