@@ -41,7 +41,7 @@ BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
 THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
+EFFORTS = ("low", "medium", "high", "xhigh", "max", "ultra")
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
 LEFT_OUT = "blocks left out: {}: no local server knows them"

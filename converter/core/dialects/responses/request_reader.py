@@ -128,7 +128,8 @@ SILENT = frozenset(
 """Fields of the API that have no meaning for a local server and are dropped without a note."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that are read by whoever completes the history."""
-EFFORTS = {"minimal": "low", **{name: name for name in ("low", "medium", "high", "xhigh", "max")}}
+_AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
+EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"

@@ -205,12 +205,12 @@ def test_each_field(fields: dict[str, object], name: str, expected: object) -> N
 
 def test_what_is_read_with_leniency_is_noted() -> None:
     conversation = read(
-        ask(thinking={"type": "enabled", "budget_tokens": -1}, output_config={"effort": "ultra"})
+        ask(thinking={"type": "enabled", "budget_tokens": -1}, output_config={"effort": "giant"})
     )
     assert conversation.effort is None
     assert conversation.notes == (
         "thinking.budget_tokens -1 read as no limit",
-        "output_config.effort left out: 'ultra' is not known",
+        "output_config.effort left out: 'giant' is not known",
     )
 
 

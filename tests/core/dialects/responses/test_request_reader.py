@@ -75,7 +75,7 @@ def test_instructions_are_the_system_text() -> None:
         ({"summary": "auto"}, None, None),
         ({"effort": "none"}, ThinkingSwitch("disabled"), None),
         ({"effort": "minimal"}, ThinkingSwitch("adaptive"), "low"),
-        ({"effort": "xhigh"}, ThinkingSwitch("adaptive"), "xhigh"),
+        ({"effort": "ultra"}, ThinkingSwitch("adaptive"), "ultra"),
     ],
 )
 def test_the_effort_says_whether_to_think(reasoning: Any, switch: object, effort: object) -> None:
