@@ -28,6 +28,7 @@ if [int(number) for number in version.VERSION.split(".")[:2]] < [12, 2]:
     )
 
 from converter.addon import http_messages
+from converter.addon.aside import exempt_old_objects
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
@@ -104,8 +105,11 @@ class ThinkAddon:
             self._requests.forget(self._settings)
 
     def running(self) -> None:
-        """Have mitmproxy keep streamed bodies where people look at flows, or save them."""
+        """Have mitmproxy keep streamed bodies where people look at flows, or save them. Now that
+        all is loaded, exempt it from the garbage collector.
+        """
         options.refuse_unknown()
+        exempt_old_objects()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 

@@ -12,6 +12,7 @@ mitmproxy cannot start a Python process.
 """
 
 import asyncio
+import gc
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from random import randrange, sample
@@ -61,6 +62,14 @@ def is_quick(body: bytes) -> bool:
     few_values = sum(map(drawn.count, (b",", b"[", b"{"))) * apart <= _VALUES
     few_digits = 4 * sum(map(drawn.count, b"0123456789")) < len(drawn)
     return len(body) <= _IN_TURN and few_strings and few_values and few_digits
+
+
+def exempt_old_objects() -> None:
+    """Exempt the objects that exist now from the garbage collector: mitmproxy's 100,000, which live
+    as long as the process. A pass over them stops all threads, for 0.1 seconds on a busy machine,
+    and long requests cause such passes.
+    """
+    gc.freeze()
 
 
 async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:

@@ -1,6 +1,7 @@
 """Short work is done at once, long work beside the loop."""
 
 import asyncio
+import gc
 import json
 import threading
 import time
@@ -9,7 +10,13 @@ from itertools import pairwise
 
 import pytest
 
-from converter.addon.aside import AT_ONCE, aside, aside_of_streams, is_quick
+from converter.addon.aside import (
+    AT_ONCE,
+    aside,
+    aside_of_streams,
+    exempt_old_objects,
+    is_quick,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -129,3 +136,10 @@ def test_streams_do_not_wait_for_bodies() -> None:
         return done
 
     assert asyncio.run(both()) == "done"
+
+
+def test_old_objects_are_no_work_of_the_collector() -> None:
+    old: list[list[int]] = [[]]
+    exempt_old_objects()
+    assert not any(each is old for each in gc.get_objects())
+    gc.unfreeze()
