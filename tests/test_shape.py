@@ -203,7 +203,11 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
     assert sum(imports.lines(needed).values()) <= MOST_TO_KNOW[modules]
 
 
-MOST_CODE = {"core": 15_875, "addon": 8_543, "extras": 6_310}
+MOST_CODE = {
+    "core": 15_875,
+    "addon": 8_543,
+    "extras": 6_325,
+}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """

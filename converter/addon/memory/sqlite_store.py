@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from converter.addon.memory.store_waits import named
+from converter.addon.memory.store_waits import named, tell_of_another_type
 from converter.core.model.memory import BoundedStore, Bounds, Entry, utf8
 
 _TABLES = """
@@ -35,7 +35,10 @@ _COUNT = """
 INSERT OR REPLACE INTO totals
 SELECT 1, count(*), max(CAST(total(size) AS INTEGER), 0) FROM entries
 """
-_TOTALS = "SELECT count, size FROM totals"
+_TOTALS = """
+SELECT count, size FROM totals WHERE one = 1
+AND typeof(count) = 'integer' AND typeof(size) = 'integer' AND min(count, size) >= 0
+"""
 _DROP_OLDEST = "DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)"
 _SETUP = (
     "PRAGMA journal_mode = WAL",
@@ -45,7 +48,11 @@ _SETUP = (
 )
 _UNIT = 10**6
 """Steps of a second. They are this short because only the times tell the order of use."""
-_USED = "max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries))"
+_NEVER = 1 << 53
+"""A time that does not come. SQLite orders text and bytes behind all numbers, whatever a column is
+to hold.
+"""
+_USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 
 
 def usual_path() -> Path:
@@ -100,7 +107,7 @@ class SqliteStore(BoundedStore):
         """Return the id of the entry of this name; empty when there is none."""
         with self._operation():
             row = self._run("SELECT key FROM names WHERE name = ?", utf8(name)).fetchone()
-            return named(row[0]) if row else ""
+            return named(row[0]) if row and _are_bytes(*row) else ""
 
     def _add(self, key: str, entry: Entry) -> None:
         row = (utf8(key), entry.value, utf8(entry.previous), entry.size)
@@ -111,20 +118,30 @@ class SqliteStore(BoundedStore):
     def _use(self, key: str) -> Entry | None:
         self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), utf8(key))
         row = self._run("SELECT value, previous FROM entries WHERE key = ?", utf8(key)).fetchone()
-        return Entry(row[0], named(row[1])) if row else None
+        if row is None or not _are_bytes(*row):
+            return None
+        previous = named(row[1])
+        return Entry(row[0], previous) if previous or not row[1] else None
 
     def _evict(self) -> None:
         begin = self._time() - int(self.bounds.seconds * _UNIT)
         self._run("DELETE FROM entries WHERE used < ?", begin)
+        if self._run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
+            tell_of_another_type("a time")
         count, size = self._totals()
         while count > self.bounds.count or size > self.bounds.size:
             if not self._run(_DROP_OLDEST).rowcount:
-                break  # the totals are wrong, as they are until the file is opened again
+                self._run(_COUNT)
             count, size = self._totals()
 
     def _totals(self) -> tuple[int, int]:
         """Return how many entries there are, and how many bytes they cost."""
-        count, size = self._run(_TOTALS).fetchone()
+        totals = self._run(_TOTALS).fetchone()
+        if totals is None:
+            tell_of_another_type("numbers")
+            self._run(_COUNT)
+            totals = self._run(_TOTALS).fetchone()
+        count, size = totals
         return count, size
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
@@ -164,3 +181,11 @@ class SqliteStore(BoundedStore):
         connection = self._connection = open_private(self._path, self._seconds)
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {_COUNT}; COMMIT;")
         return connection
+
+
+def _are_bytes(*values: object) -> bool:
+    """Return True if all values are bytes, as their columns are to hold; SQLite holds any type."""
+    if all(isinstance(value, bytes) for value in values):
+        return True
+    tell_of_another_type("bytes")
+    return False

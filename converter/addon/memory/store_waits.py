@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
@@ -110,9 +111,22 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
     return work.done()
 
 
+@cache
+def tell_of_another_type(expected: str) -> None:
+    """Log once that a store has an entry of another type than the addon writes. Such an entry is
+    ignored.
+    """
+    message = "an entry is ignored (reported once): expected %s, got another type"
+    _log.warning(f"think: the memory: {message}", expected)
+
+
 def named(key: bytes) -> str:
-    """Return the id that a store keeps as these bytes, see `utf8`."""
-    return key.decode("utf-8", "surrogatepass")
+    """Return the id that `utf8` made these bytes of; empty for bytes that are not an id."""
+    try:
+        return key.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        tell_of_another_type("an id")
+        return ""
 
 
 class StoreElsewhere(Store):

@@ -16,7 +16,7 @@ from redis import cluster, connection, sentinel
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from converter.addon.memory.store_waits import named
+from converter.addon.memory.store_waits import named, tell_of_another_type
 from converter.core.model.memory import Bounds, Store, utf8
 
 UNREADABLE = (
@@ -27,19 +27,52 @@ PORT = 6379
 _PREFIX = "{think}:"
 _HEAD = """
 local p, uses, sizes, total = KEYS[1], KEYS[1] .. 'uses', KEYS[1] .. 'sizes', KEYS[1] .. 'size'
-local function names_of(key)
-  local packed = redis.call('HGET', p .. 'e' .. key, 'names')
-  return packed and cmsgpack.unpack(packed) or {}
+local odd = false
+local function is(kind, key)  -- what is of another type is dropped, and told of
+  local found = redis.call('TYPE', key).ok
+  if found ~= kind and found ~= 'none' then
+    odd = kind
+    redis.call('DEL', key)
+  end
+  return found == kind
 end
-local function entry_of(name) return redis.call('GET', p .. 'n' .. name) end
+local function number(text)
+  if text and (#text > 15 or not string.match(text, '^%d+$')) then
+    odd, text = 'number', false
+  end
+  return tonumber(text or 0)
+end
+local function names_in(packed)
+  local good, names = pcall(cmsgpack.unpack, packed or '')
+  local found = {}
+  for _, name in ipairs(good and type(names) == 'table' and names or {false}) do
+    if type(name) == 'string' then table.insert(found, name) else odd = 'list of names' end
+  end
+  return found
+end
+local function entry_of(name)
+  return is('string', p .. 'n' .. name) and redis.call('GET', p .. 'n' .. name)
+end
 local function drop(key)
-  redis.call('DECRBY', total, redis.call('HGET', sizes, key) or 0)
+  local size, there = redis.call('HGET', sizes, key), is('hash', p .. 'e' .. key)
+  if not (size or there or redis.call('ZSCORE', uses, key)) then return 0 end
+  redis.call('SET', total, math.max(number(redis.call('GET', total)) - number(size), 0))
   redis.call('HDEL', sizes, key)
   redis.call('ZREM', uses, key)
-  for _, name in ipairs(names_of(key)) do
+  local names = there and names_in(redis.call('HGET', p .. 'e' .. key, 'names')) or {}
+  for _, name in ipairs(names) do
     if entry_of(name) == key then redis.call('DEL', p .. 'n' .. name) end
   end
   return redis.call('DEL', p .. 'e' .. key)
+end
+is('zset', uses)
+is('hash', sizes)
+if is('string', total) then number(redis.call('GET', total)) end
+if odd then redis.call('DEL', uses, sizes, total) end  -- the bounds begin anew
+local never = string.format('%.0f', 2 ^ 53)
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', uses, never, '+inf', 'LIMIT', 0, 100)) do
+  odd = 'time'
+  drop(key)
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -86,7 +119,7 @@ for _, name in ipairs(names) do redis.call('SET', p .. 'n' .. name, key) end
 redis.call('HSET', sizes, key, size)
 redis.call('INCRBY', total, size)
 use(key, seconds, names)
-while redis.call('ZCARD', uses) > most or tonumber(redis.call('GET', total) or 0) > limit do
+while redis.call('ZCARD', uses) > most or number(redis.call('GET', total)) > limit do
   local oldest = redis.call('ZRANGE', uses, 0, 0)[1]
   if not oldest then redis.call('DEL', total) else drop(oldest) end
 end
@@ -95,17 +128,19 @@ _READ = """
 local key, seconds, values, seen = ARGV[1], tonumber(ARGV[2]), {}, {}
 drop_old(seconds)
 repeat
-  local found = redis.call('HMGET', p .. 'e' .. key, 'value', 'previous')
-  if seen[key] or not found[1] then return false end
+  if seen[key] or not is('hash', p .. 'e' .. key) then return false end
+  local found = redis.call('HMGET', p .. 'e' .. key, 'value', 'previous', 'names')
+  if not found[1] or not found[2] then return false end
   seen[key] = true
   table.insert(values, found[1])
-  use(key, seconds, names_of(key))
+  use(key, seconds, names_in(found[3]))
   key = found[2]
 until key == '' or ARGV[3] == 'one'
 return values
 """
 _FORGET = "return drop(ARGV[1])"
-_SIZE = "return tonumber(redis.call('GET', total) or 0)"
+_SIZE = "return number(redis.call('GET', total))"
+_RUN = "%s local function run() %s end local answer = run() return {answer or false, odd}"
 
 
 class RedisStore(Store):
@@ -145,7 +180,13 @@ class RedisStore(Store):
 
     def find(self, name: str) -> str:
         """Return the key of the entry with this name; empty when there is none."""
-        return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
+        try:
+            return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
+        except Exception as error:
+            if "WRONGTYPE" not in str(error):
+                raise
+            tell_of_another_type("string")
+            return ""
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values from this entry back; see `Store.values`."""
@@ -159,7 +200,10 @@ class RedisStore(Store):
             self._connected.close()
 
     def _run(self, script: str, *arguments: object) -> Any:
-        return self._client.eval(_HEAD + script, 1, _PREFIX, *arguments)
+        answer, odd = self._client.eval(_RUN % (_HEAD, script), 1, _PREFIX, *arguments)
+        if odd:
+            tell_of_another_type(odd.decode())
+        return answer
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:

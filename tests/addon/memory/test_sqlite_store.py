@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from converter.addon.memory.sqlite_store import SqliteStore
+from converter.addon.memory.store_waits import StoreElsewhere, tell_of_another_type
 from converter.core.model.memory import Bounds, Memory
 from tests.support.harness import TESTS
 
@@ -123,3 +124,72 @@ def test_a_file_that_cannot_be_used_is_an_error_at_once(tmp_path: Path, damage: 
         Memory(store=SqliteStore(path, BOUNDS)).find("a")
     if damage:
         assert path.read_bytes() == damage
+
+
+def spoil(store: SqliteStore, statement: str, value: object) -> None:
+    """Change the file as another program does, without foreign keys."""
+    with sqlite3.connect(store._path) as other:
+        other.execute(statement, [value])
+    other.close()
+
+
+BOTH = [b"1", b"2"]
+ODD = ["words", 1e300, "9" * 30]
+"""Values of types that no column holds."""
+
+
+@pytest.mark.parametrize("odd", ODD, ids=["text", "a number", "digits"])
+@pytest.mark.parametrize(
+    ("column", "expected", "is_logged"),
+    [
+        ("entries.value", ("b", None), True),
+        ("entries.previous", ("b", None), True),
+        ("entries.used", ("b", None), True),
+        ("names.key", ("", BOTH), True),
+        ("totals.count", ("b", BOTH), True),
+        ("totals.size", ("b", BOTH), True),
+        ("entries.size", ("b", BOTH), False),
+        ("entries.key", ("b", None), False),
+        ("names.name", ("", BOTH), False),
+    ],
+)
+def test_a_value_of_another_type_is_reported_and_ignored(
+    store: SqliteStore,
+    column: str,
+    odd: object,
+    expected: object,
+    is_logged: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """SQLite holds any type in any column, and others may write to the file. A key of another value
+    cannot be noticed.
+    """
+    tell_of_another_type.cache_clear()
+    memory = Memory(store=StoreElsewhere(store))
+    store.keep("a", b"1", "", ["name"], "")
+    store.keep("b", b"2", "a", ["talk"], "")
+    table, _, name = column.partition(".")
+    where = {"names": "name = CAST('talk' AS BLOB)", "entries": "rowid = 2", "totals": "true"}[
+        table
+    ]
+    spoil(store, f"UPDATE {table} SET {name} = ? WHERE {where}", odd)
+    assert (memory.find("talk"), memory.history("b")) == expected
+    assert memory.get("a") == b"1"
+    assert memory.size > 0
+    assert ("another type" in caplog.text) is is_logged
+    store.keep("c", b"3", "a", ["other", "talk"], "")
+    assert memory.history(memory.find("other")) in ([b"1", b"3"], None if name == "size" else [])
+
+
+@pytest.mark.usefixtures("memory")
+def test_totals_that_are_too_high_are_counted_anew(store: SqliteStore) -> None:
+    spoil(store, "UPDATE totals SET size = ?", 2 * BOUNDS.size)
+    store.keep("b", b"1", "", ["name"], "")
+    store.keep("c", b"1", "", ["name"], "")
+    assert (store.get("c"), store.size) == (b"1", 6)
+
+
+@pytest.mark.usefixtures("memory")
+def test_an_id_that_is_none_is_passed_over(store: SqliteStore) -> None:
+    spoil(store, "UPDATE names SET key = ?", b"\xff")
+    assert Memory(store=StoreElsewhere(store)).find("talk") == ""

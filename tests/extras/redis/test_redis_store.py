@@ -89,6 +89,43 @@ def test_a_full_server_keeps_all_or_nothing(memory: Memory, server: RedisServer)
     client.close()
 
 
+ODD: list[tuple[str, tuple[Any, ...]]] = [
+    *(
+        (key, command)
+        for key in ("eb", "ntalk", "uses", "sizes", "size")
+        for command in (("SET", "words"), ("HSET", "a", "b"), ("RPUSH", "a"), ("ZADD", "1", "a"))
+    ),
+    *(("sizes", ("HSET", "b", text)) for text in ("words", "1.5", "9" * 30)),
+    *(("eb", ("HSET", "names", packed)) for packed in (b"\xc0", b"\x91\x05", b"words")),
+    *(("eb", ("HDEL", field)) for field in ("value", "previous", "names")),
+    ("uses", ("ZADD", "inf", "b")),
+    ("ntalk", ("SET", b"\xff")),
+]
+
+
+@pytest.mark.parametrize(("key", "command"), ODD)
+def test_an_entry_of_another_type_is_reported_and_dropped(
+    memory: Memory, server: RedisServer, key: str, command: tuple[Any, ...]
+) -> None:
+    """Whoever else writes to the server; the bounds hold again when some more has been kept."""
+    store = memory.store
+    store.keep("b", b"2", "begun", ["name"], "talk")
+    with redis.Redis.from_url(server.address) as client:
+        name = f"{{think}}:{key}"
+        if not command[0].startswith({"eb": "H", "sizes": "H", "uses": "Z"}.get(key, "-")):
+            client.delete(name)
+        client.execute_command(command[0], name, *command[1:])
+        key_read, history = memory.find("talk"), memory.history("b")
+        assert key_read in ("b", "words", "")
+        assert history in ([b"0", b"2"], None)
+        assert memory.get("begun") == b"0"
+        for number in range(9):
+            store.keep(f"c{number}", b"3", "begun", ["other"], "")
+        assert memory.history(memory.find("other")) == [b"0", b"3"]
+        assert memory.size <= 40
+        assert client.zcard("{think}:uses") <= 11
+
+
 def test_an_entry_that_the_server_has_dropped_is_gone_with_all_that_follows(
     memory: Memory, server: RedisServer
 ) -> None:
