@@ -158,7 +158,8 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
     out without its pictures, and nothing is remembered. Neither the model's name nor the request's
     own words count.
     """
-    left = re.sub(re.escape(str(body.get("model"))), " ", error, flags=re.IGNORECASE)
+    model = re.escape(str(body.get("model")))
+    left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
     quoted = [match[0] for match in _PICTURE.finditer(left)]
     if status not in _OF_PICTURES or not quoted or _ABOUT_ONE.search(left):
         return False

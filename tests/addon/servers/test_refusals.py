@@ -307,6 +307,10 @@ def test_any_message_about_pictures_refuses_them(status: int, message: str, are:
     assert refuses_pictures(status, message, PICTURED) is are
 
 
+def test_a_short_name_of_a_model_is_no_part_of_a_word() -> None:
+    assert refuses_pictures(400, "It reads no image.", PICTURED | {"model": "m"})
+
+
 def test_what_is_refused_twice_has_a_next_part() -> None:
     first = frozenset({THINKING})
     assert not_yet(first, frozenset()) == first
