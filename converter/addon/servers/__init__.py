@@ -1,1 +1,1 @@
-"""Knowledge of servers: profiles, probes, where replies begin, the words for a full context."""
+"""Knowledge of servers: profiles, probes, lessons, where replies begin, and refusals."""

@@ -1,6 +1,10 @@
-"""Chat templates: which open a thought in the prompt, and which read those of earlier turns. One
-row for the models of a kind. The comment above a row says where its template was read: in
-llama.cpp's or ik_llama.cpp's folder models/templates, in a server's code, or on a page.
+"""Habits of chat templates: whether a template opens a thought in the prompt, and which thoughts
+of earlier turns it writes there.
+
+A template *opens* a thought if the prompt ends with the opener (`<think>`), so that the reply
+begins inside the thought. `TEMPLATES` has one row for the models whose templates do the same. The
+comment above a row names its source: a template in llama.cpp's or ik_llama.cpp's folder
+models/templates, a server's code (as vLLM's reasoning parser for the model), or a page.
 """
 
 import re
@@ -23,14 +27,17 @@ _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 @dataclass(frozen=True, slots=True)
 class TemplateHistory:
-    """The earlier thoughts that a chat template reads.
+    """The thoughts of earlier turns that a chat template writes into the prompt.
 
     Attributes:
-        form: The field or the marks that hold them; `drop`: the template reads none.
-        loop: The template reads only those behind the user's last message.
-        switches: Entries of `chat_template_kwargs` without which the template drops them.
-        exact: The template writes no line ends around a thought: the model's own belong to it.
-        wanted: Thoughts that a client drops are to be put back.
+        form: The field of a message, or the marks in its text, in which the template expects a
+            thought; `drop`: the template ignores earlier thoughts.
+        loop: The template reads only the thoughts behind the last user message.
+        switches: Entries of `chat_template_kwargs` that the request must have, because the
+            template drops earlier thoughts without them.
+        exact: The template adds no line ends around a thought, so that the line ends at a
+            thought's borders were written by the model, and are sent back with the thought.
+        wanted: The addon puts back a thought that the client left out of its history.
     """
 
     form: HistoryForm = "reasoning_content"
@@ -53,14 +60,14 @@ class Template:
     """The habits of the chat templates of some models.
 
     Attributes:
-        models: A regular expression over the models' names.
-        switches: Those that a request must set for the template to open a thought; with none the
-            template opens it by itself.
-        history: The fate of earlier thoughts; `None`: nobody has read that.
-        always: No switch of the request keeps the template from opening a thought.
+        models: A regular expression that finds the models' names, in lower case.
+        switches: The switches of which a request must set one, or the template opens no thought.
+            If empty, the template opens a thought unless the request turns thinking off.
+        history: The earlier thoughts that the template reads; `None` if that is not known.
+        always: The model thinks, whatever the request's switches say.
         bare_closer: With thinking off the template writes a closer without its opener, so that the
             model may write the closer again.
-        opens: The template opens thoughts at all.
+        opens: The template opens thoughts. If False, the model writes the opener itself.
     """
 
     models: str
@@ -74,13 +81,13 @@ class Template:
 TEMPLATES = (
     # llama.cpp's deepseek-ai-DeepSeek-R1
     Template(r"deepseek-?r1|r1-distill|r1-0528", always=True, history=NEVER),
-    # These think only when asked to.
+    # The rows down to Hunyuan 3 open a thought only if the request has a switch for it.
     # llama.cpp's DeepSeek-V3.2
     Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
-    # its API answers 400 to a call that lost its thought
-    # DeepSeek's page on its thinking mode; llama.cpp's DeepSeek-V4
+    # llama.cpp's DeepSeek-V4; DeepSeek's page on its thinking mode: its API answers 400 to an
+    # earlier call without its thought
     Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
-    # SGLang, reasoning parser; MiniMax's page on interleaved thinking: whole messages go back
+    # SGLang, reasoning parser; MiniMax's page on interleaved thinking: send each message back whole
     Template(r"minimax-?m3", _MODE, ALL, bare_closer=True),
     # llama.cpp's Bielik-11B-v3.0-Instruct
     Template(r"bielik.*v3", _ON, ALL),
@@ -88,23 +95,23 @@ TEMPLATES = (
     Template(r"minicpm-?5", _ON),
     # Reka's plugin for vLLM; ik_llama.cpp's Reka-Edge
     Template(r"reka-?edge", _ON, LOOP),
-    # vLLM's reasoning parser; its template was not to be had
+    # vLLM's reasoning parser; the template itself is not published
     Template(r"rwkv", _ON),
     # SGLang, pull request 21414; vLLM's recipes, issue 425
     Template(r"mimo-?v2", _ON),
     # llama.cpp's Spark2.5
     Template(r"spark-?2[._]5", _ON, bare_closer=True),
-    # SGLang, template detection: off by default
+    # SGLang, template detection: thinking is off by default
     Template(r"laguna-?xs", _ON, bare_closer=True),
-    # vLLM's reasoning parser: by `thinking`
+    # vLLM's reasoning parser: switched by `thinking`
     Template(r"hyperclova", _ON),
-    # vLLM's reasoning parser: in its thinking mode
+    # vLLM's reasoning parser: only in its thinking mode
     Template(r"longcat", _ON),
-    # vLLM's reasoning parser: by `reasoning`
+    # vLLM's reasoning parser: switched by `reasoning`
     Template(r"gigachat-?3[._]5(?!.*reasoning)", _REASONING),
     # llama.cpp's tencent-Hy3
     Template(r"\bhy-?v?3|hunyuan-?v3", _EFFORT),
-    # These do so unasked.
+    # The rows down to Pangu open a thought without a switch.
     # llama.cpp's Qwen-QwQ-32B
     Template(r"qwq", always=True, history=NEVER),
     # Qwen's pages: always thinking; ik_llama.cpp's Qwen-Qwen3-0.6B
@@ -119,7 +126,7 @@ TEMPLATES = (
     Template(r"holo-?2"),
     # llama.cpp's GLM-4.7-Flash
     Template(r"glm-?4[._]7", bare_closer=True, history=_kept_by(clear_thinking=False)),
-    # ik_llama.cpp's GLM-5.2; SGLang says so of 5.3
+    # ik_llama.cpp's GLM-5.2; SGLang's code says the same of 5.3
     Template(r"glm-?5", history=_kept_by(clear_thinking=False, exact=True)),
     # ik_llama.cpp's DeepSeek-V4.1
     Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
@@ -131,17 +138,17 @@ TEMPLATES = (
     Template(r"granite-?4[._]2"),
     # llama.cpp's StepFun3.7-Flash
     Template(r"step-?(fun-?)?3[._][57]", always=True, history=LOOP),
-    # SGLang, template detection: Laguna-S, on by default
+    # SGLang, template detection: thinking is on by default (Laguna-S)
     Template(r"laguna", bare_closer=True),
-    # SGLang, CohereCommand4Detector: unless `reasoning` is false; ik_llama.cpp's Cohere2MoE
+    # ik_llama.cpp's Cohere2MoE; SGLang, CohereCommand4Detector: unless `reasoning` is false
     Template(r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe", history=EXACT),
     # llama.cpp's Apriel-1.6-15b-Thinker-fixed
     Template(r"apriel-1[._]6", always=True, history=NEVER),
-    # vLLM's reasoning parser: begins inside, an opener is optional
+    # vLLM's reasoning parser: the reply begins inside a thought, with or without an opener
     Template(r"olmo-?3.*think", always=True),
-    # vLLM's reasoning parser: begins inside
+    # vLLM's reasoning parser: the reply begins inside a thought
     Template(r"ernie-?4[._]5.*thinking", always=True),
-    # vLLM's reasoning parser: begins inside, whatever the effort
+    # vLLM's reasoning parser: the reply begins inside a thought at every effort
     Template(r"k2-?horizon", always=True),
     # NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja
     Template(r"kimi-?k2[._][5-9]", history=_kept_by(preserve_thinking=True, exact=True)),
@@ -151,17 +158,17 @@ TEMPLATES = (
     Template(r"\bling-?3"),
     # ik_llama.cpp's Nanbeige4.2-3B
     Template(r"nanbeige-?4[._]2"),
-    # vLLM's reasoning parser: but at efforts below medium
+    # vLLM's reasoning parser: unless the effort is below medium
     Template(r"solar-?open-?2"),
-    # vLLM's reasoning parser: by `enable_thinking`, on by default
+    # vLLM's reasoning parser: switched by `enable_thinking`, on by default
     Template(r"telechat-?4|xing-?4"),
-    # vLLM's reasoning parser: its reasoning models
+    # vLLM's reasoning parser: the models with `reasoning` in their names
     Template(r"gigachat-?3[._]5", always=True),
     # LG AI Research, usage guideline of EXAONE Deep
     Template(r"exaone-?deep", always=True),
     # vLLM's reasoning parser: unless `think` is false
     Template(r"pangu"),
-    # These leave it to the model to open its thought.
+    # From here on the templates open no thought: the model writes the opener itself.
     # llama.cpp's Kimi-K2-Thinking
     Template(r"kimi-?k2-?thinking", history=EXACT_LOOP, always=True, opens=False),
     # llama.cpp's GLM-4.6
@@ -175,23 +182,27 @@ TEMPLATES = (
     # llama.cpp's google-gemma-4-31B-it
     Template(r"gemma-?4", history=LOOP, opens=False),
 )
-"""The first whose pattern fits decides. A wrong guess costs little, because replies correct it."""
+"""The first row whose pattern fits a model's name counts. A wrong guess about where a reply begins
+costs little, because the reply corrects it.
+"""
 
 
 def template_of(name: str) -> Template | None:
-    """Return the row of a model whose template opens thoughts, by its name in lower case."""
+    """Return the row of the model with this name in lower case, if its template opens thoughts.
+    `None` if the template opens none, or no row fits.
+    """
     row = _row(name)
     return row if row and row.opens else None
 
 
 def always_thinks(name: str) -> bool:
-    """Return True if no switch keeps a model from thinking, by its name in lower case."""
+    """Return True if the model with this name in lower case thinks, whatever the switches say."""
     row = _row(name)
     return row is not None and row.always
 
 
 def history_of(name: str) -> TemplateHistory | None:
-    """Return the earlier thoughts that a model's template reads; `None`: nobody knows."""
+    """Return the earlier thoughts that a model's template reads, `None` if that is not known."""
     row = _row(name.lower())
     return row.history if row else None
 
@@ -202,24 +213,27 @@ def _row(name: str) -> Template | None:
 
 
 UNKNOWN = TemplateHistory("tags")
-"""The history of a model without a row: its thoughts as it most likely wrote them."""
+"""For models without a row: earlier thoughts go back in tags, as most models write them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenHistory:
-    """The form of earlier turns in a request.
+    """The form in which the earlier turns of a request are sent, as the user's options set it.
 
     Attributes:
-        thoughts: The form of their thoughts; `None`: as the model's row says.
-        order: Where tool results stand among the text of a user turn.
+        thoughts: The form of earlier thoughts; `None`: the form of the model's row.
+        order: Whether tool results go before the text of a user turn, or stay where they were.
     """
 
     thoughts: HistoryForm | None
     order: Order
 
     def read_by(self, model: str, server: Server | None) -> TemplateHistory:
-        """Return the form of earlier thoughts for the model, on this server, if it is known. The
-        model wants its thoughts back by its row, or by the user's word.
+        """Return the form in which this model, on this server, gets earlier thoughts. A server
+        that is not known yet (`None`) gets the form of the model's row.
+
+        Thoughts are wanted back if the model has a row or the user set a form, unless the row or
+        the user drops them.
         """
         row = history_of(model)
         history = row or UNKNOWN

@@ -1,10 +1,11 @@
-"""The calls of a history: arguments that are objects, and ids in the form that a model's chat
-template needs.
+"""Earlier tool calls in a request: their arguments become JSON objects, and their ids get the form
+that the model's chat template needs.
 
-Kimi-K2's is `functions.NAME:NUMBER`: the template writes a call's id where its name should stand
-(moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number counts all
-calls of the conversation, from 0). Ids of other servers and clients (`toolu_01`, `call_a`) leave
-the model without the names. Mistral's templates refuse all but nine letters and digits.
+Kimi-K2 needs `functions.NAME:NUMBER`, because its template writes a call's id where the tool's name
+should stand (moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number
+counts all calls of the conversation, from 0). With ids of other servers and clients (`toolu_01`,
+`call_a`) the prompt lacks the tools' names. Mistral's templates refuse an id that is not nine
+letters and digits.
 """
 
 import re
@@ -19,9 +20,10 @@ from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 
 def with_arguments(message: object, *, anew: bool = False) -> object:
-    """Return a message of chat completions whose calls have a JSON object's text as arguments,
-    because servers refuse each request with another text in its history; itself where they have.
-    `anew`: all of them are written once more, without what only some readers take.
+    """Return a message of chat completions in which the arguments of each call are the text of a
+    JSON object, because servers refuse a history with any other text. Return `message` itself if
+    nothing changes. `anew`: also write again arguments that are objects already, in JSON that
+    every parser reads.
     """
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(calls, list):
@@ -41,9 +43,7 @@ def _with_arguments(call: object, anew: bool) -> object:
 
 
 def _is_object(arguments: object) -> bool:
-    """Return True if arguments are a text that any reader takes for an object, or more than is
-    read.
-    """
+    """Return True if `arguments` are the text of an object in strict JSON, or too long to check."""
     try:
         return isinstance(long_json.read_strictly(str(arguments)), dict)
     except long_json.TooManyError:
@@ -53,16 +53,17 @@ def _is_object(arguments: object) -> bool:
 
 
 def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls and results have such ids; the same object where nothing
-    is to change. The order of the calls decides, so that a longer history begins with the same ids.
+    """Return a chat completion whose calls and results have ids as `functions.NAME:NUMBER`. Return
+    `body` itself if nothing changes. Calls are counted from the first, so that the ids of a
+    history stay the same when it grows.
     """
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
     return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls and results have ids of nine letters and digits, which
-    their old ids alone decide; the same object where nothing is to change.
+    """Return a chat completion whose calls and results have ids of nine letters and digits, each
+    made of the old id alone. Return `body` itself if nothing changes.
     """
     return with_each(body, _shortened)
 
@@ -87,13 +88,13 @@ _ROWS = (
     (re.compile(r"(?i:kimi-?k2)"), with_counted_ids),
     (SHORT_MODELS, with_short_ids),
 )
-"""The names of models whose template wants a form of ids, and what gives it to them."""
+"""Models whose templates need a form of ids, and the function that changes the ids to it."""
 MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _ROWS))
 
 
 def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the ids that its model's template needs; the same object where
-    nothing is to change.
+    """Return a chat completion with ids in the form that its model's template needs. Return `body`
+    itself if nothing changes.
     """
     model = str(body.get("model"))
     change = next((change for names, change in _ROWS if names.search(model)), None)
@@ -102,7 +103,13 @@ def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
 
 @dataclass(slots=True)
 class _Renamed:
-    """The calls so far: their number, and the new ids by those that they had."""
+    """The calls so far.
+
+    Attributes:
+        number: How many calls there were.
+        names: The new ids of the calls that had an old id, in their order. Some clients give
+            parallel calls one id.
+    """
 
     number: int = 0
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -111,7 +118,7 @@ class _Renamed:
 def _turn(
     turn: Mapping[str, object], ids: CallIds, renamed: _Renamed
 ) -> Mapping[str, object] | None:
-    """Return a turn with calls or with a result; None for any other."""
+    """Return a turn with new ids of its calls or its result; `None` for a turn that has neither."""
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
         counted_calls = [_counted(call, ids, at) for at, call in enumerate(calls, renamed.number)]
@@ -122,12 +129,12 @@ def _turn(
         return {**turn, "tool_calls": counted_calls}
     if not (names := renamed.names.get(str(turn.get("tool_call_id")))):
         return None
-    # parallel calls of one id have their results in order
+    # if several calls had this id, their results come in the order of the calls
     return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
 
 
 def _counted(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
-    """Return a call with an id of the template's; one of that form stays, unless it repeats."""
+    """Return a call with an id as `functions.NAME:NUMBER`. A unique id of this form stays."""
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_counted(written):
         return {**call, "id": ids.take(written)}

@@ -1,9 +1,9 @@
 """Rules for where a reply will begin: in its text, or inside a thought that the chat template has
 already opened in the prompt.
 
-Most thinking models' templates open the thought themselves, so that their text shows a closer only.
-`RULES` says what tells, best first; docs/reading.md lists the same rules by the same names. What
-the user chose with `think_start` goes before all of them.
+The templates of most thinking models end the prompt with an opener, so that the reply has only the
+closer. `RULES` has the rules, the surest first; docs/reading.md explains them under the same names.
+If the user has set `think_start`, no rule is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,20 +29,23 @@ _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
 _BEGUN = 1 << 17
-"""Characters at the end of a begun turn that are searched for marks: more than a thought has."""
+"""How many characters at the end of a last assistant turn are searched for marks."""
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of a reply before its first byte.
+    """The facts that are known of a reply before its first byte.
 
     Attributes:
-        body: The chat completion that was requested.
-        parses: The server takes the thought out of the text itself.
-        repeats_opener: Most servers of this kind write the template's opener again.
-        prompt: The state in which the prompt ends, as the server rendered it.
-        corrected: The state in which such a reply began, after a wrong guess.
+        body: The request, as a chat completion.
+        parses: The server sends thoughts in a field of their own, outside of the text.
+        repeats_opener: Servers of this kind may begin the text with the opener that already stands
+            in the prompt.
+        prompt: Where the reply begins by the end of the prompt that the server rendered; `None`:
+            the prompt is not known.
+        corrected: Where the last such reply began that showed whether a guess was right; `None`:
+            no reply has shown it.
     """
 
     body: Mapping[str, object] = field(default_factory=dict)
@@ -53,7 +56,9 @@ class Facts:
 
 
 def request(facts: Facts) -> InitialState | None:
-    """Follow a last assistant turn that is to be continued: the reply begins where it ends."""
+    """Return the state in which the request's last turn ends, if the turn is the assistant's: the
+    reply continues such a turn, inside or outside of a thought. `None` for any other last turn.
+    """
     begun = content_of(begun_message(facts.body))
     if not isinstance(begun, str) or not begun:
         return None
@@ -67,7 +72,9 @@ def request(facts: Facts) -> InitialState | None:
 
 
 def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
-    """Return True if the request ends with the beginning of its reply, behind a thought."""
+    """Return True if the last turn is the assistant's and has a closed thought: the
+    answer follows.
+    """
     begun = content_of(begun_message(body))
     end = begun[-_BEGUN:] if isinstance(begun, str) else ""
     closed = any(closer in end for closer in _CLOSERS)
@@ -75,8 +82,9 @@ def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
 
 
 def server(facts: Facts) -> InitialState | None:
-    """Trust a server that takes thoughts out, whatever its template opens; a correction overrules
-    it, and overrules the prompt where the server may repeat an opener.
+    """Return text for a server that sends thoughts in their own field, unless a correction says
+    otherwise. For a server that may repeat the opener, return the correction, which is surer than
+    the prompt. `None` for other servers.
     """
     if facts.parses:
         return facts.corrected or InitialState.TEXT
@@ -84,9 +92,12 @@ def server(facts: Facts) -> InitialState | None:
 
 
 def prompt(facts: Facts) -> InitialState | None:
-    """Follow the prompt as the server rendered it. Of a server that repeats the opener it is a
-    guess: llama.cpp 11549 leaves the opener out with `--skip-chat-parsing`, and takes the thought
-    out with `--reasoning auto`, and tells neither. Without a prompt its text is whole.
+    """Return the state in which the rendered prompt ends.
+
+    For a server that may repeat the opener, an opener at the prompt's end is only a guess:
+    llama.cpp 11549 repeats it or not (`--skip-chat-parsing`), or sends the thought in its own field
+    (`--reasoning auto`), and does not report its settings. Without an opener, or without a prompt,
+    the reply of such a server begins in its text.
     """
     if not facts.repeats_opener:
         return facts.prompt
@@ -95,12 +106,12 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Repeat the lesson of a wrong guess about this server, model and switch."""
+    """Return the state that an earlier reply of this server, model and switch has shown."""
     return facts.corrected
 
 
 def switches(facts: Facts) -> InitialState | None:
-    """Expect text when the request turns thinking off, of a model that can be told so."""
+    """Return text if the request turns thinking off, unless the model's template always opens."""
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
 
@@ -110,7 +121,7 @@ def _is_switched_off(body: Mapping[str, object]) -> bool:
 
 
 def model(facts: Facts) -> InitialState | None:
-    """Go by the model's name, where it tells the habit of its template."""
+    """Return the guess of the model's row in `TEMPLATES`; `None` without a row."""
     row = _row(facts.body)
     if row is None:
         return None
@@ -119,8 +130,8 @@ def model(facts: Facts) -> InitialState | None:
 
 
 def speaks_of_closers(body: Mapping[str, object]) -> bool:
-    """Return True if a turn that is not the model's own, or a tool, holds a closer: then a reply
-    may well speak of a closer.
+    """Return True if a closer stands in a turn that is not the assistant's, or in a tool's
+    description: then the reply may quote a closer, and a closer in the reply proves nothing.
     """
     turns = [turn for turn in messages_of(body) if role_of(turn) != "assistant"]
     written = json_text.write([turns, body.get("tools")]).decode()
@@ -128,13 +139,13 @@ def speaks_of_closers(body: Mapping[str, object]) -> bool:
 
 
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
-    """Return True if a request asks the model to think, by any switch that servers know."""
+    """Return True if any switch of the request, or of its template, turns thinking on."""
     return any(wish and wish not in _OFF for wish in _wishes(body))
 
 
 def _wishes(body: Mapping[str, object]) -> list[object]:
     if TEMPLATE not in body and _WISHES.isdisjoint(body):
-        return []  # as nearly all requests
+        return []  # most requests have no switch, and need no merged copy
     fields = {**body, **as_object(body.get(TEMPLATE))}
     wishes = [value for name, value in fields.items() if name in _WISHES]
     return [
@@ -148,7 +159,7 @@ def _row(body: Mapping[str, object]) -> Template | None:
 
 type Rule = Callable[[Facts], InitialState | None]
 RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
-"""In the order in which they are asked; the first that answers decides."""
+"""The rules in their order: the first that does not return `None` decides."""
 
 
 def initial_state(facts: Facts) -> InitialState:
@@ -157,11 +168,11 @@ def initial_state(facts: Facts) -> InitialState:
 
 
 def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
-    """Return True if the prompt closes the thought, so that a closer at the reply's head closes
-    nothing.
+    """Return True if thinking is off, so that the reply has no thought that a closer could end.
 
-    The request may turn thinking off, or the user may, for a model whose template would open a
-    thought. False for models whose templates then write a bare closer, because they may repeat it.
+    Thinking is off if the request turns it off, or if the user chose that replies begin in text
+    (`chosen`) for a model whose template opens a thought by itself. False for a model whose
+    template then writes a bare closer, because the model may repeat that closer.
     """
     row = _row(body)
     if row and row.bare_closer:
@@ -172,26 +183,28 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
 
 
 def turns_thinking_off(body: Mapping[str, object]) -> bool:
-    """Return True if a request turns thinking off, of a model that can be told so: then the server
-    has no thought to send.
+    """Return True if a request turns thinking off, and the model does not always think: then the
+    server has no thought to send.
     """
     return _is_switched_off(body) and not always_thinks(str(body.get("model") or "").lower())
 
 
 def needs_prompt(facts: Facts) -> bool:
-    """Return True if the rendered prompt, not known yet, could still decide."""
+    """Return True if the prompt is not known yet, and no rule before the prompt's decides."""
     return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
 
 
 def end_of_prompt(rendered: str) -> InitialState:
-    """Return where a reply begins that goes on from this prompt."""
+    """Return where the reply to a rendered prompt begins: in a thought if an opener ends the
+    prompt.
+    """
     opened = rendered.rstrip().endswith(_OPENERS)
     return InitialState.THINKING if opened else InitialState.TEXT
 
 
 def begins_in_thought(facts: Facts, thinks: bool) -> bool:
-    """Return True if the model begins with a thought, though the server may take that out of the
-    text. `thinks`: the model is known to think by itself.
+    """Return True if the model begins its reply with a thought, which the server may send in the
+    text or in a field of its own. `thinks`: the model is known to think without a switch.
     """
     if (state := request(facts) or switches(facts)) is not None:
         return state.inside
@@ -208,7 +221,7 @@ def _last(text: str, marks: Iterable[str]) -> int:
 
 
 def _is_set(body: Mapping[str, object], wanted: Switches) -> bool:
-    """Return True if a request sets one of these switches, in itself or for its template."""
+    """Return True if the request, or its `chat_template_kwargs`, has one of the wanted values."""
     inner = as_object(body.get(TEMPLATE))
     return any(
         value in values

@@ -1,9 +1,11 @@
-"""Known servers and their models: the kind of each server, how its prompts end, where a guess was
-wrong, which models think, what was refused.
+"""Known servers and their models: the kind of each server, how its prompts end, where replies began
+after a guess, which models think, and the parts of requests that were refused.
 
-Each is a lesson: a word under a name, learnt at some time. `converter.addon.probes.upstream_client`
-asks the servers, replies teach the rest; `converter.addon.memory.shared_lessons` takes lessons from
-process to process, as they are read and written here.
+Each such fact is a lesson: a short text (its word) under a name, with the time at which it was
+learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
+the model's name. `converter.addon.probes.upstream_client` learns lessons from probes, the steps of
+an exchange learn them from replies. `converter.addon.memory.shared_lessons` copies lessons between
+processes, in the bytes that `write` makes and `read` reads.
 """
 
 import hashlib
@@ -29,28 +31,32 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
 MOST_LESSONS = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
-"""One machine has a few; a client that makes names up must not fill the memory."""
+"""One machine has a few. The bound keeps a client that invents model names from filling memory."""
 MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
-"""Some for each model and each refused schema; all of them are read at once."""
+"""A server has a few for each model and each refused schema. They are one entry of the store."""
 MOST_FIELDS = 50
-"""Fields that one server refuses of a model's requests: clients have a few of their own."""
+"""How many refused fields are remembered of a model on a server. Clients send a few."""
 AGE = 86_400.0
-"""Seconds in which a lesson is taken from others: then a server is found out anew, because what it
-refuses, or its model's template, may have changed.
+"""Seconds after which a stored lesson is ignored, because the server may have been updated, or its
+model may have another template.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 FIELDS, UNREAD = "fields ", "unread "
-"""Names of lessons; a blank has a digest behind it."""
+"""Names of lessons. A name that ends with a blank is followed by a digest of the model's name (with
+its switches, or of a schema, where a lesson depends on that).
+"""
 _LACKS = {name: part.lesson for name, part in refusals.PARTS.items() if part.lesson}
-"""Parts that are left out of all requests for a model, and the lesson of each."""
+"""Parts that are left out of all later requests for a model: part -> name of its lesson."""
 UNTOLD = "untold"
 _UNSURE = "?"
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A word, learnt `at` so many seconds since 1970."""
+    """A fact about a server as a short text, and the time in seconds since 1970 when it
+    was learnt.
+    """
 
     at: float
     word: str
@@ -60,12 +66,12 @@ type Lessons = Mapping[str, Lesson]
 
 
 def word_of(server: Server, certain: bool) -> str:
-    """Return the word for what a server is."""
+    """Return the word of the `SERVER` lesson: the row's name, with `?` if that is not certain."""
     return server.name if certain else server.name + _UNSURE
 
 
 def named_server(word: str) -> tuple[Server, bool]:
-    """Return the row that a word names, and whether it is certain."""
+    """Return the row that the word of a `SERVER` lesson names, and True if that is certain."""
     return by_name(word.removesuffix(_UNSURE)), not word.endswith(_UNSURE)
 
 
@@ -79,12 +85,12 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
     FIELDS: are_paths,
     **dict.fromkeys((REPEATS, PARSES, THINKS, UNREAD, *_LACKS.values()), not_),
 }
-"""Kinds of lessons, and the test of their words."""
+"""Kind of lesson -> function that returns True if a stored word is valid for that kind."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
 
 
 def read(value: bytes | None, now: float) -> dict[str, Lesson]:
-    """Return the lessons that are written so, without those that are old or not to be read."""
+    """Return the lessons in an entry that `write` wrote, without invalid ones and old ones."""
     stored: dict[str, Any] = json_text.object_in(value or b"")
     return {
         name: Lesson(min(one[0], now), one[1])
@@ -103,14 +109,14 @@ def _is_lesson(name: str, stored: object) -> bool:
 
 
 def write(lessons: Lessons) -> bytes:
-    """Return the newest of lessons as bytes."""
+    """Return the newest `MOST_SHARED` lessons as JSON."""
     newest = sorted(lessons.items(), key=lambda each: each[1].at)[-MOST_SHARED:]
     return json_text.write({name: [lesson.at, lesson.word] for name, lesson in newest})
 
 
 def prevailing(one: Lessons, other: Lessons) -> Lessons:
-    """Return of each name the later lesson; only those of the later where both name a server and
-    not the same one.
+    """Return the lessons of both sides, and of two lessons with one name the later. If the sides
+    name different servers, return only the side that learnt its server later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
     if first and second and named_server(first.word)[0] is not named_server(second.word)[0]:
@@ -124,7 +130,7 @@ def prevailing(one: Lessons, other: Lessons) -> Lessons:
 
 
 type Key = tuple[Upstream, str]
-"""A server, and a digest of the other grounds: names and switches may be of any length."""
+"""A server, and a digest of the model's name and the switches, which may be of any length."""
 
 
 class Bounded[Name, Value](OrderedDict[Name, Value]):
@@ -138,10 +144,15 @@ class Bounded[Name, Value](OrderedDict[Name, Value]):
 
 
 class Upstream(NamedTuple):
-    """A server's API: where it is, and the prefix of its paths. A tuple, because some twenty
-    look-ups of a request hash it, which a dataclass does in Python.
+    """The address of a server's API.
 
-    `direct`: not behind another proxy, which probes would go around.
+    A tuple, because each request looks it up some twenty times, and a dataclass is hashed in slow
+    Python code.
+
+    Attributes:
+        prefix: The part of the path before the dialect's own paths, such as `/openai`.
+        direct: mitmproxy connects to the server itself. False behind an upstream proxy, where no
+            probes are sent, because they would bypass that proxy.
     """
 
     scheme: str
@@ -160,15 +171,15 @@ _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 
 def switch_of(body: Mapping[str, object]) -> str:
-    """Return the parts of a request that decide where its reply begins, as a key: replies to the
-    same key begin alike.
+    """Return the fields of a request that decide where its reply begins, as JSON with sorted keys:
+    replies of one model to requests with the same text begin alike.
     """
     switches = {name: body[name] for name in _SWITCHES if name in body}
     return _SORTED.encode(switches)
 
 
 def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
-    """Return the traits that prompts of one end share: server, model and thinking switches."""
+    """Return the key of requests whose prompts end alike: server, model and thinking switches."""
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
@@ -178,7 +189,7 @@ def _model(body: Mapping[str, object]) -> str:
 
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts)
-    # a request may say anything, and what is remembered must stay small
+    # a digest, and no cached copy of a long text, because a request may have a name of any length
     return _of_short(joined) if len(joined) <= _SHORT else _of(joined)
 
 
@@ -187,12 +198,12 @@ def _of(text: str) -> str:
 
 
 _SHORT = 1024
-"""Characters of a model's name and its switches, of which the digest is remembered."""
+"""Longest text whose digest is cached, in characters."""
 _of_short = lru_cache(maxsize=64)(_of)
 
 
 class KnownServers:
-    """The memory of one proxy. `now`: in seconds since 1970."""
+    """The lessons that one proxy has about its servers. `now` returns seconds since 1970."""
 
     def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
         self._now = now
@@ -201,7 +212,7 @@ class KnownServers:
         self._doubted: Bounded[Upstream, None] = Bounded()
 
     def recognised(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
-        """Remember the kind of a server, and nothing else of another that was there before."""
+        """Remember the kind of a server. If the address had another server, forget its lessons."""
         if self.server(upstream) not in (None, server):
             for name in self._of(upstream):
                 del self._lessons[upstream, name]
@@ -209,24 +220,26 @@ class KnownServers:
         self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
 
     def server(self, upstream: Upstream) -> Server | None:
-        """Return the server's row, None until it has been recognised."""
+        """Return the server's row, `None` until the server has been recognised."""
         word = self._word(upstream, SERVER)
         return None if word is None else named_server(word)[0]
 
     def doubt(self, upstream: Upstream) -> None:
-        """Remember that the server was gone: another may come back."""
+        """Make the server due for a probe: it was away, and another may stand at its address."""
         self._doubted[upstream] = None
 
     def answered(self, upstream: Upstream) -> None:
-        """Remember that a server has replied. An uncertain server may tell more now: `transformers
-        serve` 5.24 lists its model only once the model is loaded.
+        """Make a server whose kind is uncertain due for a probe, because it has replied.
+        `transformers serve` 5.24 lists its model only once the model is loaded.
         """
         word = self._word(upstream, SERVER)
         if word is not None and not named_server(word)[1]:
             self.doubt(upstream)
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
-        """Return True if the server's last answer about itself is older than so many seconds."""
+        """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
+        was learnt at least `certain` (`uncertain`) seconds ago.
+        """
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
             return True
@@ -234,33 +247,33 @@ class KnownServers:
         return self._now() - lesson.at >= seconds
 
     def saw_repeated_opener(self, upstream: Upstream) -> None:
-        """Remember that servers of this kind repeat the template's opener in their text."""
+        """Remember that the server may begin its text with the opener that ends the prompt."""
         self._learn(upstream, REPEATS)
 
     def saw_thinking(self, upstream: Upstream, body: Mapping[str, object]) -> None:
-        """Remember that the server takes this model's thinking out of the text itself; behind a
-        router another model may be served by another server.
+        """Remember that the server sends this model's thinking in a field of its own. Another
+        model of the same address is not meant: a router may send it to another server.
         """
         self._learn(upstream, PARSES + _model(body))
 
     def takes_thinking_out(self, upstream: Upstream, model: str) -> bool:
-        """Return True if the server has been seen to take this model's thinking out of the text."""
+        """Return True if the server has sent this model's thinking in a field of its own before."""
         return self._word(upstream, PARSES + _digest(model)) is not None
 
     def saw_prompt(
         self, upstream: Upstream, body: Mapping[str, object], state: InitialState | None
     ) -> None:
-        """Remember where such a prompt ends; None: the server cannot tell."""
+        """Remember in which state prompts of this key end; `None`: the server cannot report it."""
         name = PROMPT + prompt_key(upstream, body)[1]
         self._learn(upstream, name, state.value if state else UNTOLD)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if the server has been asked where prompts of this key end."""
+        """Return True if a probe has asked the server about prompts of this key."""
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
-        """Remember where a reply began, after a guess. If the server had reported another state,
-        forget that, so that a probe asks again: the model has another template now.
+        """Remember where a reply really began. If the server had reported another state for the
+        prompt, forget that report, so that a probe asks again: the template must have changed.
         """
         _, digest = prompt_key(upstream, body)
         reported = _state(self._word(upstream, PROMPT + digest))
@@ -269,11 +282,11 @@ class KnownServers:
         self._learn(upstream, BEGINS + digest, state.value)
 
     def saw_thought(self, upstream: Upstream, body: Mapping[str, object]) -> None:
-        """Remember that the model thinks unasked."""
+        """Remember that the model thinks without a switch in the request."""
         self._learn(upstream, THINKS + _model(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the model is known to think by itself."""
+        """Return True if the model thinks without a switch, by an earlier reply or by its name."""
         seen = self._word(upstream, THINKS + _model(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
@@ -281,8 +294,8 @@ class KnownServers:
     def thinks_first(
         self, upstream: Upstream, body: Mapping[str, object], chosen: InitialState
     ) -> bool:
-        """Return True if a thought comes before the answer, in the text or in a field. `chosen`:
-        where replies begin by the user's option.
+        """Return True if the reply is expected to begin with a thought, in its text or in a
+        field. `chosen`: the value of the user's option `think_start`.
         """
         if chosen is not InitialState.AUTO:
             return chosen.inside
@@ -292,13 +305,13 @@ class KnownServers:
     def saw_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
-        """Remember the parts of a request that the server refuses, and takes a request without."""
+        """Remember the parts that the server refused, after it took the request without them."""
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
             self._learn(upstream, _LACKS[part] + _model(body))
         if RENDERED in names:
             self._learn(upstream, UNREAD + _model(body))
-        # vLLM refuses the field of a request that is not streamed, and takes it with a stream
+        # vLLM refuses `stream_options` only in whole replies, so this refusal is not remembered
         of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
         if fields := fields_of(names) - of_streams:
             name = FIELDS + _model(body)
@@ -310,8 +323,8 @@ class KnownServers:
     def spared(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
     ) -> Mapping[str, object]:
-        """Return a request without what the server has refused, of the parts that it `may_lack`;
-        the same one if that is nothing.
+        """Return a request without the parts that the server has refused before, if they are in
+        `may_lack`. Return `body` itself if nothing changes.
         """
         if self._word(upstream, REFUSES) is None:
             return body
@@ -328,19 +341,21 @@ class KnownServers:
         return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
     def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the server's own reader throws replies of this model away."""
+        """Return True if the server's own reader failed on a reply of this model and
+        discarded it.
+        """
         refuses = self._word(upstream, REFUSES) is not None
         return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 
     def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
-        """Return True if a field may be added to a request, because no refusal of it is known."""
+        """Return False if the server has refused the field of this name for the request's model."""
         if self._word(upstream, REFUSES) is None:
             return True
         refused = self._word(upstream, FIELDS + _model(body)) or ""
         return name not in refused.splitlines()
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
-        """Return the facts that the rules may go by for the reply to this request."""
+        """Return the facts from which `initial_state` decides where the reply will begin."""
         digest = prompt_key(upstream, body)[1]
         parses = self.takes_thinking_out(upstream, str(body.get("model")))
         repeats = self._word(upstream, REPEATS) is not None
@@ -348,18 +363,18 @@ class KnownServers:
         return Facts(body, parses, repeats, _state(prompt), _state(begins))
 
     def news(self, upstream: Upstream) -> Lessons:
-        """Return what was learnt of a server since this was asked."""
+        """Return the lessons about a server since the last call, and mark them as passed on."""
         new = [each for each in self._news if each[0] == upstream]
         for each in new:
             del self._news[each]
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
     def untold(self, upstream: Upstream, news: Lessons) -> None:
-        """Take news back that nobody has heard."""
+        """Mark lessons as new again, because they could not be passed on."""
         self._news.update({(upstream, name): None for name in news})
 
     def take(self, upstream: Upstream, lessons: Lessons) -> None:
-        """Take over what others have learnt: of each lesson the latest."""
+        """Merge the lessons of other processes into these (see `prevailing`)."""
         before = self._of(upstream)
         left = prevailing(before, lessons)
         for name in before.keys() - left.keys():

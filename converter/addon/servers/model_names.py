@@ -1,8 +1,9 @@
-"""Names that clients know models by, and the names that servers have for them: PATTERN=NAME.
+"""Names by which clients ask for models, and the servers' names of these models.
 
-Clients with fixed names (`claude-*`, `gpt-4o`) reach a local model by them; the reply names what
-the client asked for. A row without a name stands for the only model that the server has. A name may
-say how much the model is to think, for clients that have one field for all.
+A row of `think_models` is `PATTERN=NAME`. With `claude-*=Qwen3-8B` a client that asks for
+`claude-sonnet-4` gets a reply of Qwen3-8B, in which the model is called `claude-sonnet-4`. A row
+without a name (`claude-*=`) stands for the only model that the server has. For clients without a
+setting for thinking, a suffix of the name sets it: `Qwen3-8B-low`.
 """
 
 import re
@@ -14,26 +15,31 @@ from converter.addon.servers.profiles import ALL_EFFORTS
 from converter.core.wire.json_text import as_object, objects
 
 OFF = "none"
-"""The effort of a model that does not think at all."""
+"""The effort that turns thinking off."""
 GATEWAY = "anthropic/"
-"""Before a model's name for Claude Code 2.1.332, which lists names that begin with `claude` or
-`anthropic` alone.
+"""A prefix of models' names in lists for Claude Code 2.1.332, which shows a name only if it begins
+with `claude` or `anthropic`.
 """
 GATEWAY_CLIENTS = re.compile(r"claude-code/")
-"""User agents that list models so."""
+"""User agents of clients that need `GATEWAY` before models' names."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),
     "high": ("high", None),
     "max": ("max", None),
 }
-"""Behind a model's name and a hyphen: the effort that it stands for, and the budget in tokens."""
+"""Suffix of a model's name, behind a hyphen -> the effort, and the budget of thinking in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The server's name for models that clients ask for by the pattern, empty for the only one; the
-    effort and the budget of thinking that they get.
+    """A row of `think_models`.
+
+    Attributes:
+        pattern: Fits the names that clients ask for (`fnmatch`).
+        name: The server's name of the model; empty: the only model that the server has.
+        effort: The effort of thinking that requests by these names get; empty: the client's.
+        budget: Their limit of thinking tokens; `None`: the client's.
     """
 
     pattern: str
@@ -43,7 +49,7 @@ class Row:
 
     @property
     def wishes(self) -> bool:
-        """Return True if it decides about thinking."""
+        """Return True if the row sets an effort or a budget of thinking."""
         return bool(self.effort) or self.budget is not None
 
 
@@ -53,7 +59,7 @@ _WILD = re.compile(r"[*?\[]")
 
 
 def read_rows(written: Sequence[str]) -> Rows:
-    """Return the rows. Raises ValueError for one that is none."""
+    """Return the rows of the option. Raises ValueError for a text that is not a row."""
     return tuple(map(_read_row, written))
 
 
@@ -71,21 +77,21 @@ def _read_row(written: str) -> Row:
 
 
 def row_of(rows: Rows, name: str) -> Row | None:
-    """Return the first fitting row; None: the name stays."""
+    """Return the first row whose pattern fits a name, `None` if none fits."""
     return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
 
 
 def may_be_variant(rows: Rows, name: str) -> bool:
-    """Return True if a name may be a model's with a wish about its thinking behind the name, or
-    with Claude Code's prefix before.
+    """Return True if a name begins with `GATEWAY` or ends with a suffix of `VARIANTS`, and no row
+    has exactly this name. Whether it really is a variant depends on the server's models.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
 
 
 def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) -> Row | None:
-    """Return the meaning of `NAME-low` and of `anthropic/NAME`, where a model NAME is served and
-    none by all of that name.
+    """Return a row for a name as `NAME-low` or `anthropic/NAME`, if the server has a model NAME and
+    no model with the full name. `None` for any other name.
     """
     names = {entry["id"] for entry in served}
     if full_name.startswith(GATEWAY) and full_name not in names:
@@ -102,18 +108,20 @@ def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) 
 
 
 def entries(listed: object) -> list[dict[str, object]]:
-    """Return the models of a list, as servers write it."""
+    """Return the models of a server's reply to `/v1/models`: the objects that have an id."""
     rows = objects(as_object(listed).get("data"))
     return [row for row in rows if isinstance(row.get("id"), str)]
 
 
 def only_one(served: Sequence[dict[str, object]]) -> str:
-    """Return the name of the only model; nothing where there are several."""
+    """Return the name of the only model, an empty text if there is not exactly one."""
     return str(served[0]["id"]) if len(served) == 1 else ""
 
 
 def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[str, object]]:
-    """Return the models, and each again under the names without wildcards that stand for it."""
+    """Return the models, and a copy of each under every row's pattern that is a plain name
+    for it.
+    """
     by_name = {str(entry["id"]): entry for entry in served}
     aliases = [
         {**by_name[target], "id": row.pattern}
@@ -124,25 +132,27 @@ def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[s
 
 
 def with_variants(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the models, and each again with every wish about its thinking in its name."""
+    """Return the models, and a copy of each with every suffix: `NAME-low`, `NAME-nothink`, ..."""
     wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
     return [*listed, *wished]
 
 
 def with_gateway_names(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the models, and each that Claude Code would not list again under a name that it
-    lists.
+    """Return the models, and a copy of each under `anthropic/NAME`, if Claude Code would not show
+    the name itself.
     """
     unlisted = [entry for entry in listed if not re.match("claude|anthropic", str(entry["id"]))]
     return [*listed, *({**entry, "id": f"{GATEWAY}{entry['id']}"} for entry in unlisted)]
 
 
 _LATEST = ":latest"
-"""Ollama serves such a model by its name alone as well, and lists it with this behind."""
+"""Ollama lists `qwen3` as `qwen3:latest`, and takes both names."""
 
 
 def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
-    """Return the model that a client means by a name, under that name; None where there is none."""
+    """Return the entry of the model that a client means by a name, with this name as its id; `None`
+    if the server has no such model.
+    """
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))
         for entry in served:

@@ -1,8 +1,9 @@
-"""Probes: the addon's own questions to a server. What it is, how its prompt ends, how many tokens
-a prompt has.
+"""Probes: the addon's own questions to a server: its kind, how its prompt ends, how many tokens a
+prompt has.
 
-Sans I/O: a probe is a generator that yields a request and is sent the reply, None when there was
-none; its return value is the result. `converter.addon.probes.upstream_client` carries them.
+A probe does no I/O. It is a generator that yields a `ProbeRequest`, is sent the `ProbeReply` (or
+`None` if no reply came), and returns its result. `converter.addon.probes.upstream_client` sends the
+requests.
 """
 
 import re
@@ -22,8 +23,8 @@ from converter.core.wire.json_text import as_object, objects
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """A request to the server; a GET when there is no body. `path` begins after the prefix of the
-    server's API.
+    """A request to the server: a POST of JSON, or a GET if `body` is `None`. `path` is relative to
+    the prefix of the server's API (`Upstream.prefix`).
     """
 
     path: str
@@ -32,14 +33,14 @@ class ProbeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReply:
-    """The server's answer: header names in lower case."""
+    """The server's answer. The names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
 
     def value(self) -> object:
-        """Return the body's JSON, None when it is none or an error."""
+        """Return the body's JSON; `None` if the status is not 200 or the body is not JSON."""
         return json_text.read_or_none(self.body) if self.status == 200 else None
 
 
@@ -48,13 +49,13 @@ type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
 
 @dataclass(frozen=True, slots=True)
 class Settled[Result]:
-    """The end of a probe, which a thread cannot tell by StopIteration."""
+    """The result of a probe that has ended. A future of asyncio cannot hold StopIteration."""
 
     result: Result
 
 
 def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest | Settled[Result]:
-    """Return a probe's next question, or its answer."""
+    """Send a reply into a probe. Return the probe's next request, or its result if it has ended."""
     try:
         return probe.send(reply)
     except StopIteration as settled:
@@ -62,12 +63,16 @@ def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest
 
 
 IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
-"""Paths at which servers tell their kind, asked at once because a server may hang on one."""
+"""Paths whose replies identify servers. They are requested at the same time, because a server may
+never answer one of them.
+"""
 
 
 def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
-    """Return the row of the server that gave these answers to `IDENTITY_PATHS`, the generic row
-    when no row's marks fit; `None` when the server gave no answer and has to be asked again.
+    """Return the first row of `SERVERS` with a fingerprint in these replies to `IDENTITY_PATHS`.
+
+    If no fingerprint fits, return the generic row; or `None` if a reply is missing, was refused
+    for want of a key, or is a server's failure, because the server has to be asked again.
     """
     replied = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:
@@ -79,9 +84,11 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
 
 
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
-    """Return True if no row before this server's can still fit. A row can still fit if one of its
-    paths gave no answer, or if the list of models is empty: `transformers serve` shows itself once
-    it has loaded one.
+    """Return False if another row may fit when the server is asked again.
+
+    An earlier row may fit later if a reply to one of its paths is missing. Any row may fit a
+    generic server with an empty list of models: `transformers serve` is recognised by the list,
+    once it has loaded a model.
     """
     listed = replies.get("/v1/models")
     if server is GENERIC and listed and as_object(listed.value()).get("data") == []:
@@ -106,8 +113,9 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
 
 
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
-    """Return True if the server ends a running reply's thought, or the reply has ended, `None`
-    where the server cannot. A router of llama.cpp needs the model.
+    """Have the server end the thought of a running reply (llama.cpp). Return True if it does, or if
+    the reply has ended; `None` if the server has no such endpoint. llama.cpp's router finds the
+    server by `model`.
     """
     control = {"id": reply_id, "action": "reasoning_end", "model": model}
     reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))
@@ -120,11 +128,11 @@ def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
 def count_tokens(
     server: Server, body: Mapping[str, object], request: ProbeRequest | None = None
 ) -> Probe[int | None]:
-    """Return how many tokens the prompt of a chat completion has, None when the server has no
-    tokenizer to ask. `request`: the client's own count, in its dialect.
+    """Return how many tokens the prompt of a chat completion has, `None` if the server cannot count
+    them. `request`: the client's own request for a count, as the client's dialect writes it.
     """
     if server.name == "llama.cpp":
-        # of autumn 2026; before that there is the prompt
+        # llama.cpp of autumn 2026; an older one renders the prompt, and tokenizes it
         counted = _field((yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens")
         if type(counted) is int:
             return counted
@@ -133,14 +141,14 @@ def count_tokens(
     renders = server.name in _TOKENIZE_MESSAGES
     count = (yield from _tokenized(body, "count")) if renders else None
     if count is None and request and server.name == "sglang":
-        # one whose /tokenize renders no messages may have the Messages API's endpoint
+        # an SGLang whose /tokenize takes no messages may have the count of the Messages API
         count = _field((yield request), "input_tokens")
     return count if type(count) is int else None
 
 
 def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
-    """Return where the reply to a chat completion begins, None when the server cannot be asked for
-    its prompt.
+    """Return where the reply to a chat completion begins, by the end of the prompt; `None` if the
+    server does not report the prompt.
     """
     if server.name == "llama.cpp":
         prompt = yield from rendered_prompt(_without_begun_turn(body))
@@ -151,13 +159,14 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
+    # vLLM reports tokens as byte-level BPE spells them: Ċ is a line feed, Ġ is a blank
     tail = "".join(map(str, tokens[-_TAIL:]))
-    return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))  # byte-level BPE's LF and blank
+    return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))
 
 
 def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
-    """Return the words of each token of a chat completion's prompt, None when the server cannot be
-    asked for them.
+    """Return the bytes of each token of a chat completion's prompt, `None` if the server does not
+    report them.
     """
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body, with_pieces=True)
@@ -168,7 +177,7 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
 
 
 def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the prompt of a chat completion as llama.cpp writes it; None where none does."""
+    """Return the prompt that llama.cpp renders for a chat completion; `None` from other servers."""
     reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
     prompt = _field(reply, "prompt")
     return prompt if isinstance(prompt, str) else None
@@ -188,7 +197,9 @@ def _tokens_on_llama(
 
 
 def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without an answer at its end, from which llama.cpp's prompt would go on."""
+    """Return a request without assistant turns at its end, because llama.cpp would put them behind
+    the opener that is looked for.
+    """
     turns = [*messages_of(body)]
     while turns and role_of(turns[-1]) == "assistant":
         turns.pop()
@@ -196,7 +207,9 @@ def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _llama_bytes(piece: object) -> bytes:
-    """Return the bytes of a token; llama.cpp writes a part of a character as numbers."""
+    """Return the bytes of a token: from text, or from a list of byte values, which llama.cpp sends
+    for a part of a character.
+    """
     if isinstance(piece, list):
         return bytes(byte for byte in piece if type(byte) is int and 0 <= byte < 256)
     return str(piece).encode(errors="replace")
@@ -210,7 +223,9 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
 
 
 def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
-    """Return the end of a prompt, whose tokens SGLang 0.5.23 tells by their numbers alone."""
+    """Return the text of a prompt's last tokens. SGLang 0.5.23 reports a prompt as token ids, so a
+    second request turns the last ids into text.
+    """
     tokens = yield from _tokenized(body, "tokens")
     if not isinstance(tokens, list) or not tokens:
         return None
@@ -225,8 +240,9 @@ def _tokenized(body: Mapping[str, object], name: str, **more: object) -> Probe[o
 
 
 def _vocabulary_bytes(token: str) -> bytes:
-    """Return the bytes of a token as its vocabulary spells them: each byte a character, as GPT-2
-    does, or SentencePiece's words.
+    """Return the bytes of a token that is spelled as in its vocabulary: `<0x0A>` is one byte,
+    GPT-2's spelling has a character for each byte (`Ġ` for a blank), SentencePiece's is text with
+    `▁` for a blank.
     """
     if hexadecimal := _BYTE_TOKEN.fullmatch(token):
         return bytes([int(hexadecimal[1], 16)])
@@ -240,17 +256,17 @@ def _field(reply: ProbeReply | None, name: str) -> object:
 
 
 _SHUT = (401, 403)
-"""A server that did not let the client in has said nothing of itself, nor has one that is still
-starting.
-"""
+"""Statuses of a server that wants a key: such a reply does not identify the server."""
 _COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
 _CONTROL_AT = f"{COMMON.requests.path}/control"
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
-"""Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
+"""Servers whose `/tokenize` takes a chat completion's messages (SGLang: seen in 0.5.23)."""
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 _SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-"""Bytes that GPT-2's vocabulary spells as the character of their number; others follow from 256."""
+"""Bytes that GPT-2's vocabulary spells as the character with the same number. The other bytes have
+the characters from number 256 on.
+"""
 _BYTE_OF = {
     **{chr(byte): byte for byte in _SPELLED},
     **{
@@ -259,35 +275,37 @@ _BYTE_OF = {
     },
 }
 _TAIL = 12
-"""Tokens at a prompt's end that hold its last mark."""
+"""How many tokens at a prompt's end are searched for an opener."""
 CHARACTERS_PER_TOKEN = 4
-"""Of English text and JSON; the estimate for servers without a tokenizer to ask."""
+"""The average in English text and JSON, for servers that cannot count tokens."""
 _READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
 _ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
-"""The bytes of a picture or of a sound, whose tokens are not of their length."""
+"""The base64 of a picture or a sound, left out because its length says nothing about its tokens."""
 
 
 def estimate_tokens(body: Mapping[str, object]) -> int:
-    """Return a rough count: of the characters that the model reads, but for those of pictures."""
+    """Return a rough count of a request's tokens: by the length of its text, without pictures."""
     read = json_text.write([body.get(name) for name in _READ_BY_MODEL]).decode()
     return max(1, len(_ENCODED.sub("", read)) // CHARACTERS_PER_TOKEN)
 
 
 ADDON_PATH = "/.well-known/think-addon"
-"""Where the addon says that it is the addon, because who looks for a model server must not take it
-for one, and who starts a client finds the proxy that runs.
+"""The path at which the addon identifies itself, so that a search for model servers skips the
+proxy, and `think-addon` finds a proxy that already runs.
 """
 _NAME = "think-addon"
 ANY_SERVER = "any server"
-"""The server of a forward proxy."""
+"""The name that a forward proxy reports as its server, because it has no fixed one."""
 
 
 def addon_identity(server: str) -> bytes:
-    """Return the addon's report of itself, as JSON. `server`: its upstream, empty for any."""
+    """Return the body of the reply at `ADDON_PATH`. `server`: the proxy's server; empty: any
+    server.
+    """
     return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
 
 
 def server_behind(value: object) -> str:
-    """Return the server that the addon is in front of, nothing where another has answered."""
+    """Return the server named by a reply at `ADDON_PATH`; empty if the reply is not the addon's."""
     identity = as_object(value)
     return str(identity.get("server") or ANY_SERVER) if identity.get("name") == _NAME else ""

@@ -1,9 +1,10 @@
-"""One row per server: the fields it takes, and the marks by which it is recognised.
+"""Profiles: a row for each kind of server, with the fields that it takes and the fingerprints by
+which it is recognised.
 
 A path in a row names a field of the chat-completions body, with a dot before a field inside it
 (`chat_template_kwargs.thinking`). Servers that render the model's own chat template hand it every
-entry of `chat_template_kwargs` and a template ignores unknown names, so one set of switches
-fits all models: `enable_thinking` (Qwen3, GLM, Nemotron 3, SmolLM3, Laguna), `thinking` (DeepSeek
+entry of `chat_template_kwargs`. A template ignores unknown names, so one set of switches fits all
+models: `enable_thinking` (Qwen3, GLM, Nemotron 3, SmolLM3, Laguna), `thinking` (DeepSeek
 V3.1, Kimi, Granite), `thinking_mode` (MiniMax-M3), `reasoning` (Cohere).
 """
 
@@ -19,15 +20,15 @@ from converter.core.model.conversation import Conversation, ThinkingSwitch
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A mark that identifies a server: a header of a response, or a field in its JSON.
+    """A header of a response, or a field in its JSON, that identifies a server.
 
     Attributes:
-        path: The path of the request.
-        header: The header's name; empty: the mark is a field.
-        field: The field's name.
-        value: Part of the header, or the value of the field; empty: the field is there.
-        beside: Another field of the same object.
-        lacks: A field that no model of the list has.
+        path: The path of the request that gets the response.
+        header: The header's name; empty if the fingerprint is a field.
+        field: The field's name, in the response's object or in a model of its list (`data`).
+        value: A text that the header contains, or the field's whole value; empty: any value.
+        beside: Another field that the same object must have; empty: none.
+        lacks: A field that no model of the list may have; empty: none.
     """
 
     path: str
@@ -51,15 +52,14 @@ TEMPLATE_OFF = _template(
 EFFORT_OFF = {EFFORT: "none"}
 TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
 
-# Three levels are what gpt-oss knows and what Ollama's endpoint accepts; a fourth is an error
-# there.
+# Three levels, because gpt-oss knows three, and Ollama's endpoint answers any other with an error.
 EFFORTS = {
     "minimal": "low",
     **{name: name for name in ("low", "medium", "high")},
     **dict.fromkeys(("xhigh", "max", "ultra"), "high"),
 }
 ALL_EFFORTS = {name: name for name in EFFORTS} | {"minimal": "low"}
-# Least budget in tokens -> effort, for models that know levels only (the steps LiteLLM uses).
+# Least budget in tokens -> effort, for models that take an effort and no budget (LiteLLM's steps).
 BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 
 
@@ -68,27 +68,30 @@ class Server:
     """One kind of server, and the fields that it takes.
 
     Attributes:
-        name: Its kind, as logs and stores name it.
-        marks: The fingerprints that identify it.
-        leaves_out: Body fields that it refuses, or does not read.
+        name: Its name in logs, stores and the option `think_server`.
+        marks: Its fingerprints, each of which identifies it alone.
+        leaves_out: Body fields that it refuses or ignores, so that they are not sent.
         on: Body fields that turn thinking on.
         off: Body fields that turn thinking off.
-        budget: The paths of a limit of thinking tokens.
-        parser_budget: More such paths, for a server started with its own reasoning parser.
-        effort: The path of the effort, as one of `efforts`.
-        efforts: The server's effort for each effort that a client names.
+        budget: The paths of fields that limit the tokens of thinking.
+        parser_budget: More such paths, which only a server with its own reasoning parser takes.
+        effort: The path of the field that has the effort; empty: the server has none.
+        efforts: A client's effort -> the value that the server takes.
         effort_models: Parts of the names of models that take an effort; empty: all take one.
-        prefill: Body fields with which a last assistant message is continued.
-        continues: How such a message holds a thought: as `reasoning`, in its text behind the head
-            of a `message`, or behind all that the `prompt` ends with; empty: not at all.
-        named_tool_choice: One tool can be demanded by name.
-        image_links: It fetches images.
-        history: The field in which it takes earlier thoughts.
-        tool_turn_history: The field in which a past tool call must carry its thought, whatever
-            `history` is.
-        repeats_opener: A reply writes the template's opener again.
-        counts: A stream reports its counts though the request asks for none.
-        ends_thoughts: It ends a thought when it is told to, if the request has said so.
+        prefill: Body fields that make the server continue a last assistant message.
+        continues: How a last assistant message with a thought is written if the server is to
+            continue it. `reasoning`: the thought in the field `reasoning_content`. `message`: in
+            the text, between marks. `prompt`: as `message`, but without an opener that ends the
+            prompt already. Empty: the server cannot continue a thought.
+        named_tool_choice: A request can demand one tool by its name.
+        image_links: The server fetches images from links.
+        history: The field of a message in which the server reads earlier thoughts.
+        tool_turn_history: The field of an earlier message with tool calls that must have the
+            thought, whatever the form of other earlier thoughts; empty: none.
+        repeats_opener: A reply may begin with the opener that ends the prompt.
+        counts: A stream has the counts of tokens even if the request does not ask for them.
+        ends_thoughts: The server ends a running thought on request, if the reply's request had
+            `reasoning_control`.
     """
 
     name: str
@@ -113,25 +116,26 @@ class Server:
 
 
 def _owned_by(owner: str, beside: str = "") -> Fingerprint:
-    """Return the fingerprint of a server that names itself the owner of the models it lists."""
+    """Return the fingerprint of a server whose list of models has this value as `owned_by`."""
     return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
 
 
 def _by_template(
     name: str, *marks: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
 ) -> Server:
-    """Return the row of a server that hands the model's template its switches of thinking."""
+    """Return the row of a server that passes switches of thinking to the model's chat template."""
     return Server(name, marks, on=on, off=TEMPLATE_OFF, **more)
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
-"""Tokens of thinking that an effort allows, where budgets are enforced: those that stand for the
-next one. High and more are no limit.
+"""Tokens of thinking that an effort allows if the addon enforces budgets. Higher efforts have no
+limit. For `low` and `medium` it is the least budget of the next effort in `BUDGET_EFFORTS`.
 """
 
-# In the order in which to ask a server: NIM is often vLLM inside and would answer to both names.
+# The first row with a fitting fingerprint counts. NIM stands before vLLM, because vLLM often runs
+# inside NIM, so that both rows fit.
 SERVERS = (
-    # 1.108 says its version with each answer; it passes an effort on, and `none`
+    # LiteLLM 1.108 has its version in a header of each response, and passes on efforts and `none`.
     Server(
         name="litellm",
         marks=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
@@ -142,7 +146,7 @@ SERVERS = (
     _by_template(
         "nim",
         Fingerprint("/v1/metadata", field="modelInfo"),
-        # GLM keeps earlier thoughts only with clear_thinking off (NVIDIA's model card for GLM 5).
+        # GLM's template reads earlier thoughts only with this switch (GLM 5's card by NVIDIA).
         on={**TEMPLATE_ON, **_template(clear_thinking=False)},
         budget=("nvext.max_thinking_tokens",),
         effort=EFFORT,
@@ -153,7 +157,7 @@ SERVERS = (
         _owned_by("vllm"),
         Fingerprint("/version", field="version"),
         budget=(TEMPLATE_BUDGET,),
-        # Without --reasoning-parser or --reasoning-config, vLLM 0.32 answers this field with a 400.
+        # vLLM 0.32 answers this field with a 400 without --reasoning-parser or --reasoning-config.
         parser_budget=("thinking_token_budget",),
         effort=EFFORT,
         prefill={"continue_final_message": True, "add_generation_prompt": False},
@@ -166,7 +170,7 @@ SERVERS = (
         effort=EFFORT,
         efforts=ALL_EFFORTS,
         prefill={"continue_final_message": True},
-        # It writes the message's text behind its prompt, which may have opened a thought.
+        # SGLang puts the message's text behind the prompt, which may end with an opener already.
         continues="prompt",
     ),
     _by_template(
@@ -175,49 +179,52 @@ SERVERS = (
         _owned_by("llamacpp"),
         budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
         effort=f"{TEMPLATE}.{EFFORT}",
-        # llama.cpp 11549 takes the object form and then lets the model call any tool.
+        # llama.cpp 11549 takes a tool's name as tool_choice, but the model may call any tool.
         named_tool_choice=False,
-        # A last assistant message goes on in 11549, whatever is asked.
+        # llama.cpp 11549 continues a last assistant message without any field that asks for it.
         continues="reasoning",
-        # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
+        # llama.cpp 11549 repeats it with --reasoning none. With --reasoning auto it sends the
+        # thought in a field, and the text begins with the answer.
         repeats_opener=True,
-        counts=True,  # in `timings`, with a stream's finish
-        ends_thoughts=True,  # 11549
+        counts=True,  # in the field `timings` of the frame with the finish
+        ends_thoughts=True,  # seen in 11549
     ),
     Server(
         name="ollama",
         marks=(Fingerprint("/api/version", field="version"),),
-        # Its endpoint knows none of these and drops them without a word.
+        # Ollama's chat-completions endpoint ignores these fields without an error.
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
-        # Models that can think do so unasked; asking a model that cannot is a 400, so there is no
-        # `on`.
+        # There is no `on`: a model that can think does so without it, and any other model's request
+        # would get a 400.
         off=EFFORT_OFF,
         effort=EFFORT,
         effort_models=("gpt-oss",),
         image_links=False,
-        history="reasoning",  # the one name that its endpoint reads
+        history="reasoning",  # the only such field that its endpoint reads
     ),
     Server(
         name="lmstudio",
         marks=(_owned_by("organization_owner"),),
         effort=EFFORT,
         effort_models=("gpt-oss",),
+        # LM Studio answers a tool's name as tool_choice with the error:
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
     ),
     _by_template(
         "transformers",
-        # 5.24, which lists its models as those of the hub's owners; of a folder that is `local`.
+        # transformers serve 5.24 lists a model of the hub with the hub's owner, and a model from a
+        # local folder with the owner `local`.
         _owned_by("local", beside="status"),
-        # 5.24 answers it with a 422, as all fields that OpenAI has not; 5.23 refused more.
+        # 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused more fields.
         leaves_out=frozenset({"top_k"}),
         counts=True,
     ),
     _by_template("vllm-mlx", _owned_by("vllm-mlx")),
     _by_template("rapid-mlx", _owned_by("rapid-mlx")),
-    # oMLX's and Rapid-MLX's heir, 0.10
+    # fusion-mlx 0.10, the successor of oMLX and Rapid-MLX
     _by_template("fusion-mlx", _owned_by("local", beside="modality")),
-    # 0.7.10 thinks only when it is told so, and hands its template no `chat_template_kwargs`
+    # mlx-vlm 0.7.10 thinks only with this field, and ignores `chat_template_kwargs`.
     Server(
         name="mlx-vlm",
         marks=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
@@ -225,7 +232,7 @@ SERVERS = (
         off={"enable_thinking": False},
     ),
     _by_template("dasllama", _owned_by("dasllama")),
-    # 1.5, once Llama Stack: a gateway that passes an effort on
+    # OGX 1.5, formerly Llama Stack, is a gateway that passes the effort on.
     Server(
         name="ogx",
         marks=(_owned_by("ogx"),),
@@ -235,23 +242,23 @@ SERVERS = (
     ),
     _by_template(
         "mlx-lm",
-        # 0.32 lists its models without an owner, by Python's own server of HTTP.
+        # mlx-lm 0.32 runs on Python's http.server, and its models have no `owned_by`.
         Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),
     ),
-    # 4.1 with llama.cpp; whether its engines take a switch is not known.
+    # Seen in Xinference 4.1 with llama.cpp. Whether its engines take a switch is not known.
     Server(
         name="xinference",
         marks=(_owned_by("xinference"),),
         leaves_out=frozenset({"top_k"}),
     ),
-    # Plain OpenAI: what is no field of the chat-completions reference may be refused, so it is not
-    # sent. An effort is one, and eight servers and gateways took `none`.
+    # An unknown server gets only fields of OpenAI's chat-completions reference, because it may
+    # refuse others. The effort is such a field, and eight servers and gateways took its `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
 
-# Models that are switched by words in the system turn: name -> words for on, words for off. Qwen3
-# and Nemotron 1.5 also have a template switch, so there the words are for servers that pass none
-# on.
+# Models whose thinking is switched by a text in the system turn: (pattern of the name, text for on,
+# text for off). Qwen3 and Nemotron 1.5 also have a switch of the template, so `/no_think` is only
+# for servers that pass no switch to the template.
 SYSTEM_SWITCHES = (
     (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
     (
@@ -266,7 +273,7 @@ GENERIC = _BY_NAME["generic"]
 
 
 def by_name(name: str) -> Server:
-    """The row of this name; ValueError, naming all there are, when there is none."""
+    """Return the row of this name. Raises ValueError, with all names, if there is none."""
     if name not in _BY_NAME:
         raise ValueError(f"no server is called {name!r}; there are {', '.join(sorted(_BY_NAME))}")
     return _BY_NAME[name]
@@ -279,8 +286,8 @@ def request_settings(
     order: Order = "as-written",
     parses: bool = False,
 ) -> RequestSettings:
-    """Return the choices for a request that asks this server for the conversation. `parses`: see
-    `thinking_fields`.
+    """Return the settings by which a conversation is written as a request to this server. `history`
+    is the form of earlier thoughts, `order` that of tool results. `parses`: see `thinking_fields`.
     """
     switch, effort, model = conversation.thinking, conversation.effort, conversation.model
     return RequestSettings(
@@ -306,10 +313,10 @@ def thinking_fields(
 ) -> dict[str, object]:
     """Return the body fields that set how much a model thinks.
 
-    `enabled` and `disabled` go out as the server's switch. `between_tools` is thinking turned off,
-    too. `adaptive` leaves it to the model, so no switch is sent: a vLLM with a Mistral tokenizer
-    answers any `chat_template_kwargs` with a 400, and Claude Code 2.1.197 asks every unknown model
-    for adaptive thinking. `parses` says that the server takes the thinking out of the text itself.
+    The modes `enabled`, `disabled` and `between_tools` become the server's switch; the last two
+    turn thinking off. For `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode
+    for every unknown model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs`
+    with a 400. `parses`: the server sends thoughts in a field of their own.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
         return nested(server.off)
@@ -322,15 +329,16 @@ def thinking_fields(
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
-    """Return the text in the system turn that turns this model's thinking on or off; empty when
-    no text is needed: the request leaves it open, or the server has a switch that does it.
+    """Return the text for the system turn that turns this model's thinking on or off. Empty if the
+    model has no such text, the request does not switch thinking, or the server has a switch.
     """
     if switch is None or switch.mode == "adaptive":
         return ""
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            is_switched = server.off and server is not GENERIC  # which may read no effort
+            # the generic row's `off` is an effort, which an unknown server may ignore
+            is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""
 
@@ -346,7 +354,7 @@ def _effort(
 
 
 def nested(paths: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of these paths."""
+    """Return body fields from paths: `{"a": 1, "b.c": 2}` -> `{"a": 1, "b": {"c": 2}}`."""
     groups: dict[str, dict[str, object]] = {}
     for path, value in paths.items():
         outer, dot, name = path.partition(".")

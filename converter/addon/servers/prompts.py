@@ -1,11 +1,14 @@
-"""Requests with more words for the model: to think, for models that do not think by themselves, and
-the tools, for servers and chat templates that know no tools.
+"""Text that the addon adds to a request's messages, in three cases:
 
-The tools go to the end of the system turn, earlier calls into the text of their turns, and their
-results into user turns: a chat completion without tools, whose reply may hold calls as text. The
-words are those of the model's family, if its name tells the family, else those of Hermes, on which
-most models have been trained. A request may also go out again with the assistant's turn begun, for
-the server to go on with it; each server's row says how it takes such a turn.
+- `ask_to_think`: the system turn asks for a thought in tags, for models that do not think by
+  themselves.
+- `tell_tools`: the messages describe the tools in text, for servers and chat templates without
+  tools. The tools go to the end of the system turn, earlier calls into the text of their turns, and
+  results into user turns. The request then has no field of tools, and the reply may hold calls as
+  text. The form of a call is that of the model's family, if its name shows the family, else that of
+  Hermes, on which most models have been trained.
+- `begun`: an assistant turn at the end has the reply so far, and the server continues it. Each
+  server's row says in which form the server takes such a turn (`Server.continues`).
 """
 
 import json
@@ -45,9 +48,13 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of models that write calls alike. `pattern`: a regular expression that finds their
-    names; `form`: one call, by its `name` and `parameters` or as the `whole` JSON; `parameter`: one
-    of its parameters.
+    """A family of models that write calls in one form.
+
+    Attributes:
+        pattern: A regular expression that finds the models' names.
+        form: The text of a call, with `{name}` and `{parameters}`, or with `{whole}` for the JSON
+            of name and arguments.
+        parameter: The text of one parameter in `{parameters}`, with `{key}` and `{value}`.
     """
 
     name: str
@@ -91,17 +98,19 @@ FAMILIES = (
     ),
 )
 _RESULT = "<tool_response>\n{}\n</tool_response>"
-"""A tool's result, as all of them read it."""
+"""The text of a tool's result, which is the same in all these families."""
 
 
 def family_of(model: str) -> Family:
-    """Return the family that the name of a model tells, else Hermes."""
+    """Return the first family whose pattern is in a model's name, else Hermes."""
     rows = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
     return next(rows, HERMES)
 
 
 def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the request with its tools described in the system turn; None when it offers none."""
+    """Return the request with its tools and calls as text (see above), `None` if it offers no
+    tools.
+    """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
         return None
@@ -140,7 +149,7 @@ def _system(text: str) -> Mapping[str, object]:
 def _written(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
     for message in messages:
         if not isinstance(message, Mapping):
-            continue  # the server would refuse it
+            continue  # a server would refuse a message that is not an object
         calls = message.get("tool_calls")
         if role_of(message) == "tool":
             yield {"role": "user", "content": _RESULT.format(_text(message))}
@@ -174,12 +183,14 @@ def _arguments(written: object) -> Mapping[str, object]:
 
 
 def _text(message: object) -> str:
-    """Return the words of a message."""
+    """Return the text of a message's parts."""
     return "\n\n".join(content_texts(message))
 
 
 def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Join neighbouring user turns, because templates want turns to alternate."""
+    """Join neighbouring user turns, because templates want user and assistant turns
+    to alternate.
+    """
     out: list[Mapping[str, object]] = []
     for message in messages:
         last = out[-1] if out else {}
@@ -201,8 +212,9 @@ _LIMIT = ", in at most about {budget} tokens"
 
 
 def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
-    """Return the request with the instruction at the end of its system turn; None when a system
-    turn speaks of the tags already.
+    """Return the request with an instruction to think, in `<thinking>` tags, at the end of its
+    system turn. `None` if a system turn names the tags already. `budget`: tokens that the
+    instruction allows.
     """
     messages = body.get("messages")
     if not isinstance(messages, list) or any(map(_speaks_of_it, messages)):
@@ -224,7 +236,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 _USUAL = "<think>", "</think>"
 
 type Turn = Sequence[Text | Thinking]
-"""All that the model has said, a thought at its end."""
+"""The blocks of the reply so far; the last one is a thought."""
 type Marks = tuple[str, str]
 
 
@@ -237,8 +249,12 @@ def begun(
     inside: bool,
     tokens: int,
 ) -> dict[str, object]:
-    """Return the request once more. `marks`: those of the model's thoughts, where they are known.
-    `inside`: the prompt had opened the first one. `tokens`: so many are made already.
+    """Return the request with the reply so far as an assistant turn, which the server continues.
+
+    Arguments:
+        marks: The opener and closer of the model's thoughts; `None`: by the model's name.
+        inside: The prompt ended with the opener of the first thought.
+        tokens: How many tokens the reply has so far, by which its limits are lowered.
     """
     limits = {
         name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
@@ -251,8 +267,8 @@ def begun(
 
 def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
-        # After an empty string llama.cpp goes on with the thought; an empty part is an answer that
-        # has begun, so that its template closes the thought.
+        # llama.cpp takes a `content` that is an empty string for an answer that has not begun, and
+        # continues the thought. With an empty text part its template closes the thought.
         rest = _in_tags(turn[1:], marks) or [{"type": "text", "text": ""}]
         return {"reasoning_content": turn[0].text, "content": rest}
     text = _in_tags(turn, marks)

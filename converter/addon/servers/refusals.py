@@ -1,11 +1,12 @@
-"""Requests that a server refuses for one part, and that go out again without this part.
+"""Requests that a server refuses because of one part, and that are sent again without this part.
 
-Such a part is a word of a schema that the server's grammar does not know, a picture for a model
-that cannot see, the choice among tools where the server reads no calls, an order of turns that its
-template does not take, or a field that it does not know.
+Examples of parts: a keyword of a JSON schema that the server's grammar does not know; a picture for
+a model that cannot see; `tool_choice` on a server that reads no calls; an order of turns that the
+chat template refuses; a field that the server does not know.
 
-A row has words of a server's error, and the names of the parts to leave out. `PARTS` says of each
-part what the request is without it, and under which name later requests lack it too.
+Each row of `_ROWS` has a pattern of a server's error, and the names of the parts to leave out.
+`PARTS` has for each name the function that makes the request without the part, and the lesson by
+which later requests are sent without it from the start.
 """
 
 import hashlib
@@ -29,14 +30,16 @@ from converter.core.model.raw_messages import messages_of, strings_of, with_each
 from converter.core.wire import json_text
 
 STATUSES = (400, 404, 415, 422, 500)
-"""mlx-lm 0.32 answers 404 to what it cannot read; FastAPI 422 to a field that it does not know."""
+"""Statuses of refusals. mlx-lm 0.32 answers 404 to a part that it cannot read, FastAPI 422 to an
+unknown field.
+"""
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 TOOL_CHOICE = "tool_choice"
-"""The choice that is left to the model. The tools stay: vLLM writes them into the prompt all the
-same, and the calls come as text, which the addon reads.
+"""The `tool_choice` `auto`. The request without it has `none` and keeps its tools: vLLM still
+writes them into the prompt, and the calls come as text, which the addon reads.
 """
 SCHEMAS, FIELDS = "words of schemas", "fields"
-"""Parts of which a server names one at a time."""
+"""Parts of which a server may refuse one after another: an error names only one of them."""
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
 IDS, NULLS = "long ids of calls", "content that is null"
@@ -46,8 +49,8 @@ JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any ob
 THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
-"""References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
-and a schema that allows anything says as much.
+"""Parts of a schema that a grammar cannot express and that restrict nothing: references without a
+target, unknown types, `true` as a schema. They become `{}`, which allows anything.
 """
 _LIMITS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
@@ -56,55 +59,60 @@ minProperties maxProperties propertyNames patternProperties unevaluatedPropertie
 not if then else dependencies dependentRequired dependentSchemas
 """
 _DEEPEST = 100
-"""Levels of a schema that are pared; those further in say nothing."""
+"""How many levels of a schema are searched; deeper levels become `{}` or stay."""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
-"""Words that only narrow a value: without them a schema says less, and nothing else."""
+"""Keywords that only restrict a value. A schema without them allows all that it allowed,
+and more.
+"""
 _ROWS: tuple[tuple[str, ...], ...] = (
-    # llama.cpp and LM Studio 0.4.19 of a pattern without anchors; newer llama.cpp of a broken one
+    # llama.cpp and LM Studio 0.4.19, for a pattern without anchors; newer llama.cpp, for an invalid
+    # pattern
     (r"Pattern must start with '\^'|Invalid pattern ", "pattern"),
-    # llama.cpp of September 2026; before that
+    # llama.cpp of September 2026; llama.cpp before that
     (r"JSON schema error at #|Unrecognized schema: ", ODD),
-    # llama.cpp, which went on without its grammar in b7786, and LM Studio 0.4.20: of escapes such
-    # as `\d`, of too many repetitions, of objects without properties
+    # llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or objects
+    # without properties (llama.cpp b7786 ignored the grammar instead)
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
-    # vLLM since 0.8.4, with xgrammar (two) and outlines (three)
+    # vLLM since 0.8.4: two messages with xgrammar, three with outlines
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
     (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
-    (r"Grammar error: ", *SCHEMA_KEYS),  # vLLM with guidance, as 0.19: a format, a word
-    # llama.cpp without a projector since b5394, and Ollama 0.33 that runs it; before that
+    (r"Grammar error: ", *SCHEMA_KEYS),  # vLLM with guidance (0.19)
+    # llama.cpp since b5394 if it has no image projector, and Ollama 0.33, which runs llama.cpp;
+    # llama.cpp before that
     (r"image input is not supported|content part type: \W*image_url", PICTURES),
-    # LM Studio 0.3.8 to 0.3.30; Ollama 0.30 and later, in its cloud and of MLX
+    # LM Studio 0.3.8 to 0.3.30; Ollama since 0.30, for models in its cloud and models that MLX runs
     (r"[Mm]odel does not support images?\b", PICTURES),
     (r"missing data required for image input", PICTURES),  # Ollama 0.6 to 0.31
-    # vLLM 0.10 and later; a model that has eyes which are shut
+    # vLLM since 0.10; and a vision model that was started with a limit of 0 images
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
     # SGLang 0.5.23; mlx-lm 0.32 with a 404; rapid-mlx 0.16
     (r"received unsupported content type \W*(image|video|audio)_url", PICTURES),
     (r"Only 'text' content type is supported", PICTURES),
     (r"is serving text-only; image input is unsupported", PICTURES),
-    # vLLM without --enable-auto-tool-choice and --tool-call-parser, as 0.32
+    # vLLM (0.32) that was started without --enable-auto-tool-choice and --tool-call-parser
     (r'"auto" tool choice requires --enable-auto-tool-choice', TOOL_CHOICE),
-    # llama.cpp of 2025 and 2026, LM Studio; 11549 has the thought go on, and refuses two such turns
+    # llama.cpp of 2025 and 2026, and LM Studio; llama.cpp 11549, which continues a thought, but
+    # refuses two assistant turns at the end
     (r"prefill is incompatible with enable_thinking", PREFILL),
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
-    # vLLM with the tokenizer of Mistral
+    # vLLM with the Mistral tokenizer
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
-    # templates: Qwen3.5, with "Unexpected message role" of a developer's; Gemma, Mistral
+    # chat templates: Qwen3.5 ("Unexpected message role" for the role `developer`), Gemma, Mistral
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),
-    # llama.cpp, of a text that its reader takes for no JSON
+    # llama.cpp, for arguments that its parser does not take for JSON
     (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
-    # Mistral's API and its readers; its templates
+    # Mistral's API and its tokenizer; Mistral's chat templates
     (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
-    # templates of Qwen3.5 and later, of a compacted loop
+    # chat templates since Qwen3.5, for a tool loop whose history the client has compacted
     (r"No user query found in messages", USERLESS),
-    # Moonshot's API; DeepSeek's
+    # Moonshot's API; DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
-    # vLLM; OpenAI
+    # vLLM; OpenAI, in this order
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
     (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
-    # llama-cpp-python 0.3.36, of all that is wrong in a message
+    # llama-cpp-python 0.3.36, whose error lists every fault of a message
     (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", NULLS),
     # llama-cpp-python; DeepSeek's API; LM Studio
     (r"Input should be 'text' or 'json_object'", JSON_SCHEMA),
@@ -113,7 +121,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     # APIs of DeepSeek, Xiaomi, Moonshot, Alibaba
     (r"[Tt]hinking mode does not support this tool_choice", THINKING),
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
-    # llama.cpp's reader of JSON; Python's writer
+    # llama.cpp's JSON parser; Python's UTF-8 encoder
     (r"surrogate U\+D[8C]00|surrogates not allowed", HALVES),
     *unread_replies.ROWS,
 )
@@ -124,25 +132,27 @@ _ABOUT_ONE = re.compile(
     r"|fetch\w*|download\w*|decod\w*|identify|corrupt\w*|truncated|timed out|base64|pixels?"
     r"|resolution|dimensions?|size|url)\b"
 )
-"""Words about a picture that the server would take otherwise, or that cannot be had."""
+"""Words in an error about one picture: it is too large, is broken or cannot be fetched. The model
+takes pictures otherwise.
+"""
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
-"""Words of a schema under which each name is the user's own."""
+"""Keywords whose value is an object with names of the tool's author, and a schema for each name."""
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else")
 _BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
-"""Words that may have a boolean in a schema's place, for a grammar as well."""
+"""Keywords whose value may be a boolean instead of a schema. Grammars take the boolean too."""
 _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
-"""Places of a schema in a tool and in a response format."""
+"""The keys under which a tool, and a response format, hold their schema."""
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 _NO_WORD = re.compile(r"\W+")
 
 
 def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
-    """Return the names of the parts that a server has refused; empty for any other error.
+    """Return the names of the parts that a server's error refuses; empty for any other error.
 
-    Words that stand in the request that was `sent` do not count, because a server may repeat a
-    client's own words.
+    A text that also stands in the request (`sent`) does not count, because the error may only
+    quote the client.
     """
     if status not in STATUSES:
         return frozenset()
@@ -154,9 +164,9 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
 
 
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
-    """Return True if a refusal that no row has is about pictures at all: then this request may go
-    out without its pictures, and nothing is remembered. Neither the model's name nor the request's
-    own words count.
+    """Return True if an error that no row fits seems to refuse all pictures: then this request is
+    sent again without its pictures, and no lesson is learnt. The model's name and texts quoted from
+    the request do not count.
     """
     model = re.escape(str(body.get("model")))
     left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
@@ -171,20 +181,20 @@ def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> boo
 
 
 def _stands_in(quoted: str, sent: str) -> bool:
-    """Return True if a request holds the quoted text, as JSON or in an address."""
+    """Return True if the request has the quoted text, whatever its punctuation and URL escapes."""
     plain = _NO_WORD.sub(" ", quoted).strip().lower()
     spellings = (sent, unquote_plus(sent)) if sent else ()
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
 def schemas(body: Mapping[str, object]) -> list[object]:
-    """Return the parts of a chat completion that hold a schema."""
+    """Return a chat completion's tools and its response format, which may hold schemas."""
     tools = body.get("tools")
     return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
 
 
 def pared(part: object, names: frozenset[str]) -> object:
-    """Return a tool or a response format without the words of these names in its schema."""
+    """Return a tool or a response format whose schema lacks the keywords `names`."""
     for outer, inner in _HELD_IN:
         held = part.get(outer) if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(held, dict) and inner in held:
@@ -194,8 +204,8 @@ def pared(part: object, names: frozenset[str]) -> object:
 
 
 def _schema(part: object, root: object, names: frozenset[str], deepest: int = _DEEPEST) -> object:
-    """Return a part of the schema `root` without the words of `names`. A part that means nothing
-    becomes a schema that allows anything.
+    """Return a part of the schema `root` without the keywords `names`. If `ODD` is among the names,
+    a part that restricts nothing becomes `{}`.
     """
     odd = ODD in names
     if not isinstance(part, dict) or not deepest:
@@ -226,8 +236,8 @@ def _leads_somewhere(at: object, reference: object) -> bool:
 
 
 def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
-    """Return the schema's words without a meaning: an unknown type, an empty `enum`, empty
-    `properties`, and with these `additionalProperties`.
+    """Return a schema's keywords that a grammar cannot express: `type` with an unknown type, an
+    empty `enum`, and empty `properties` with their `additionalProperties`.
     """
     types = schema.get("type", "object")
     odd = {"enum"} if schema.get("enum") == [] else set()
@@ -241,7 +251,9 @@ def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
 def without_schemas(
     body: Mapping[str, object], names: Callable[[str], frozenset[str] | None]
 ) -> Mapping[str, object]:
-    """Return a chat completion whose schemas lack these words. `names`: by a schema's digest."""
+    """Return a chat completion whose schemas lack keywords. `names` returns the keywords to leave
+    out for the digest of a tool or a response format.
+    """
 
     def spared(part: object) -> object:
         left_out = names(_digest(part))
@@ -256,7 +268,9 @@ def without_schemas(
 
 
 def refused_schemas(body: Mapping[str, object], names: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return the digests of a request's schemas that hold a refused word, each with all words."""
+    """Return `{digest: keywords}` for each tool or response format with one of the refused
+    keywords. The keywords are all refused ones, not only those in the schema.
+    """
     keys = names & (SCHEMA_KEYS | {ODD})
     held = [part for part in schemas(body) if keys and pared(part, keys) != part]
     return {_digest(part): keys for part in held}
@@ -267,9 +281,9 @@ def _digest(part: object) -> str:
 
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request with tools whose call the server is not to read. One of the Messages API
-    has schemas under a name of their own, and its choice is an object. One of the Responses API
-    stays: vLLM 0.32 refuses none there.
+    """Return a request with the `tool_choice` `none` instead of `auto`, so that the server does not
+    parse calls. The choice of a Messages request, whose tools have `input_schema`, is an object. A
+    Responses request stays as it is, because vLLM 0.32 refuses no choice there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
     mode = chosen.get("type") if isinstance(chosen, Mapping) else chosen
@@ -280,7 +294,7 @@ def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with a line of text in each picture's place."""
+    """Return a chat completion in which a line of text replaces each picture."""
     return with_each(body, lambda message: with_each_part(message, _picture_as_text))
 
 
@@ -298,9 +312,13 @@ def _picture_as_text(part: object) -> object:
 
 
 class Part(NamedTuple):
-    """A part of a request that a server may refuse. `without`: makes the request that lacks the
-    part. `lesson`: the name under which later requests for the model lack it as well; empty: they
-    do not. `then`: the part that goes where the server refuses this one twice.
+    """A part of a request that a server may refuse.
+
+    Attributes:
+        without: Makes the request without the part.
+        lesson: The name of the lesson by which later requests for the model lack the part too;
+            empty: only this request lacks it.
+        then: The part to leave out next if the server refuses the request again for this part.
     """
 
     without: Callable[[Mapping[str, object]], Mapping[str, object]]
@@ -328,16 +346,20 @@ PARTS: Mapping[str, Part] = {
     THINKING: Part(refused_messages.without_thinking, "thoughtful ", then=CHOICE),
     CHOICE: Part(refused_messages.without_force, "forced "),
     READER: Part(unread_replies.read_by_us, "untold "),
-    HALVES: Part(dict, "halves "),  # written anew, which makes each half U+FFFD
+    HALVES: Part(dict, "halves "),  # a copy, because writing it turns lone surrogates into U+FFFD
 }
-"""Parts that a server takes from no request for its model."""
+"""Name of a refusable part -> how requests are made without it."""
 REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
 NATIVE_PARTS = frozenset((TOOL_CHOICE,))
-"""Parts that are left out of requests to a server's own endpoint of the client's dialect too."""
+"""Parts that are also left out of requests in a dialect that the server itself has, and that the
+addon does not translate.
+"""
 
 
 def not_yet(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
-    """Return the parts to leave out next, where some of those that a server names were left out."""
+    """Return `names`, and for each refused part that was left out already the part to leave out
+    next (`Part.then`).
+    """
     rows = {name: PARTS.get(name) for name in names & left_out}
     return names | {row.then for row in rows.values() if row and row.then}
 
@@ -345,7 +367,7 @@ def not_yet(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
 def without(
     body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
 ) -> Mapping[str, object]:
-    """Return a request without the parts of these names, if it `may_lack` them."""
+    """Return a request without the refused parts `names` that are also in `may_lack`."""
     if SCHEMAS in may_lack:
         body = without_schemas(body, refused_schemas(body, names).get)
     for name, part in PARTS.items():

@@ -1,6 +1,6 @@
-"""Fields of a request that a server does not know, and refuses: their names, by its words.
+"""Fields of a request that a server does not know and refuses, and the errors that name them.
 
-A path names one: `seed`, or `messages.name` for a field of each message.
+A path names a field: `seed`, or `messages.name` for the field `name` of every message.
 """
 
 import re
@@ -10,24 +10,25 @@ from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.raw_messages import with_each
 
 FIELD = "field "
-"""Begins the name of a refused part that is a field; its path is behind it."""
+"""Prefix of a refused part's name if the part is a field; the path follows: `field seed`."""
 _KEPT = frozenset(
     (
         *("model", "messages", "tools", "stream", "max_tokens", "max_completion_tokens"),
         *("messages.role", "messages.content", "messages.tool_calls", "messages.tool_call_id"),
     )
 )
-"""Fields without which a request asks for something else."""
+"""Fields that are never left out, because the request would ask for something else."""
 _NAME = r"[\w$-]{1,64}"
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
 _ROWS = (
-    # OpenAI's own words, which gateways and LM Studio repeat
+    # OpenAI, and gateways and LM Studio with OpenAI's messages
     rf"Unknown parameter: '(?P<path>{_PATH})'",
     rf"Unrecognized request arguments? supplied: (?P<path>{_PATH}(?:, {_PATH})*)",
-    # FastAPI with a model that forbids others: TensorRT-LLM, vLLM up to 0.6, NIM of its time
+    # FastAPI with a Pydantic model that forbids unknown fields: TensorRT-LLM, vLLM up to 0.6, and
+    # NIM with such a vLLM
     rf"extra_forbidden\W+loc\W+body\W{{1,6}}(?P<path>{_NAME})\W{{1,6}}msg",
     rf"Extra inputs are not permitted, field: '(?P<path>{_PATH})'",
     # Groq, Cerebras
@@ -35,9 +36,9 @@ _ROWS = (
     # transformers serve, 5.23 and 5.24 (a 422)
     rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
     rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp: `echo`
-    # vLLM of a request that is not streamed
+    # vLLM, for a request that is not streamed
     r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
-    # fields that the addon adds for clients of any server, and their values
+    # any server, for the fields that the addon itself adds (`_ADDED`), or for their values
     rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
     rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
@@ -45,7 +46,9 @@ _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
 def named(error: str) -> tuple[str, frozenset[str]]:
-    """Return the part of an error that names fields, and their names; empty if no row fits."""
+    """Return the text in an error that names unknown fields, and a part's name for each field
+    (`field seed`). Return an empty text and no names if no row fits.
+    """
     for row in _ROWS:
         if match := re.search(row, error):
             paths = (_INDEX.sub("", path.strip(" '")) for path in match["path"].split(","))
@@ -55,17 +58,17 @@ def named(error: str) -> tuple[str, frozenset[str]]:
 
 
 def fields_of(names: frozenset[str]) -> frozenset[str]:
-    """Return the paths among the names of refused parts."""
+    """Return the paths of those refused parts that are fields: `field seed` -> `seed`."""
     return frozenset(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
 
 
 def are_paths(word: str) -> bool:
-    """Return True if the lines of a word are paths of fields that may be left out."""
+    """Return True if each line of a lesson's word is the path of a field that may be left out."""
     return all(PATH.fullmatch(line) and line not in _KEPT for line in word.splitlines())
 
 
 def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping[str, object]:
-    """Return a request without these fields; itself where it has none of them."""
+    """Return a request without the fields at these paths; `body` itself if it has none of them."""
     inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
     if inner:
         body = with_each(body, lambda message: _without(message, inner))

@@ -1,4 +1,7 @@
-"""Requests whose messages, answer or choice have a form that a server does not take."""
+"""Requests in another form, for servers that refuse the form of messages, formats or choices.
+
+Each function returns `body` itself if the request does not have the refused form.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -21,13 +24,13 @@ from converter.core.model.raw_messages import (
 from converter.core.wire.json_text import as_object
 
 GO_ON = "Go on."
-"""The user's turn of a history that has none."""
+"""The text of a user turn that is added to a history without one."""
 _FIELD, NO_THOUGHT = "reasoning_content", " "
-"""In a thought's place where a server demands one: some take no empty text."""
+"""A blank in the thought's field, for servers that demand the field. Some refuse an empty text."""
 
 
 def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with a turn of the user's behind the system's, if it has none."""
+    """Return a chat completion with a user turn behind its system turns, if it has no user turn."""
     messages = [*messages_of(body)]
     roles = [*map(role_of, messages)]
     if "user" in roles:
@@ -39,7 +42,9 @@ def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with something in each thought's place that is empty."""
+    """Return a chat completion whose assistant turns all have a thought: a blank if they
+    had none.
+    """
     return with_each(body, _with_thought)
 
 
@@ -50,7 +55,7 @@ def _with_thought(message: object) -> object:
 
 
 def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose turns have an empty text where they have no content."""
+    """Return a chat completion with an empty text in place of each `content` that is null."""
     return with_each(body, _without_null)
 
 
@@ -60,8 +65,8 @@ def _without_null(message: object) -> object:
 
 
 def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls have their arguments written once more, because readers
-    of JSON differ.
+    """Return a chat completion with the arguments of all calls read and written again, because the
+    server's JSON parser may refuse JSON that others take.
     """
     return _as_new_request(with_each(body, partial(with_arguments, anew=True)))
 
@@ -72,15 +77,15 @@ def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return another request, even if it says the same, because the server refuses its calls; the
-    same one if it has none.
+    """Return a copy of a request with calls, even if nothing changed. Callers see by the new object
+    that there is a request to send again. A request without calls is returned itself.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
 
 def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose tool messages are text: their other parts follow the results
-    in a turn of the user's.
+    """Return a chat completion whose tool messages have only text. Their pictures and other parts
+    follow in a user turn behind the results.
     """
     out, waiting = list[object](), list[object]()
     for message in messages_of(body):
@@ -95,7 +100,9 @@ def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _apart(message: object) -> tuple[str, list[object]]:
-    """Return the words of a tool message and its other parts, each behind words about it."""
+    """Return the new text of a tool message, and its other parts, each behind a text that
+    introduces it. Return an empty text and no parts if the message has only text.
+    """
     parts = [part for part in content_parts(message) if "text" not in as_object(part)]
     if role_of(message) != "tool" or not parts:
         return "", []
@@ -112,7 +119,9 @@ def _of_user(parts: Iterable[object]) -> list[object]:
 
 
 def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that asks for JSON by a schema, in the form of llama.cpp."""
+    """Return a chat completion whose `json_schema` format has become `json_object` with a `schema`,
+    as llama.cpp takes it.
+    """
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") != "json_schema":
         return body
@@ -121,7 +130,9 @@ def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that asks for any JSON object by a schema."""
+    """Return a chat completion whose `json_object` format has become a `json_schema` for any
+    object.
+    """
     wanted = as_object(body.get("response_format"))
     if wanted.get("type") != "json_object":
         return body
@@ -131,7 +142,9 @@ def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that forces a call with thinking off, as APIs and templates do."""
+    """Return a chat completion that forces a call with thinking off, in the fields that APIs read
+    and in those that chat templates read.
+    """
     if not forces_call(body):
         return body
     kept = {name: value for name, value in body.items() if name != EFFORT}
@@ -142,5 +155,5 @@ def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_force(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that leaves a forced call to the model."""
+    """Return a chat completion with the `tool_choice` `auto` in place of one that forces a call."""
     return {**body, "tool_choice": "auto"} if forces_call(body) else body

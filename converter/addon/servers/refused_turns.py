@@ -1,7 +1,8 @@
-"""Requests whose turns stand in an order that a server's chat template refuses.
+"""Requests in another order of turns, for chat templates that refuse the client's order.
 
-The last turn may be the model's own that is to go on, a system turn may stand behind the first
-turn, and neighbours may have one role.
+Refused are, by some templates: an assistant turn at the end (a prefill, which the model continues),
+a system turn behind other turns, and two neighbouring turns of one role. Each function returns
+`body` itself if nothing changes.
 """
 
 from collections.abc import Mapping
@@ -23,25 +24,27 @@ _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 
 
 def _ends_begun(body: Mapping[str, object]) -> bool:
-    """Return True if the last turn is one of the model's that is to go on."""
+    """Return True if the last turn is an assistant turn without calls, which the
+    model continues.
+    """
     begun = begun_message(body)
     return begun is not None and not begun.get("tool_calls")
 
 
 def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that is to go on from the model's own turn, with thinking off."""
+    """Return a chat completion with thinking off, if it ends with an assistant turn."""
     if not _ends_begun(body):
         return body
     return with_template(body, nested(TEMPLATE_OFF)[TEMPLATE])
 
 
 def continued(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose last turn goes on, said in the fields of vLLM."""
+    """Return a chat completion with vLLM's fields for a last assistant turn that is continued."""
     return {**body, **_CONTINUES} if _ends_begun(body) else body
 
 
 def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose last turns, all of the model's, are one."""
+    """Return a chat completion with the assistant turns at its end joined into one."""
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
         joint = _joined(messages[-2], messages[-1])
@@ -52,8 +55,8 @@ def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with one system turn, at its head: those at the head are joined, a
-    later one becomes words of the user's turn at its place.
+    """Return a chat completion with at most one system turn, which is the first turn. System turns
+    at the beginning are joined. A later one becomes text of a user turn in the same position.
     """
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
@@ -75,8 +78,8 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion without two user turns, or two of the model's, in a row, and without
-    a system turn in between.
+    """Return a chat completion with neighbouring user turns, and neighbouring assistant turns,
+    joined into one. System turns are changed as by `with_one_system_turn`.
     """
     out = list[object]()
     for message in messages_of(with_one_system_turn(body)):
@@ -91,7 +94,9 @@ def _with(body: Mapping[str, object], messages: list[object]) -> Mapping[str, ob
 
 
 def _joined(one: object, other: object) -> dict[str, Any] | None:
-    """Return two turns of one role as one; `None` where one is more than its content."""
+    """Return two turns of one role joined into one; `None` if one of them has more fields than its
+    role and content.
+    """
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return None
     if any(message.keys() - {"role", "content"} for message in (one, other)):

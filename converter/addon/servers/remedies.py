@@ -1,5 +1,5 @@
-"""The remedy for an error that comes back for every request: a model that the server does not
-serve, a key that the server wants.
+"""Remedies for two errors that every request would get again: the server does not serve the model,
+or the server wants a key.
 """
 
 import re
@@ -11,17 +11,17 @@ from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
 _SHOWN = 5
-"""Names of models in a message: a gateway lists hundreds."""
+"""How many names of models a message lists, because a gateway has hundreds."""
 _UNKNOWN_MODEL = re.compile(
     r"(?i)\bmodels?\b.{0,200}\b(not found|does not exist|no such|unknown|not (?:be )?served)"
     r"|\b(no such|unknown|unsupported) model\b|model_not_found|\bno model\b",
     re.DOTALL,
 )
-"""vLLM (*The model `x` does not exist*), Ollama (*model "x" not found, try pulling it first*),
-SGLang, LM Studio, LiteLLM and OpenAI.
+"""Finds errors about unknown models: vLLM (*The model `x` does not exist*), Ollama (*model "x" not
+found, try pulling it first*), SGLang, LM Studio, LiteLLM and OpenAI.
 """
 WANTS_KEY = 401
-"""Status of a request without a key, or with a wrong one."""
+"""The status of a response to a request without a key, or with a wrong one."""
 FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have the client send it"
 
 
@@ -31,7 +31,9 @@ def lacks_model(status: int, message: str) -> bool:
 
 
 def for_model(model: str, served: Sequence[str]) -> str:
-    """Return the remedy for a model that is not served: the models that are. Empty for none."""
+    """Return the remedy for a model that is not served: the names of served models. Empty if
+    `served` is empty or has the model.
+    """
     names = [name for name in served if name.isprintable() and "'" not in name]
     if not names or model in names:
         return ""
@@ -44,8 +46,8 @@ def for_model(model: str, served: Sequence[str]) -> str:
 
 
 def with_remedy(body: bytes, remedy: str) -> bytes:
-    """Return a server's error with the remedy behind its message; an error of any shape keeps the
-    shape and all other fields.
+    """Return the body of a server's error with the remedy behind its message. The error keeps its
+    JSON shape and its other fields. A body without an error becomes an error of OpenAI's shape.
     """
     value = json_text.read_or_none(body)
     error = server_error(value, "error") if value else None

@@ -1,16 +1,20 @@
-"""The API key of the server, where its user has told the proxy: clients need none of their own."""
+"""The server's API key, if the proxy was started with it, so that clients need no key."""
 
 import os
 from collections.abc import Container, MutableMapping
 
 KEY_VARIABLE = "THINK_KEY"
-"""In the environment, because a command line is seen by all users of a machine."""
+"""The environment variable that has the key. An option would show it to all users of
+the machine.
+"""
 SHOWN = "Bearer (the key of THINK_KEY)"
-"""What a flow shows in place of the key."""
+"""The header's value in flows, in place of the key."""
 
 
 def server_key() -> str:
-    """Return the key; none: empty. Raises ValueError for one that no header can carry."""
+    """Return the server's key, empty if there is none. Raises ValueError for a key that cannot
+    stand in a header.
+    """
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError(f"expected a key of printable characters in {KEY_VARIABLE}")
@@ -18,8 +22,9 @@ def server_key() -> str:
 
 
 def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> None:
-    """Have a request carry the key in place of the client's. `marks`: headers that the server's
-    dialect has beside the usual ones.
+    """Put the server's key into a request's headers, in place of the client's. `marks`: names of
+    headers that show the dialect, such as `anthropic-version`, with which the key also goes into
+    `x-api-key`.
     """
     if key := server_key():
         headers.pop("x-api-key", None)
@@ -29,7 +34,9 @@ def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> No
 
 
 def hide_key(headers: MutableMapping[str, str]) -> None:
-    """Have a request that was sent no longer show the key: flows are looked at, and saved."""
+    """Replace the key in the headers of a sent request, because people look at flows and
+    save them.
+    """
     if (key := server_key()) and headers.get("authorization") == f"Bearer {key}":
         headers["authorization"] = SHOWN
         headers.pop("x-api-key", None)

@@ -1,10 +1,12 @@
-"""Replies that the model has finished, and that the server's own reader throws away.
+"""Complete replies that the server's own parser of calls (its reader) fails on and discards.
 
-The reader takes the template for another one, or the model writes a call that differs a little from
-the template's. llama.cpp writes a chat's prompt for any client (`/apply-template`); a text
-completion behind this prompt comes as the model wrote it, and the prompt's cache holds. No field of
-a chat completion turns llama.cpp's reader off (11549). For other servers the request tells the
-tools in words.
+The reader fails if it takes the template for another one, or if a call differs a little from the
+template's form. Then the addon asks for the reply without the reader:
+
+- llama.cpp renders a chat's prompt for any client (`/apply-template`). A text completion of this
+  prompt comes as the model wrote it, and the server's prompt cache still fits. No field of a chat
+  completion turns llama.cpp's reader off (11549).
+- Other servers get the tools as text in the system turn (`tell_tools`).
 """
 
 from collections.abc import Mapping
@@ -16,18 +18,21 @@ from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
 READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
-"""What a reply is asked for without: tools are told in words, or the prompt is sent as it is."""
+"""Refused parts: without `READER` the request has its tools as text; without `RENDERED` it is a
+text completion of the rendered prompt.
+"""
 READERS = frozenset((READER, RENDERED))
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
-    # llama.cpp of autumn 2026, as 11549; from b8000 on, and LM Studio 0.4, which renders nothing
+    # llama.cpp of autumn 2026 (11549); llama.cpp since b8000, and LM Studio 0.4, which renders no
+    # prompt for clients
     (r"The model produced output that does not match the expected [\w-]+ format", RENDERED),
     (r"Failed to parse input at pos \d+", RENDERED),
-    # Ollama 0.12 and later: its reader of Qwen3-Coder, and of gpt-oss
+    # Ollama since 0.12: its readers of Qwen3-Coder and of gpt-oss
     (r"XML syntax error on line \d+", READER),
     (r"error parsing tool call: raw=", READER),
 )
-"""Words of the errors that stand in a reply's place."""
+"""Patterns of the errors that a server sends in place of the reply, and the refused part."""
 _OF_CHATS = frozenset(
     (
         *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
@@ -35,12 +40,12 @@ _OF_CHATS = frozenset(
         *used_as(Use.RENDERED),
     )
 )
-"""Fields that a prompt has taken up."""
+"""Fields whose effect is already in a rendered prompt, and that a text completion lacks."""
 
 
 def is_plain(body: Mapping[str, object]) -> bool:
-    """Return True if text behind a prompt can be all that a chat completion asks for: it has no
-    picture, no grammar, and one choice.
+    """Return True if a text completion can replace a chat completion: the request has only text, no
+    grammar, no `logprobs`, and asks for one choice.
     """
     one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
     parts = (part for message in messages_of(body) for part in content_parts(message))
@@ -49,11 +54,11 @@ def is_plain(body: Mapping[str, object]) -> bool:
 
 
 def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, object]:
-    """Return the text completion that asks for the same reply, behind the prompt of a chat."""
+    """Return the text completion of a chat's rendered prompt, with the chat's other fields."""
     kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
     return {**kept, "prompt": prompt}
 
 
 def read_by_us(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose tools are told in words, so that no reader looks for calls."""
+    """Return a chat completion with its tools as text, so that the server does not parse calls."""
     return tell_tools(body) or body
