@@ -223,7 +223,8 @@ class MarkTable:
                 mute.add(Mark.CLOSE)
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
             has_phrases = not _PHRASES.isdisjoint(kinds.values())
-            kinds = _marked(late, again) | kinds | frames
+            ends = dict.fromkeys(late, Mark.SILENT)
+            kinds = ends | dict.fromkeys(again, Mark.TOOL) | kinds | frames
             counts = self._counts if self.reads_calls and state not in BEHIND_CALL else None
             search = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds, counts=counts)
             self._searches[key] = search
@@ -281,10 +282,6 @@ class MarkTable:
             Group.PHRASES: {mark: Mark.PHRASE for row in phrases for mark in row.opens},
             Group.PHRASE_ENDS: {mark: Mark.PHRASE_END for row in phrases for mark in row.closes},
         }
-
-
-def _marked(late: tuple[str, ...], again: tuple[str, ...]) -> dict[str, Mark]:
-    return dict.fromkeys(late, Mark.SILENT) | dict.fromkeys(again, Mark.TOOL)
 
 
 @lru_cache(maxsize=64)
