@@ -1,6 +1,5 @@
-"""One encoder for the dialects whose replies are blocks and whose streams are events.
-
-It holds blanks until text follows, keeps one block open at a time, and collects the whole reply.
+"""Base of the encoders whose replies are blocks, and whose streams are events that begin, fill and
+end a block: Messages, Responses, Ollama.
 """
 
 from abc import ABC, abstractmethod
@@ -36,38 +35,46 @@ type Content = Text | Thinking | ThinkingEnd | ToolCall | MappedField | DialectB
 _CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, DialectBlock)
 
 type WireEvents = Iterable[dict[str, object]]
-"""Events of a dialect, as JSON."""
+"""Events of the client's dialect, as JSON."""
 type NewBlock = ToolCall | dict[str, object] | None
-"""The block that begins: a call, one of a single dialect, or text or a thought."""
+"""The block to begin: a call, or the JSON of a block that only one dialect has. `None`: text or a
+thought.
+"""
 
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
-"""Kinds of open blocks."""
+"""Kinds of blocks. `OTHER`: a block that only one dialect has."""
 
 
 class BlockWriter(Encoder, ABC):
-    """Neutral events in, the dialect's own events out, as frames.
+    """Takes neutral events and returns frames with the dialect's own events.
 
-    A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and sets `_started` and `_over`;
-    it returns the events that begin, fill and finish a block, and those for content that only some
-    dialects have (`_other`). `_fold` takes the events into the whole reply (`_result`), if that is
-    wanted (`_gathers`).
+    Blanks at the beginning of a text are held until other text follows. One block is open at a
+    time.
+
+    A subclass writes the dialect's events: - `_start`, `_stop` and `_fail` begin and end a reply,
+    and set `_started` and `_over`; - `_begin`, `_fill` and `_finish` begin, fill and end a block; -
+    `_other` writes content that only some dialects have; - `_fold` adds an event to the whole reply
+    (`_result`); it is called if `_gathers` is True.
 
     Arguments:
         shown: the client wants to see thinking.
-        whole: one reply is wanted, which is the stream, folded, so that the two cannot disagree.
+        whole: the client wants one whole reply. It is put together from the events of the stream,
+            so that stream and whole reply cannot disagree.
 
     Attributes:
-        thinking_length, text_length: characters that went out as thinking, and as anything else.
-        cut: a call stays open, because a client must not run it.
+        thinking_length: how many characters were sent as thinking.
+        text_length: how many characters were sent as anything else.
+        cut: True if a call was left unfinished, because its end did not come and a client must not
+            run it.
         failure: the reason of an error that the client got instead of a whole reply.
     """
 
     reply: str
-    """A reply of the dialect, for the log."""
+    """Name for a reply of this dialect in log lines."""
     failure = ""
     in_blocks = True
     tells_omitted = False
-    """True if a thought that the client wants omitted is a block without text."""
+    """True if a thought that is not shown is sent as a block without text; else it is not sent."""
 
     def __init__(self, shown: bool, whole: bool) -> None:
         self._shown = shown
@@ -77,11 +84,11 @@ class BlockWriter(Encoder, ABC):
         self._ending = Finish("stop")
         self._usage: Usage | None = None
         self._open: str | None = None
-        self._blanks = ""  # before an answer that says nothing yet
+        self._blanks = ""  # held blanks at the beginning of a text
         self._thinking = Thought()
         self._call = ToolCall(NO_INDEX, "", "", "")
         self._argued = False  # the open call has arguments
-        self._waiting: list[Content] = []  # content that came within the open call
+        self._waiting: list[Content] = []  # content that came while a call is open
         self._waiting_length = 0
         self._left_out: set[str] = set()
         self._result: dict[str, object] = {}
@@ -110,12 +117,12 @@ class BlockWriter(Encoder, ABC):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on mends and omissions, a line each."""
+        """Notes for a person, one line each: fields that were left out, calls that were cut."""
         names = ", ".join(sorted(self._left_out))
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def leave_out(self, names: set[str]) -> None:
-        """Note the names of fields that the dialect lacks, up to a bound."""
+        """Note the names of fields that this dialect lacks, up to `MOST_NAMES`."""
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
@@ -124,7 +131,9 @@ class BlockWriter(Encoder, ABC):
         events: Sequence[Event],
         raw: bytes | None = None,  # noqa: ARG002
     ) -> list[bytes]:
-        """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
+        """Return the frames for these events. `raw` is not used, because it has another dialect. A
+        comment of the server, which is a ping, goes on.
+        """
         out: list[bytes] = []
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
@@ -142,23 +151,25 @@ class BlockWriter(Encoder, ABC):
         return out
 
     def framed(self, event: dict[str, object]) -> bytes:
-        """Return the frame of one event."""
+        """Return the frame that holds this event."""
         return write_frame(json_text.write(event), str(event["type"]))
 
     def commented(self, raw: bytes) -> list[bytes]:
-        """Return a comment's frames."""
+        """Return the frames for a server's comment."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def wire_events(self, event: Event) -> Iterator[dict[str, object]]:
-        """Yield the events that can go out. A reply has one choice, because no client can request
-        more: the first that comes, whatever its index.
+        """Yield the dialect's events that can be sent now.
+
+        Only the first choice that comes is written, whatever its index, because these dialects have
+        no request for several choices.
         """
         choice: int | None = getattr(event, "choice", None)
         self._choice = choice if self._choice is None else self._choice
         if self._over or choice not in (None, self._choice):
             return
         if isinstance(event, _CONTENT):
-            # llama.cpp's own endpoint may leave its head out
+            # llama.cpp's Messages endpoint may send content without a `message_start` before
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._start(Start("", ""))
             if self._open == CALL and not isinstance(event, ToolCall):
@@ -185,12 +196,16 @@ class BlockWriter(Encoder, ABC):
                 self.leave_out(left_out(event))
 
     def close(self) -> list[bytes]:
-        """End the reply. One that lacks its end has had its failure."""
+        """Return the frames that end the reply, or the whole reply. A reply that is cut has got its
+        `Failure` before.
+        """
         out = self._sent(self._stop() if self._started and not self._over else ())
         return [json_text.write(self._folded())] if self._whole else out
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Note text that goes on in the open block, in this many pieces."""
+        """Count text that the fast path wrote to the open block in `frames` frames, and add it to
+        the whole reply if one is gathered.
+        """
         if kind is Thinking:
             self.thinking_length += len(text)
         else:
@@ -201,20 +216,22 @@ class BlockWriter(Encoder, ABC):
         return 0
 
     def _wait(self, event: Content) -> None:
-        """Keep content that would tear the open call apart. Raises TooMuchError."""
+        """Hold content until the open call has ended, because blocks may not interleave. Raises
+        TooMuchError.
+        """
         self._waiting.append(event)
         self._waiting_length += max(_LEAST, len(model_text(event)))
         if self._waiting_length > DELAYED_LIMIT:
             raise TooMuchError(DELAYED_LIMIT)
 
     def _behind_call(self) -> Iterator[dict[str, object]]:
-        """Write the content that waited for the end of the call."""
+        """Yield the events for the content that was held while a call was open."""
         waiting, self._waiting, self._waiting_length = self._waiting, [], 0
         for event in waiting:
             yield from self._content(event)
 
     def end(self) -> Iterator[dict[str, object]]:
-        """Return the rest."""
+        """Yield the events that end the open block and write all held content."""
         yield from self._cut()
         yield from self._leave()
 
@@ -234,7 +251,7 @@ class BlockWriter(Encoder, ABC):
     def _text(self, text: str) -> Iterator[dict[str, object]]:
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
-            # an answer of nothing but blanks is none, and the Messages API refuses it
+            # the Messages API refuses a text block of nothing but blanks when it is sent back
             if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
                 self._blanks = text
                 return
@@ -252,11 +269,13 @@ class BlockWriter(Encoder, ABC):
             yield from self._fill(event.text) if self._shown else self._omitted(event.text)
 
     def _omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
-        """Write the client's events for text of a thought that it wants omitted."""
+        """Return the events for a piece of a thought whose text the client does not want."""
         return ()
 
     def _call_piece(self, event: ToolCall) -> Iterator[dict[str, object]]:
-        """Write a piece of a call. The assembler sends the next call behind the end of this one."""
+        """Yield the events for a piece of a call. Pieces of two calls never interleave, because the
+        assembler emits a call after the end of the one before.
+        """
         if event.name:
             yield from self._cut()
             yield from self._enter(CALL, event)
@@ -272,8 +291,9 @@ class BlockWriter(Encoder, ABC):
             yield from self._behind_call()
 
     def _cut(self) -> Iterator[dict[str, object]]:
-        """Give the open call up, because its end did not come: its input stays open. Of one without
-        any arguments as well, because clients take no input for an empty one.
+        """Leave the open call unfinished, so that its JSON stays invalid and no client runs it.
+
+        A call without any arguments gets the text `{`, because clients take an empty input as `{}`.
         """
         if self._open == CALL:
             if not self._argued:
@@ -282,7 +302,7 @@ class BlockWriter(Encoder, ABC):
         yield from self._behind_call()
 
     def _drop(self) -> None:
-        """Take note that the open block's call was cut."""
+        """Note that the open call was cut."""
         self.cut = True
 
     def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
@@ -294,7 +314,9 @@ class BlockWriter(Encoder, ABC):
         yield from self._begin(kind, block)
 
     def _leave(self, signature: str = "") -> Iterator[dict[str, object]]:
-        """Close the open block. The end of a thought's text ends its held blanks."""
+        """Yield the events that end the open block. Blanks that are held at the end of a thought
+        are dropped.
+        """
         if self._open is None:
             return
         kind = self._open
@@ -305,12 +327,14 @@ class BlockWriter(Encoder, ABC):
 
 
 _LEAST = 64
-"""Characters that an event counts at least, because any event costs memory."""
+"""How many characters an event counts at the least towards a bound, because even an empty event
+needs memory.
+"""
 
 
 def _length(written: str) -> int:
-    """Return the characters of a call's arguments that count: a stream has blanks where a whole
-    reply, being JSON itself, has none.
+    """Return how many characters of a call's arguments are not blanks. Blanks do not count, because
+    a streamed call has them between its JSON tokens and the same call in a whole reply has none.
     """
     return len("".join(written.split()))
 
@@ -320,14 +344,15 @@ _SILENT = {
     *("token_ids", "annotations", "native_finish_reason"),
 }
 """Fields of chat completions that other dialects have under another name, or that no client reads.
+Their loss is not noted.
 """
 
 
 def left_out(event: Opaque) -> set[str]:
-    """Return the names of fields with a value that another dialect lacks.
+    """Return the names of the fields of a choice that have a value and that other dialects lack.
 
-    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
-    they are about the reply, not of it.
+    Fields beside the choices (`timings`, `provider`) are not in an `Opaque`: they describe the
+    reply and are no content of it.
     """
     return {
         name
@@ -338,8 +363,10 @@ def left_out(event: Opaque) -> set[str]:
 
 
 def thinking_tokens(usage: Usage, thinking_length: int, text_length: int) -> int:
-    """Return the server's count, else the share of the characters, because a server that does not
-    take the thinking out itself does not count it.
+    """Return how many tokens of the output are thinking, as the server counted them.
+
+    If the server did not count them, the number is an estimate by the share of characters. A server
+    that sends thinking within the text does not count it.
     """
     if usage.thinking or not thinking_length:
         return min(usage.thinking or 0, usage.output)

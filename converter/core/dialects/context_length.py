@@ -1,10 +1,11 @@
-"""Errors of a request beyond the server's context, as the Anthropic API writes them, the only ones
-on which Claude Code acts.
+"""Recognition of errors that say that a request is too long for the server's context. Such an error
+is written in the Anthropic API's own sentence, because Claude Code acts on that sentence only:
 
-After a prompt that is too long Claude Code compacts the conversation; after a prompt and reply that
-are too long together it asks for a shorter reply. The rows read errors about both together. Any
-other error is read by its meaning, because each server and cloud has its own terms: a term for the
-prompt, and a term for exceeding a limit.
+- If the prompt is too long, Claude Code compacts the conversation. - If prompt and reply are too
+long together, it asks for a shorter reply.
+
+`_ROWS` has the sentences of known servers. An error that no row matches is recognised by its
+meaning: a term for the prompt, and a term for exceeding a limit.
 """
 
 import re
@@ -15,18 +16,18 @@ _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 _ROWS = (
     # llama.cpp 11549
     r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",
-    # vLLM: the count of current versions is a lower bound, as they stop counting at the limit
+    # vLLM. Current versions stop counting at the limit, so that their count is a lower bound.
     rf"'max_tokens'.{{0,60}}is too large: (?P<reply>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
-    # and OpenAI's completions
+    # vLLM, and OpenAI's completions
     rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
     r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<reply>\d+) \w+ the completion\)",
-    # 0.32
+    # vLLM 0.32
     rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. .{{0,20}} requested (?P<reply>\d+) output tokens "
     r"and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
-    # 0.32, before it looks at the prompt; its field is named as the endpoint names it
+    # vLLM 0.32, before it counts the prompt; the field has the name that the endpoint gives it
     r"max(?:_completion|_output)?_tokens=(?P<reply>\d+) "
     r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
@@ -34,19 +35,23 @@ _ROWS = (
     r"the model's context length \((?P<most>\d+) tokens\)",
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
     r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<reply>\d+) tokens",
-    # 0.5.23 of a reply longer than the window, without a blank between its sentences
+    # SGLang 0.5.23, if the reply alone is too long; there is no blank between its two sentences
     r"max(?:_completion)?_tokens is too large: (?P<reply>\d+)\."
     r"This model supports at most (?P<most>\d+) completion tokens",
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
-    # Anthropic, and who repeats its words
+    # Anthropic's API, and servers that copy its sentences
     r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
     r"exceed context limit: (?P<tokens>\d+) \+ (?P<reply>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
-"""Of more digits Python makes no number, and no server has as many tokens."""
+"""The rows, with numbers of at most 12 digits: no server has as many tokens, and Python does not
+parse a number of thousands of digits.
+"""
 _LONGEST = 1000
-"""Characters of an error that are read, because a server may repeat the request in it."""
+"""How many characters of an error are searched for its meaning. The limit is there because a server
+may repeat the request in its error.
+"""
 _PROMPT = r"(?:prompts?|inputs?|messages?|conversation|history|sequence|request(?:ed)?|tokens?)"
 _EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|short|small)|(?:long|larg|great|bigg|high)er than|"
@@ -83,12 +88,12 @@ _MEANINGS = tuple(
         r"range of input length|(?:prompt|input|tokens?|上下文|输入).{0,12}(?:超长|超过|超出|过长)",
     )
 )
-"""Patterns of text in lower case, with blanks for underscores and hyphens."""
+"""Patterns for the output of `_plain`: lower case, with blanks for underscores and hyphens."""
 _OTHER = re.compile(
     r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
     r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
 )
-"""Limits of another kind, which a shorter prompt does not heal."""
+"""Errors about other limits (rate, quota, memory): a shorter prompt would not help."""
 _REPLY = re.compile(
     r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
     r"(?:output|completion|generated|new) tokens"
@@ -101,23 +106,34 @@ _FIELD = re.compile(
     r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
     r"metadata|entity too large|body|input should|items after"
 )
-"""Limits of single fields; beside such a word only the context's own name speaks."""
+"""Errors about the limit of a single field. Beside such a word an error is about the context only
+if it names the context.
+"""
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
 _NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """The numbers in an error about the context, in tokens; 0: the error has no such number."""
+    """An error about the context, with its numbers of tokens; 0 where the error has no number.
 
-    tokens: int  # of the prompt
-    most: int  # that fit
-    requested: int = 0  # for the reply
-    bound: bool = False  # the prompt may be longer, because the server stopped counting
-    text: str = ""  # the error, if it has no number
+    Attributes:
+        tokens: tokens of the prompt.
+        most: tokens that fit into the context.
+        requested: tokens that the request allows for the reply.
+        bound: True if the prompt may be longer than `tokens`, because the server stopped counting
+            at its limit.
+        text: the error itself, if it has no number.
+    """
+
+    tokens: int
+    most: int
+    requested: int = 0
+    bound: bool = False
+    text: str = ""
 
     def message(self) -> str:
-        """Return the error as the API writes it."""
+        """Return the error in the Anthropic API's own sentence."""
         if not self.most:
             return self.text if self.text.startswith(TOO_LONG) else f"{TOO_LONG}: {self.text}"
         if not self.tokens and not self.requested:
@@ -132,7 +148,7 @@ class ContextOverflow:
 
 
 def find(message: str) -> ContextOverflow | None:
-    """Return the numbers in an error message about the context; None for another message."""
+    """Return the overflow that an error message reports; None for a message about anything else."""
     for pattern in _PATTERNS:
         if match := pattern.search(message):
             numbers = match.groupdict()
@@ -144,8 +160,9 @@ def find(message: str) -> ContextOverflow | None:
 
 
 def named(message: str, *names: object) -> str:
-    """Return an error's message. If the message does not mean that the prompt is too long, but one
-    of the error's `names` does (`context_length_exceeded`), the name is added.
+    """Return the message of an error, with one of the error's `names` (its code, its type) added if
+    only the name tells that the prompt is too long: `"Bad request"` -> `"Bad request
+    (context_length_exceeded)"`.
     """
     if find(message) is None:
         for name in names:
@@ -173,7 +190,7 @@ def _plain(message: str) -> str:
 
 
 def _means(plain: str) -> bool:
-    """Return True if a message means that a prompt is too long."""
+    """Return True if a message, in the form of `_plain`, says that the prompt is too long."""
     if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
         return False
     if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):

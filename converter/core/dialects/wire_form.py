@@ -1,4 +1,4 @@
-"""A dialect as a reply needs it: the interfaces of its machines, and the record of its wire."""
+"""The replies of a dialect: the interfaces of decoder and encoder, and the record `WireForm`."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from converter.core.wire.sse import SSE, Frame, Framing
 
 
 class Form(enum.Enum):
-    """The form in which a reply is sent."""
+    """The form of a reply: a stream, or one whole body."""
 
     STREAM = enum.auto()
     WHOLE = enum.auto()
@@ -18,7 +18,9 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A target for the value of a server's own field: a block's type, and the key in it."""
+    """The block into which a server's own field is turned (`think_map`): the block's type, and the
+    block's key that gets the value.
+    """
 
     block: str
     key: str
@@ -29,20 +31,21 @@ NO_FIELDS: Mapping[str, Mapped] = {}
 
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
-    """Facts that a reply takes from its request and from the user's options.
+    """Facts about a reply that come from its request and from the user's options.
 
     Attributes:
-        model, id: for a server that names none.
+        model: the requested model, for a server that names none.
+        id: the reply's id, for a server that sends none.
         shown: the client wants to see thinking.
-        fields: names of the fields of thinking for OpenAI clients.
-        signature: of thinking blocks.
+        fields: the names of the fields in which OpenAI clients get thinking.
+        signature: the signature of thinking blocks that have none from the server.
         created_at: when the reply was requested, in seconds since 1970.
-        own: `own` of the request's conversation, which the dialect's reader has set.
-        map: the blocks that fields of the server's own become.
-        features: names that the client gave in its dialect's header of features.
-        alive: the form of a sign of life, where the dialect has none of its own.
-        prompt_tokens: returns an estimate of the prompt's tokens; None: the client wants no counts
-            but the server's.
+        own: the value that the dialect's request reader left in `Conversation.own`.
+        map: the user's field map (`think_map`): a server's own field -> a block.
+        features: the features that the client's header lists (`Label.features`).
+        alive: the form of a sign of life, in a dialect that has no ping.
+        prompt_tokens: returns an estimate of the prompt's tokens. None: the client wants no counts
+            except the server's.
     """
 
     model: str = ""
@@ -59,89 +62,96 @@ class ReplyContext:
 
 
 class Decoder(Protocol):
-    """Reads the server's frames; a whole body is one frame."""
+    """Turns a server's frames into events; a whole body is one frame."""
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
 
     def repeat(self, event: TextEvent) -> bool:  # noqa: ARG002
-        """Note the text of frames like the last one; return True if it would have been read as this
-        event. A decoder without this method needs each frame.
+        """Note that frames like the last one were not parsed, and that `event` has their text.
+        Return True if the decoder would have read this very event from them.
+
+        A decoder that keeps the default gets every frame in full.
         """
         return False
 
 
 class Encoder(Protocol):
-    """Writes the client's bytes. `in_blocks`: the text that begins a block is written in the last
-    frame, and the text that follows in frames like it.
+    """Turns events into the client's bytes.
+
+    Attributes:
+        in_blocks: True if text stands in blocks, so that `feed` may return frames that begin a
+            block before the frame with the text.
     """
 
     in_blocks: bool = False
 
     @property
     def notes(self) -> list[str]:
-        """The notes for a person, a line each."""
+        """Notes for a person, one line each."""
 
     @property
     def failure(self) -> str:
-        """The reason of an error that the client got instead of a message, or empty."""
+        """The reason of an error that the client got instead of a whole reply; else empty."""
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Write `events`; `raw`: the frame that holds just them in the same dialect."""
+        """Return the frames for `events`. `raw`: the server's frame, if it holds exactly these
+        events and has the client's dialect.
+        """
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Note the text of this many frames, written like the last frame of this kind; return the
-        number of the first frame, where frames are numbered.
+        """Note text that the fast path has written in `frames` frames like the last frame of this
+        kind. Return the number of the first one, in a dialect that numbers its frames.
         """
         return 0
 
     def ping(self) -> list[bytes]:
-        """Write a frame without content, for silence; none where none may stand, as in a whole
-        body.
+        """Return a frame without content, for a silent stream; `[]` where none may stand, as in a
+        whole body.
         """
         return []
 
     def close(self) -> list[bytes]:
-        """Write the rest."""
+        """Return the last frames, or the whole body."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WireForm:
-    """Replies as bytes."""
+    """A dialect's replies as bytes."""
 
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
-    """Takes the user's field map."""
+    """Returns a decoder, for the user's field map."""
     encoder: Callable[[ReplyContext, bool], Encoder]
-    """Takes the context, and whether the reply is wanted whole."""
+    """Returns an encoder, for the context, and True if the reply is wanted whole."""
     recognises: Callable[[Mapping[str, object]], bool]
     """Returns True if the JSON of a frame or reply is of this dialect."""
     framing: Framing = SSE
-    """Form of its streams."""
+    """The framing of the dialect's streams: server-sent events, or lines of JSON."""
     mend: Callable[[object], object] = lambda value: value
-    """Puts the JSON of a frame in shape that clients could not read as it is."""
+    """Returns the JSON of a frame without faults that would make clients fail."""
     error_event: str = ""
-    """Name of the event that holds an error in a stream."""
+    """Name of the server-sent event that holds an error."""
     keeps_raw: bool = False
-    """A frame that nothing was done to goes on as its own bytes."""
+    """True if a frame that nothing has changed is sent as the bytes that came."""
     counter: str = ""
-    """The field that numbers the events of its streams."""
+    """The field that numbers the events of a stream; empty if the dialect has none."""
     retells: bool = False
-    """True if a stream's end repeats its text, whole."""
+    """True if a stream's last event repeats the whole text."""
 
 
 class Speaker(Protocol):
-    """One side of a reply: its server, or its client."""
+    """The dialect of a reply's server, or of its client."""
 
     @property
     def wire(self) -> WireForm:
-        """Its replies as bytes."""
+        """The form of its replies."""
 
     @property
     def reply(self) -> str:
-        """A reply of it, for people, behind the word *no*."""
+        """Name for a reply of this dialect, for people; it fits behind the word *no*."""
 
     def error(self, message: str, kind: str, status: int) -> bytes:
         """Return the body of an error answer."""
 
     def message_in(self, raw: bytes) -> str:
-        """Return the message for people in bytes that are no reply; empty where there is none."""
+        """Return the message for people in the bytes of an error answer; empty if there is none."""

@@ -1,5 +1,5 @@
-"""Text around a call that was read from the text: kept apart in the dialects that have one field
-for all text.
+"""A blank line between the texts before and behind a call that was read from the text, for dialects
+that have one field for all text.
 """
 
 from dataclasses import replace
@@ -7,14 +7,14 @@ from dataclasses import replace
 from converter.core.model.events import Event, Text, TextKind, ToolCall
 
 JOINT = "\n\n"
-"""Separates two thoughts that share one field, and text before a call from text behind it, whose
-own blanks went with the call.
-"""
+"""Separates two thoughts in one field, and the text before a call from the text behind it."""
 
 
 class TextApart:
-    """Events of all choices in, the same events out; text behind a call that was read from the text
-    begins a paragraph if text stands before the call.
+    """A filter for the events of all choices. If a call that was read from the text has text before
+    it, the first text behind it begins with a blank line.
+
+    The model's own blanks around such a call are removed together with the call.
     """
 
     def __init__(self) -> None:
@@ -23,11 +23,11 @@ class TextApart:
 
     @property
     def waits(self) -> bool:
-        """Return True if the next text of any choice begins a paragraph."""
+        """True if the next text of any choice will get a blank line."""
         return bool(self._behind_call)
 
     def feed(self, event: Event) -> Event:
-        """Return the event as it is to be written."""
+        """Return the event, with the blank line if it needs one."""
         match event:
             case ToolCall() if event.read_from and event.choice in self._with_text:
                 self._behind_call.add(event.choice)
@@ -41,6 +41,6 @@ class TextApart:
         return event
 
     def spliced(self, kind: TextKind, text: str) -> None:
-        """Note text of the first choice that was written by itself."""
+        """Note text of the first choice that the fast path has written."""
         if kind is Text and 0 not in self._with_text and not text.isspace():
             self._with_text.add(0)

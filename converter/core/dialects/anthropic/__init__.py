@@ -23,7 +23,9 @@ from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
 
 _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
-"""Types of replies and events; a ping is not among them, because other dialects may have one."""
+"""Values of `type` in a reply's JSON. `ping` is not in the pattern, because the stream of another
+dialect may have a ping, too.
+"""
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
@@ -61,7 +63,7 @@ ANTHROPIC = Dialect(
         path="/v1/messages",
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         native_option="messages",
-        # a server's own endpoint ignores `thread`, and so answers without the turns before
+        # a server's Messages endpoint ignores `thread` and would answer without the earlier turns
         natively_refused=lambda body: (
             threads.unsupported() if body.get("thread") is not None else None
         ),
@@ -75,15 +77,15 @@ ANTHROPIC = Dialect(
         error_reply=error_reply,
         refusal=_refusal,
         models=models.write,
-        # Claude Code's questions that are none of a model server's business
+        # Claude Code checks that its API is there and sends telemetry; no model server answers
         own=lambda request, _: (200, {} if request.method == "POST" else None),
     ),
     (
-        # /v1 twice: a base URL may end in it, and Anthropic's SDKs add it themselves
+        # also `/v1/v1/messages`: the SDKs add `/v1` even to a base URL that ends in `/v1`
         Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/v1/messages", "messages"),
         Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
         Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),
-        # with a prefix it would be any path
+        # the prefix is empty: with any prefix, this empty path would match every path
         Endpoint(NAME, Purpose.OWN, "HEAD", "(?:/api/hello)?", prefix="(?P<prefix>)"),
         Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
     ),

@@ -1,5 +1,5 @@
-"""The content blocks of a Messages request: one reader per block type, in a table for each field
-that may hold the block.
+"""Readers of the content blocks of a Messages request: one table for each field that may hold
+blocks, with one reader for each type of block.
 """
 
 import base64
@@ -38,10 +38,11 @@ PDF = "application/pdf"
 def read_blocks[B](
     owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
 ) -> tuple[B | TextBlock, ...]:
-    """The blocks of a field that is a string or an array of blocks; none when it is absent.
+    """Return the blocks of a field, which is a string or an array of blocks; `()` if it is absent.
 
-    A block that no local server knows adds its type to `left_out`. RequestError, at the block's
-    `type`, for a block that belongs elsewhere, and without `left_out` for any that has no reader.
+    `left_out` gets the type of a block that has no reader anywhere in this file, because no local
+    server can use such a block. Raises RequestError, at the block's `type`, for a block that may
+    not stand in this field, and, if `left_out` is None, for every block without a reader.
     """
     content = owner.value(name)
     if content is None:
@@ -63,8 +64,8 @@ def read_blocks[B](
 
 
 def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
-    """Return the readers of a role's blocks. `left_out` gets the types of blocks that have no
-    reader inside of one, too.
+    """Return the readers of the blocks in a role's messages. `left_out` gets the types of the
+    blocks within a tool result that have no reader.
     """
     inner = {"tool_result": partial(_tool_result, left_out=left_out)} if role == "user" else {}
     return {**ROLE_BLOCKS[role], **inner}
@@ -143,7 +144,7 @@ def _bytes(source: Fields) -> bytes:
 
 def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
-    if not media_type.startswith("image/"):  # which ones it can read, the server knows best
+    if not media_type.startswith("image/"):  # the server checks which image
         raise source.error("media_type", "Input should begin with 'image/'")
     _bytes(source)
     return Data(media_type, source.required("data", str))
@@ -200,10 +201,13 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "system": {"text": _text},
 }
 BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
-"""Types of blocks that have a reader somewhere, and are refused elsewhere."""
+"""All types of blocks that have a reader. In a field whose table lacks the type, such a block is an
+error.
+"""
 
 
-# For people: calls and results of the servers' own tools as well (`server_tool_use`, ...).
+# Readers for views only: they also read the calls and results of tools that Anthropic's servers run
+# (`server_tool_use`, ...).
 
 
 def _shown_call(block: Fields) -> Iterator[ToolUse]:

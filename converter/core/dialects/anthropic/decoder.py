@@ -1,9 +1,9 @@
-"""Replies of the Messages API, read: a server's own, of which several need mending
-(`message_events` writes the right ones).
+"""Decoder of a server's Messages replies.
 
-llama.cpp 11549 starts block 1 before block 0 stops and leaves `input` out of tool_use; vLLM 0.32
-sends text blocks of blanks. Reading the blocks by their meaning, and writing that anew, mends them
-all.
+Some servers break the format: llama.cpp 11549 starts block 1 before block 0 stops and leaves
+`input` out of a `tool_use` block; vLLM 0.32 sends text blocks that hold only blanks. The decoder
+reads each block's meaning as events, and the encoder writes the events in the right format, which
+mends all these faults.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,12 +40,12 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 NAME = "anthropic"
-"""Name of the dialect, on data that only it can write back."""
+"""Name of the dialect, in the `Own` data of its events."""
 _KINDS = ("text", "thinking", "tool_use")
 
 
 class AnthropicDecoder(DialectDecoder):
-    """Frames in, events out; a whole message is one frame."""
+    """Takes frames and returns events; a whole message is one frame."""
 
     name = NAME
 
@@ -88,7 +88,7 @@ class AnthropicDecoder(DialectDecoder):
     def _whole(self, message: dict[str, object]) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
-        if isinstance(content, str):  # as in requests, where the API takes it for one block of text
+        if isinstance(content, str):  # a string means one text block, as it does in requests
             content = [{"type": "text", "text": content}]
         for index, block in enumerate(map(as_object, list_of(content))):
             yield from self._block(index, block)
@@ -119,8 +119,8 @@ class AnthropicDecoder(DialectDecoder):
             )
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
-        """A thought's stop may come late, when another block is open already: then it ended long
-        ago.
+        """Yield the events for a block's end. A thought gets a `ThinkingEnd` only if no later block
+        has started, because the start of a later block has already ended the thought.
         """
         if self._kinds.get(index) == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
@@ -151,7 +151,8 @@ class AnthropicDecoder(DialectDecoder):
     def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop, word = delta.get("stop_sequence"), str(reason)
-            unnamed = "" if word == "stop_sequence" else None  # Ollama's own endpoint names none
+            # Ollama's Messages endpoint does not send the stop string itself
+            unnamed = "" if word == "stop_sequence" else None
             named = stop if isinstance(stop, str) else unnamed
             yield Finish(meaning_of(word), named, server_word=word)
         self._count(usage)
@@ -164,7 +165,9 @@ def _text_event(kind: str, value: object) -> Iterator[Event]:
 
 
 def _usage(entry: dict[str, object]) -> Usage:
-    """Return the counts, the cached and created tokens among the input, as in chat completions."""
+    """Return the counts. As in chat completions, `input` includes the tokens read from and written
+    to the cache, which the Messages API counts separately.
+    """
     cached, created = (
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )
@@ -176,7 +179,9 @@ def _usage(entry: dict[str, object]) -> Usage:
 
 
 def _kind(fields: dict[str, object]) -> str:
-    """Return the type that a block or a delta names; clients without a word for it may fail."""
+    """Return the `type` of a block or a delta, empty if it has none. Raises MisshapenError for a
+    type that is no string, because clients may fail on it.
+    """
     kind = fields.get("type")
     if not isinstance(kind, str | None):
         raise MisshapenError

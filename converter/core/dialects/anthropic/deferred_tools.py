@@ -1,9 +1,11 @@
-"""Offered tools that a model gets only once a search has found them (`defer_loading: true`).
+"""Deferred tools (`defer_loading: true`): the model is offered such a tool only after a search for
+tools has found it.
 
-Claude Code 2.1.332 sends a dozen such tools, beside a search of its own, whose result names the
-tools it found. Claude Code sorts these tools among the others by name: in that order each of them
-would change the prompt near its head, and a server would read the whole prompt again. So such a
-tool stands behind all others, in the order of the results, and the prompt's head stays.
+Claude Code 2.1.332 sends a dozen deferred tools, and a search tool of its own whose results name
+the tools that were found. Claude Code sorts all tools by name. In that order each found tool would
+change the prompt near its beginning, and the server would have to read the whole prompt again. So
+found tools are put behind all others, in the order in which they were found: the prompt's beginning
+stays the same, and the server's prompt cache stays valid.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,14 +14,17 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import objects
 
 _SERVER_SEARCH = "tool_search_tool_"
-"""The beginning of the type of a search that Anthropic's servers run. No local server runs one, so
-that a deferred tool beside it could never be found.
+"""Prefix of the types of search tools that Anthropic's servers run. Local servers run no such
+search, so that with one in a request no deferred tool could ever be found.
 """
 
 
 def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] | None:
-    """Return the names of the tools that results name, each with its position in their order;
-    `None`: no tool is deferred, because no search can run.
+    """Return the names of the deferred tools that were found, each with its position in the order
+    of the finds. A tool that `tool_choice` names counts as found.
+
+    Return None if the request relies on a search that only Anthropic's servers run: then every
+    deferred tool is offered from the beginning.
     """
     kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
@@ -32,7 +37,7 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] |
 
 
 def _references(value: object) -> Iterator[str]:
-    """Yield the names that results refer to: a reference stands in a result of a turn."""
+    """Yield the tool names in the `tool_reference` blocks of all tool results, in order."""
     for turn in objects(value):
         for block in objects(turn.get("content")):
             for inner in objects(block.get("content")):

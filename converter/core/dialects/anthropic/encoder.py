@@ -1,7 +1,7 @@
-"""The events of a Messages reply, in order: `message_start`, then blocks, `message_delta`,
-`message_stop`; or one whole message, folded as the client's own SDK folds a stream.
+"""Encoder of Messages replies: a stream of `message_start`, then blocks, `message_delta` and
+`message_stop`; or one whole message, joined from the events of that stream as Anthropic's SDKs do.
 
-Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
+At most one block is open at a time: `_open` has its kind.
 """
 
 import json
@@ -41,24 +41,26 @@ STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
     "content_filter": "refusal",
-    "pause_turn": "pause_turn",  # only a server's Messages endpoint sends it
+    "pause_turn": "pause_turn",  # sent only by servers that speak the Messages API
 }
 _CALLS = ("tool_calls", "function_call")
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 _NOTHING_TO_RUN: dict[str, object] = {"content": [], "stop_reason": None}
-"""Fields of an error in place of a message with calls, for clients that read the content and not
-the type.
+"""Fields that are added to an error which takes the place of a whole message with calls. A client
+that reads `content` before `type` then finds no call to run.
 """
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
-    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string,
-    as on vLLM's own endpoint.
+    """Return the stop_reason and the stop_sequence. `called`: the message has a call.
+
+    If several reasons hold, the first of these counts, as on vLLM's Messages endpoint: the length,
+    a call, a stop string.
     """
     if finish.reason == "length":
         return "max_tokens", None
     if called or finish.reason in _CALLS:
-        # a client that is told of a call waits for one
+        # after `tool_use` a client expects a call, so without one the turn has ended
         return "tool_use" if called else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
@@ -66,10 +68,11 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
 
 
 def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
-    """Return the tokens. `thinking` and `text`: characters that went out as thinking, and as
-    anything else.
+    """Return the `usage` of a message. `thinking` and `text`: how many characters were sent as
+    thinking, and as anything else.
 
-    The API counts cached and created tokens apart from the input, chat completions within it.
+    The Messages API counts cached and created tokens apart from `input_tokens`, while `Usage.input`
+    includes them.
     """
     apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
     cached = {name: count for name, count in apart.items() if count is not None}
@@ -86,9 +89,10 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
 
 
 def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
-    """Return the event that begins a message. Its name is the server's, without the dialects'
-    prefixes; else the exchange's, under which a thread keeps its replies, because servers repeat
-    theirs.
+    """Return the `message_start` event.
+
+    The message's id is the server's, without the prefix of its dialect. A message that a thread
+    keeps gets the id of our own exchange instead, because servers may send one id several times.
     """
     usage = (own_fields(event.own, NAME) or {}).get("usage")
     counts = {
@@ -101,7 +105,7 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
         "id": f"msg_{('' if context.own else name) or context.id}",
         "type": "message",
         "role": "assistant",
-        # Claude Code 2.1.197 drops thoughts of a model it did not ask for
+        # the requested name: Claude Code 2.1.197 drops a thought if the reply names another model
         "model": context.model or event.model,
         "content": [],
         "stop_reason": None,
@@ -112,8 +116,11 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
 
 
 def _input(written: str) -> object:
-    """Return a call's input; of a call that was cut off the complete values, as the SDKs read a
-    stream. JSON that Python cannot hold (a number without end, a thousand nestings) stays a text.
+    """Return a call's input, parsed from its JSON text.
+
+    Of a call that was cut off, the input has only the complete values, as Anthropic's SDKs read it.
+    A text that Python cannot parse (a number too large for a float, a thousand nested lists) is
+    returned as `{WRAPPED: text}`.
     """
     try:
         return json.loads(
@@ -125,8 +132,10 @@ def _input(written: str) -> object:
 
 
 class AnthropicEncoder(BlockWriter):
-    """Events in, frames out; or, for a whole reply, one message at `close`. A thread keeps the
-    message; a stream that is larger than the thread's memory is not gathered to its end.
+    """Takes events and returns frames; for a whole reply, `close` returns one message.
+
+    If the request belongs to a thread, a stream is also joined to a message, which the thread
+    keeps, unless the message is larger than the thread's memory.
     """
 
     reply = "message"
@@ -140,17 +149,19 @@ class AnthropicEncoder(BlockWriter):
         self._spend(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
-        self._uncounted = 0  # characters of an omitted thought
+        self._uncounted = 0  # characters of an omitted thought since the last count
         self._index = 0
         self._blocks: list[dict[str, object]] = []
-        self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
+        self._pieces: dict[str, list[str]] = {}  # texts of the open block's deltas, by field
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content."""
+        """Return a `ping` event; nothing for a whole message."""
         return [] if self._whole else [PING]
 
     def _spend(self, size: int) -> None:
-        """Take so many characters of the thread's room; gather as long as some of it is left."""
+        """Subtract `size` characters from the thread's free memory; stop joining the stream to a
+        message when no memory is left.
+        """
         self._room -= size
         self._gathers = self._whole or self._room >= 0
 
@@ -167,7 +178,7 @@ class AnthropicEncoder(BlockWriter):
                     self._pieces.setdefault(name, []).append(str(piece))
             case "content_block_stop":
                 block, pieces = self._blocks[-1], self._pieces
-                # a block that has no such string at its start takes none
+                # as the SDKs do: add only to fields that the block's start has as an empty string
                 block |= {name: "".join(pieces[name]) for name in pieces if block.get(name) == ""}
                 written = pieces.get("partial_json")
                 block |= {"input": _input("".join(written))} if written else {}
@@ -208,7 +219,9 @@ class AnthropicEncoder(BlockWriter):
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
     def _omitted(self, text: str) -> Iterator[dict[str, object]]:
-        """Write the thinking tokens since the last count, if the client wants counts."""
+        """Yield a delta with the estimated thinking tokens since the last such delta, if the client
+        asked for these counts.
+        """
         self._uncounted += len(text)
         if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
             self._uncounted %= _CHARACTERS_PER_COUNT
@@ -233,7 +246,7 @@ class AnthropicEncoder(BlockWriter):
             yield from self._block(event.event)
 
     def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
-        """Pass a block of a single dialect on, at its position."""
+        """Write a block that only this dialect has, with the index that it has in our stream."""
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
             yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
@@ -243,8 +256,8 @@ class AnthropicEncoder(BlockWriter):
             yield {**event, "index": self._index}
 
     def _mapped_field(self, event: MappedField) -> Iterator[dict[str, object]]:
-        """Pass a field in the block that the user gave it: strings, which come in pieces, as
-        deltas; any other value whole.
+        """Write a server's own field as the block that the user's field map names. A string is
+        written as a delta, because more of it may follow; any other value is a whole block.
         """
         kind = f"{event.block}:{event.key}"
         if isinstance(event.value, str):
@@ -261,7 +274,9 @@ class AnthropicEncoder(BlockWriter):
 
 
 COUNTS_THINKING = "thinking-token-count-2026-05-13"
-"""Claude Code 2.1.332 asks so for a count of the thought that it wants omitted."""
+"""Value of `anthropic-beta` by which Claude Code 2.1.332 asks for a running count of the tokens of
+a thought whose text it wants omitted.
+"""
 TOKENS_PER_COUNT = 50
 _CHARACTERS_PER_COUNT = 200
 _DELTAS = {
@@ -269,4 +284,4 @@ _DELTAS = {
     THINKING: ("thinking_delta", "thinking"),
     CALL: ("input_json_delta", "partial_json"),
 }
-"""The type of a block's deltas, and the field that holds their text."""
+"""For each kind of block, the type of its deltas and the field of a delta that holds the text."""

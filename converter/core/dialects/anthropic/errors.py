@@ -1,5 +1,5 @@
-"""Errors as the Messages API writes them: a server's error answer, whatever its shape, gets a
-fitting type and keeps its message.
+"""Errors of the Messages API. An error of a server, in whatever shape, keeps its message and gets a
+type of the API.
 """
 
 from dataclasses import replace
@@ -22,19 +22,21 @@ TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-"""The API's types by status; 422 is FastAPI's for a bad request (transformers serve), 503 a busy
-vLLM's or llama.cpp's.
+"""HTTP status -> the API's type of error. `transformers serve` (FastAPI) answers a bad request with
+422; vLLM and llama.cpp answer with 503 when they are busy.
 """
 _STATUS = {503: 529}
-"""The API has a status of its own for overload, on which clients wait and try again."""
+"""A server's status -> the client's. The API uses 529 for overload; clients then wait and try
+again.
+"""
 
 
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
-    """Return the dialect's error; a kind that the API does not have becomes that of the status, or
-    `api_error`.
+    """Return the body of an error. A `kind` that the API does not have is replaced by the type of
+    the status, or by `api_error`.
 
-    The error for a request beyond the server's context is the API's own sentence, on which Claude
-    Code acts.
+    A message about a request beyond the server's context is written as the API's own sentence,
+    because Claude Code recognises only that sentence.
     """
     if too_long := context_length.find(message):
         message, kind = too_long.message(), "invalid_request_error"
@@ -44,10 +46,10 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
-    """Return the client's status and body for a server's answer that is no reply; an answer that is
-    no error either becomes a bad gateway.
+    """Return the client's status and body for a server's answer that is no reply. An answer with a
+    status below 400, which is no error either, becomes a bad gateway (502).
 
-    `counted`: tokens of the prompt, where the server's error only has a lower bound.
+    `counted`: the count of the prompt's tokens, used if the server's error has only a lower bound.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.find(message):

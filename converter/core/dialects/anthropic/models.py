@@ -1,4 +1,4 @@
-"""The list of models, as the Anthropic API writes it."""
+"""Lists of models in the format of the Anthropic API."""
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of
@@ -6,12 +6,12 @@ from converter.core.wire import json_text
 
 
 def write(body: bytes) -> dict[str, object] | None:
-    """Return a chat-completions server's list of models, or its one model; None for a body of
-    another shape.
+    """Return a chat-completions server's list of models, or its one model, in the format of the
+    Anthropic API. Return None if the body already has this format, or is of another shape.
     """
     body_read = json_text.object_in(body)
     if "has_more" in body_read or body_read.get("type") == "model":
-        return None  # written so already
+        return None  # already in this format
     if isinstance(listed := body_read.get("data"), list):
         models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
         ids = [model["id"] for model in models] or [None]

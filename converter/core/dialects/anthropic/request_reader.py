@@ -1,10 +1,12 @@
-"""A request of the Anthropic Messages API, read and checked.
+"""Reader of a Messages request; it checks the format and returns a `Conversation`.
 
-A break of the format is refused with its place and in the words of the API, before anything goes
-to a server. Valid fields without a meaning for a local server are dropped in silence
-(`cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed` and every
-other unknown field), or left out with a note when the client will miss it: server tools and their
-blocks. So is a block that nobody knows; the result of a call that is not there goes on as it is.
+- A request that breaks the format is refused before it goes to a server. The error is worded as the
+  API words it and names the field.
+- A valid field that means nothing to a local server is dropped without a note: `cache_control`,
+  `service_tier`, `container`, `context_management`, `betas`, `speed`, and every unknown field.
+- Tools that Anthropic's servers run, their blocks, and blocks of unknown types are left out with a
+  note, because the client will miss them.
+- A tool result without its call goes on to the server as it is, with a note.
 """
 
 import re
@@ -35,8 +37,8 @@ from converter.core.model.conversation import (
 from converter.core.wire.checked import Fields, Kinds
 from converter.core.wire.json_text import as_object
 
-# Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
-# is new in each request and so makes every prompt look new to a server's prompt cache.
+# Claude Code, from 2.1.29 on, begins its first system block with this line. A number in the line
+# changes with each request, so that no prompt would match a server's prompt cache.
 BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
@@ -51,12 +53,14 @@ NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
 def read_in_thread(body: object, context: RequestContext) -> Conversation:
-    """Read a request with the thread that it goes on with."""
+    """Return the conversation of a request. If the request continues a thread, the thread's turns
+    come first.
+    """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.complete(body, context.memory)
     blocks = {row.block for row in context.map.values()}
-    # the next request does not repeat what a thread holds
+    # turns of the last request are no help: in a thread the next request does not repeat them
     turn_of = None if thread else context.turn_of
     counting = context.purpose is Purpose.COUNT
     request = read(body, counting=counting, kinds=blocks, turn_of=turn_of)
@@ -70,12 +74,15 @@ def read(
     kinds: Collection[str] = (),
     turn_of: TurnOf | None = None,
 ) -> Conversation:
-    """Return the conversation of a Messages request; `body` is its parsed JSON.
+    """Return the conversation of a Messages request, or raise RequestError, and nothing else, if
+    the request breaks the format.
 
-    `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: types of blocks
-    that the user's own rows added to a reply, left out without a note. `turn_of`: returns the turns
-    that the request repeats. Raises RequestError, and nothing else, for a body that breaks the
-    format.
+    Arguments:
+        body: the request's parsed JSON.
+        counting: the request is to `count_tokens`, and so has no `max_tokens`.
+        kinds: types of blocks that our own replies have because of the user's field map. They are
+            left out without a note.
+        turn_of: returns a turn as it was read from the request before, if the message is the same.
     """
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -106,7 +113,9 @@ def read(
 
 
 def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
-    """Return the texts of a system prompt without Claude Code's lines, and without blank ones."""
+    """Return the texts of a system prompt. Claude Code's billing lines and blank texts are left
+    out.
+    """
     texts = (BILLING_LINES.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
     return tuple(text for text in texts if text.strip())
 
@@ -139,7 +148,7 @@ def _turn(
     readers: Mapping[Role, Mapping[str, Reader[Block]]],
     left_out: list[str],
 ) -> tuple[Turn, bool]:
-    """Return a message's turn, and whether anything was left out of it."""
+    """Return the turn of a message, and True if a block of the message was left out."""
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
     if message.values.get("content") is None:
@@ -150,8 +159,9 @@ def _turn(
 
 
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield the ids of tool results without a call in the turn before. Successive turns of one role
-    count as one turn; system turns count as none.
+    """Yield the ids of tool results whose call is not in the turn before.
+
+    Successive messages of one role are one turn. System messages are passed over.
     """
     called: set[str] = set()
     before = ""
@@ -165,7 +175,9 @@ def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def _stop_sequences(sequences: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    """Return the strings; one of blanks is as good as any, an empty one stops nothing."""
+    """Return the stop strings, with a note on each empty string, which is left out because it could
+    stop nothing. A string of blanks is kept.
+    """
     notes += [NO_STOP.format(index) for index, text in enumerate(sequences) if not text]
     return tuple(filter(None, sequences))
 
@@ -174,7 +186,7 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
     mode, shown = thinking.row("type", THINKING_MODES), thinking.optional("display", str)
     budget = thinking.required("budget_tokens", int) if mode == "enabled" else None
     if budget is not None and budget < 0:
-        # opencode 1.18.33 sends -1 with its request for a title; refused, it has none
+        # opencode 1.18.33 sends -1 when it asks for a title, and has no title if it is refused
         notes.append(f"thinking.budget_tokens {budget} read as no limit")
         budget = None
     elif budget is not None and max_tokens is not None and budget >= max_tokens:
@@ -183,7 +195,9 @@ def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> Thi
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
-    """Return True if a request wants no thinking shown, whatever else it holds."""
+    """Return True if a request asks that thinking is not shown. The rest of the request may be of
+    any shape.
+    """
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
 
@@ -197,7 +211,9 @@ def _effort(output: Fields, notes: list[str]) -> str | None:
 
 
 def _output_schema(request: Fields, output: Fields | None) -> dict[str, object] | None:
-    """`output_config.format`, or `output_format` as it was called in its beta."""
+    """Return the JSON schema of `output_config.format`, or of `output_format`, which was the
+    field's name in the API's beta. None if the request has neither.
+    """
     form = (output and output.child("format")) or request.child("output_format")
     if form is None:
         return None
@@ -214,8 +230,10 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    """Return the tools that the client itself runs; others are left out with a note. Deferred tools
-    come behind the rest, once a search has found them.
+    """Return the tools that the client itself runs. Tools that Anthropic's servers run are left out
+    with a note.
+
+    A deferred tool is left out until a search has found it; found tools come behind all others.
     """
     tools, searched = dict[str, Tool](), dict[int, Tool]()
     offered = request.children("tools")
@@ -250,7 +268,7 @@ def _tool(tool: Fields) -> Tool:
 
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:
-    """Return the choice among the tools."""
+    """Return the tool choice. A choice of a tool that was left out becomes `auto`, with a note."""
     read = choice.row("type", CHOICES)
     if read.mode != "named":
         return read

@@ -1,10 +1,10 @@
-"""Message threads: conversations that a client leaves with the server (`anthropic-beta:
-message-threads-2026-08-12`).
+"""Message threads: conversations whose earlier turns the server keeps for the client
+(`anthropic-beta: message-threads-2026-08-12`).
 
-A request goes on with a conversation by the id of the last reply. Anthropic's SDKs do so unasked,
-in `tool_runner` and `thread()`, from 2.12 on. An unknown thread is refused with the code on which
-the SDKs send the whole conversation again; a request that cannot be threaded with the code on which
-they go on without threads.
+A request continues a thread by naming the id of the thread's last reply. Anthropic's SDKs use
+threads by default in `tool_runner` and `thread()`, from 2.12 on. Two error codes tell the SDKs how
+to go on: after `thread_not_found` they send the whole conversation again, after
+`thread_unsupported_request` they continue without threads.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
 
 CREATE_ONLY = ("system", "tools")
-"""Fields that a thread keeps from its first request."""
+"""Fields that a thread takes from its first request and that cannot change later."""
 UNKNOWN_THREAD = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
@@ -29,16 +29,18 @@ UNREADABLE = (
 UNSUPPORTED = "No threads are kept here: send the whole conversation without `thread`."
 MISMATCH = "{} cannot change within a thread: begin a new one to change it."
 _PREFIX = "thread "
-"""Begins the keys in the memory, which other dialects use, too."""
+"""Prefix of the threads' keys in the memory, which other dialects use, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The thread that a request begins or goes on with.
+    """The thread that a request begins or continues.
 
     Attributes:
-        own: the request's part of it.
-        previous: the id of the reply before, empty at the beginning.
+        memory: keeps the turns.
+        previous: the id of the last reply; empty if the thread begins.
+        own: the fields of this request that are kept: its new messages, and, if the thread begins,
+            the fields `CREATE_ONLY`.
     """
 
     memory: Memory
@@ -46,7 +48,7 @@ class Thread:
     own: Mapping[str, object] = field(default_factory=dict)
 
     def keep(self, reply: Mapping[str, object]) -> None:
-        """Keep the reply with its request, under its id."""
+        """Keep a reply, together with its request, under the reply's id."""
         turn = {"role": "assistant", "content": reply["content"]}
         value = json_text.write({**self.own, "reply": turn})
         previous = self.previous and _PREFIX + self.previous
@@ -54,18 +56,18 @@ class Thread:
 
 
 def _error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
-    """Return the error of a thread that cannot go on; the client's SDK acts on the details."""
+    """Return the error of a request whose thread cannot go on. SDKs read `code` and `details`."""
     return RequestError("thread", problem, status, error_code=code, **details)
 
 
 def unsupported() -> RequestError:
-    """Return the error of a server that keeps no threads."""
+    """Return the error for a request with a thread, where no threads are kept."""
     return _error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
 
 
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
-    """Return the request with its thread's conversation put in front, and the thread, if the
-    request names a thread or asks for a new thread. Raises RequestError.
+    """Return the request with all turns of its thread before its own, and the thread. A request
+    without a thread is returned as it is, with None. Raises RequestError.
     """
     request = Fields(body)
     thread = request.child("thread")
