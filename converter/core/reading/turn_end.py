@@ -7,7 +7,7 @@ The token with which the model ends its turn is then in the text too.
 import re
 from dataclasses import replace
 
-from converter.core.model.events import Event, Finish, Text, TextKind
+from converter.core.model.events import Event, Finish, Text, TextKind, ToolCall
 
 TOKENS = (
     *("<|im_end|>", "<|endoftext|>"),  # Qwen and others
@@ -30,7 +30,7 @@ _MOST = 200
 
 class TurnEnd:
     """A stage for one choice. Tokens at the end of a text wait for the next event: they are dropped
-    if the choice ends, and are text if anything else follows.
+    if the choice ends or a tool call follows, and are text if anything else follows.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class TurnEnd:
         """Return the event without tokens at its end. These wait for the next event."""
         if isinstance(event, Text) and not event.refusal:
             return self._read_text(event)
-        if isinstance(event, Finish):
+        if isinstance(event, (Finish, ToolCall)):
             return [*self.close(), event]
         return [*self._released(), event]
 

@@ -257,7 +257,7 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
                 thought, texts = thought_and_answer(seen, index)
                 assert thought == "".join(choice.native)
                 text = _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
-                assert texts == (text if choice.calls else _TURN_ENDS.sub("", text))
+                assert texts == _TURN_ENDS.sub("", text)
         for number in drawn.extras if body == drawn.stream() else []:
             assert f"x_{number}" in shown or number >= len(drawn.frames())
 

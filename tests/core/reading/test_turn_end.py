@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.model.events import End, Event, Finish, Text, Thinking
+from converter.core.model.events import End, Event, Finish, Text, Thinking, ToolCall
 from converter.core.reading.turn_end import TOKENS, TurnEnd
 
 FINISH = Finish("stop")
@@ -45,6 +45,7 @@ def test_all_else_stays(text: str) -> None:
 def test_several_tokens_go() -> None:
     assert text_of([Text("a<|im_end|>"), Text("<|endoftext|>\n")]) == "a"
     assert text_of([Text("<|eot_id|>")]) == ""
+    assert text_of([Text("a<|eom_id|>"), ToolCall(0, "call_1", "look", "")]) == "a"
 
 
 def test_what_waits_comes_before_what_follows() -> None:
