@@ -1,3 +1,3 @@
-"""The data of one exchange: the request as received and as rewritten, how its reply is to be read,
-and the user's options.
+"""The values of one exchange (its request, the body that was read, the awaited reply), the user's
+options, and earlier thoughts that are put back.
 """

@@ -55,13 +55,14 @@ class AwaitedReply:
         request: the request as it was read.
         server: the profile by which the request was written.
         initial: where the text of the reply is expected to begin.
-        counted: tokens of a prompt that the server found too long.
-        prompted: words of the addon's asked the model to think.
-        parses: the server is known to take thinking out of the text.
-        sent: the fields of the request that the server gets.
-        as_text: the server gets a text completion behind a prompt, and no chat.
-        thinks_first: a thought comes before the answer of a request with stop strings.
-        by_server: the server was asked to end a thought when it is told to.
+        counted: how many tokens the prompt has, counted after the server refused it as too long.
+        prompted: the addon put an instruction to think into the request.
+        parses: the server is known to send thoughts in a field of their own.
+        sent: the body that the server gets.
+        as_text: the server gets a text completion of the rendered prompt, and no chat.
+        thinks_first: a thought is expected before the answer. Only requests with stop strings need
+            this fact.
+        by_server: the server got `reasoning_control`, so that it ends a thought on request.
     """
 
     request: ReadRequest
@@ -77,14 +78,14 @@ class AwaitedReply:
 
     @property
     def expected(self) -> Expected:
-        """The facts by which the text of the reply is read."""
+        """The facts of the request from which the stages read the text of the reply."""
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
         model = str(request.body.get("model") or "")
-        # The body has no `tools` where they are described in the system turn: by an option, or
-        # because the server's own reader throws calls away.
+        # The body has no `tools` if the system turn describes them: by an option, or because the
+        # server's own parser of calls failed.
         described = request.tells_tools or request.tools is not None
         offered = described or bool(request.body.get("tools"))
         unread = request.tools is None and exchange.settings.tools != "off"
@@ -115,7 +116,9 @@ class AwaitedReply:
 
     @cached_property
     def limits(self) -> ThoughtLimits:
-        """The limits of the reply's thoughts. One of several choices cannot be ended by itself."""
+        """The limits at which the addon ends the reply's thoughts. There are none if the request
+        wants several choices, because the addon cannot end one choice alone.
+        """
         exchange = self.request.exchange
         options = exchange.settings
         may_go_on = options.unanswered != "tell" and (self.keeps_stops or not self.request.stops)
@@ -139,25 +142,29 @@ class AwaitedReply:
 
     @cached_property
     def keeps_stops(self) -> bool:
-        """Return True if the addon keeps the stop strings from the server, which would also look
-        for them in the thought.
+        """Return True if the server does not get the stop strings, because it would also stop at
+        them in the thought before the answer.
         """
         return self.thinks_first and bool(self.cuts)
 
     @property
     def may_leave(self) -> bool:
-        """Return True if the addon may leave the server in the middle of its reply."""
+        """Return True if the addon may end a thought or the answer before the server's
+        reply ends.
+        """
         return self.limits.ends or bool(self.cuts)
 
     @property
     def may_control(self) -> bool:
-        """Return True if the server may know how to end a thought in the middle of its reply."""
+        """Return True if a thought may have to be ended, and the server's profile says that
+        it can.
+        """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
     @cached_property
     def watched(self) -> bool:
-        """Return True if the server has to send a stream although the client wants one body,
-        because a thought or the answer may have to be ended.
+        """Return True if the server is asked for a stream although the client wants one body,
+        because the addon may have to end a thought or the answer.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.native
@@ -165,8 +172,10 @@ class AwaitedReply:
 
     @cached_property
     def kept_fields(self) -> frozenset[str]:
-        """The fields that the server does not get: those of a budget, because a thought that the
-        server ends has other words at its end, and stop strings.
+        """The fields of the request that the addon acts on and the server does not get.
+
+        These are the fields of a budget that the addon enforces, because the server would close the
+        thought with a text of its own, and the stop strings that the addon looks for.
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None
@@ -175,8 +184,8 @@ class AwaitedReply:
 
     @property
     def counts_for_us(self) -> bool:
-        """Return True if only the addon requested the counts of a stream. The client gets counts in
-        frames of its own dialect only where it requests them.
+        """Return True if the addon, and not the client, requested the counts of a stream. Then the
+        counts are not sent to the client.
         """
         added = COUNTING not in self.request.body and COUNTING in self.sent
         return added and not self.request.exchange.translated
@@ -186,8 +195,8 @@ class AwaitedReply:
     ) -> Mapping[str, object]:
         """Return the request that continues the reply behind a thought that was ended.
 
-        `body`: the request that went out. `tokens`: the number of tokens that the model has
-        written.
+        `body`: the first request, as the server got it. `tokens`: how many tokens the model has
+        written so far.
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
@@ -197,11 +206,11 @@ class AwaitedReply:
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
     ) -> Rewriter:
-        """Return the rewriter of the reply. `client` and `form`: another dialect and form than
-        those that the client requested.
+        """Return the rewriter of the reply. `client` and `form`: the dialect and form to write, if
+        not those of the client's request.
         """
         request, exchange = self.request, self.request.exchange
-        # ending a thought saves nothing in a reply that is complete
+        # a whole reply is complete when it comes, so that ending its thoughts would save nothing
         limits = self.limits.without_ends if server_form is Form.WHOLE else self.limits
         expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
@@ -222,9 +231,9 @@ class AwaitedReply:
         return rewriter
 
     def _prompt_tokens(self, client: Dialect, form: Form | None) -> Callable[[], int] | None:
-        """Return the estimate of the prompt's tokens; `None` for a client that wants no counts. A
-        client of chat completions wants them if it requests them, or if its one body is made of a
-        stream.
+        """Return a function that estimates the prompt's tokens, for a server that reports none;
+        `None` for a client that needs no counts. A client of chat completions needs them if it
+        requests them, or if it gets one body that is made from the server's stream.
         """
         request = self.request
         requested = as_object(request.body.get(COUNTING)).get("include_usage")
@@ -234,8 +243,8 @@ class AwaitedReply:
         return partial(estimate_tokens, request.body)
 
     def wants_count(self, status: int, body: bytes) -> bool:
-        """Return True if the server found the prompt too long and reported no exact count, which a
-        client of another dialect needs.
+        """Return True if the server refused the prompt as too long without its exact count of
+        tokens, and the client's dialect has the count in its error.
         """
         if not self.request.exchange.translated or status < 400:
             return False
@@ -243,13 +252,14 @@ class AwaitedReply:
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
-        """Return the client's form of a reply that is complete. `at`: seconds since the request."""
+        """Return a complete response as the client gets it. `at`: seconds since the request."""
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
             message = server_message(body) or "no message"
-            # a body that is no JSON is a gateway's page, which the client does not get
+            # A body that is not JSON is a gateway's web page. The client gets an error in its own
+            # dialect in place of the page, so a note has the server's status and message.
             page = f"the server answered with status {status}: {message}"
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
@@ -263,13 +273,13 @@ class AwaitedReply:
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
     def held(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the one body that was made of a stream."""
+        """Return the answer whose body (`written`) was made from the server's stream."""
         failed = rewriter.failure
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _kind(self, content_type: str, streamed: bool) -> str:
-        """Return the content type of the client's reply: the server's own, if it is right and the
-        dialect is the same.
+        """Return the content type of the client's reply. It is the server's own if that fits the
+        body and the client speaks the server's dialect.
         """
         exchange = self.request.exchange
         framing = exchange.client.wire.framing
@@ -280,8 +290,9 @@ class AwaitedReply:
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return an error in place of a reply that has no content."""
-        # clients act on 400, and a server may report a prompt that is too long with 200
+        """Return an error for a reply that failed before any content was written."""
+        # A server may report a prompt that is too long with the status 200. The client gets 400,
+        # because clients shorten their prompt only for a 400.
         status = 400 if context_length.find(rewriter.end.reason) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
             return Answer(status, JSON, written)
@@ -289,7 +300,7 @@ class AwaitedReply:
         return Answer(status, JSON, client.answers.error(rewriter.failure, "api_error", status))
 
     def learn(self, findings: Findings, servers: KnownServers, upstream: Upstream) -> None:
-        """Remember the facts that the reply showed of its server and model."""
+        """Store in `servers` the facts that the reply has shown about its server and model."""
         if findings.native:
             servers.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
@@ -304,14 +315,15 @@ class AwaitedReply:
     def _lesson(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
-        """Return the initial state that this reply shows for replies of its kind; `None` where it
-        shows nothing, because the request continues a turn or wants an answer by a grammar.
+        """Return where replies to such requests begin, as this reply shows. `None` if it shows
+        nothing: the request continues a turn, wants an answer by a grammar, or the only evidence is
+        a closer that may belong to the answer.
 
-        A closer without an opener may also stand in an answer about thinking. So it shows nothing
-        in the middle of a line, or where the request itself speaks of closers. Elsewhere the lesson
-        stays a guess, which costs no answer, unless the server's prompt (`prompt_state`) is known
-        to open a thought. The model's name is no evidence, because an answer may quote a closer on
-        a line of its own.
+        A closer without an opener may also stand in an answer about thinking. So a closer in the
+        middle of a line shows nothing, nor does any closer if the request contains one. Any other
+        closer makes a guess (`LIKELY_THINKING`), which cannot hide an answer. The state is sure
+        only if the end of the rendered prompt (`prompt_state`) opens a thought as well. The model's
+        name is no evidence, because an answer may quote a closer on a line of its own.
         """
         body = self.request.body
         if initial_state.request(Facts(body)) or grammar_of(body) is not Grammar.NONE:
@@ -326,8 +338,12 @@ class AwaitedReply:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A complete reply for the client. `answer` is `None` where the client gets the server's bytes
-    unchanged.
+    """A complete reply for the client.
+
+    Attributes:
+        answer: the response; `None`: the client gets the server's bytes unchanged.
+        rewriter: the rewriter that read the reply; `None` for an error or a list of models.
+        notes: lines for people.
     """
 
     answer: Answer | None

@@ -1,5 +1,5 @@
-"""The id of a conversation, a hash of how it begins. Traces and ended thoughts use it; it needs no
-state, so that all proxies make the same id.
+"""The id of a conversation: a hash of its first messages. Traces and reports of ended thoughts have
+it. All proxies compute the same id, because it depends on the request alone.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ from converter.core.model.raw_messages import (
 )
 
 _LONGEST = 100_000
-"""Characters of a text that count for the id, because a first message may be a whole book."""
+"""How many characters of each text are hashed, because a first message may be a whole book."""
 _ID_LENGTH = 16
-"""Hex digits of an id: 64 bits, so that no two conversations of one person meet, and a line of the
-log stays readable.
+"""Hex digits of an id. 64 bits are enough that two conversations of one person do not get the same
+id, and short enough for a line of the log.
 """
 
 

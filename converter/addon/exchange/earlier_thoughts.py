@@ -1,10 +1,12 @@
 """Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
 
-The thoughts of a reply are kept under a hash of the whole conversation up to and with that reply. A
-later request gets them back where it has the same messages up to the same reply. So a fork has the
-thoughts of its trunk, an edited message ends them, and no thought reaches another conversation. Of
-two replies with the same text and different thoughts neither gets its thoughts back, because a
-later request does not show which of the two it means.
+The thoughts of a reply are kept in the memory under a hash of all messages of the conversation,
+from the first up to that reply. A later request gets the thoughts back if it begins with the same
+messages. So a conversation that was forked gets the thoughts from before the fork. No thought is
+put back behind a message that the client has edited, or into another conversation.
+
+If the same messages have two replies with the same text and different thoughts, neither thought is
+put back, because a later request does not show which reply it has.
 """
 
 import hashlib
@@ -35,22 +37,24 @@ from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
 
 type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
-"""Takes the hash of a conversation, its next message, and a function that makes the hash of both.
+"""Takes the hash of a conversation, its next message, and a function that computes the hash of
+both. Returns that hash, which it may have kept since the last request.
 """
 
 _KEY = "thoughts "
-"""Begins the ids of kept thoughts in the memory."""
+"""Prefix of the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
 _NOTES = {
     "thoughts_put_back": "put back",
     "thoughts_unknown": "no longer kept",
     "thoughts_unreadable": "kept in a format that this version cannot read, and left out",
 }
-"""The words for the counts of a summary."""
+"""Name of a count in the summary -> its text in the note for people."""
 
 
 DISPUTED = b"{}"
-"""The entry of a conversation that has several replies with the same text and different thoughts.
+"""The entry of a conversation that has several replies with the same text and
+different thoughts.
 """
 
 
@@ -62,7 +66,8 @@ class ReplyPosition:
         memory: keeps the thoughts.
         model: the model's name.
         before: the hash of all messages before the reply.
-        join: joins the texts of the reply to one content, as the client's next request has it.
+        join: joins the reply's texts, one of each block, as the client will join them in the
+            `content` of its next request.
     """
 
     memory: Memory
@@ -73,13 +78,15 @@ class ReplyPosition:
     _thoughts: list[str] = field(default_factory=list)
 
     def add(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Add the events that the client was sent, and the thoughts that ended in them."""
+        """Add events that were sent to the client, and the records of the thoughts that ended in
+        them.
+        """
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
 
     def keep(self) -> None:
-        """Keep the thoughts of a reply that is over. Nothing is kept of several choices, or of a
-        thought longer than the longest that is recorded.
+        """Store the thoughts of the finished reply in the memory. Store nothing if the reply has
+        several choices, or a thought of `LONGEST_THOUGHT` characters or more.
         """
         events = [event for some in self._events for event in some]
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
@@ -97,10 +104,12 @@ class ReplyPosition:
 
 
 def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
-    """Return the texts of a reply, one for each block, and its calls, as a message holds them."""
+    """Return the texts of a reply's blocks, and its calls in the form of a
+    message's `tool_calls`.
+    """
     blocks = GrowingBlocks[Never]()
     for event in events:
-        if not isinstance(event, ThinkingEnd):  # behind a thought of blanks the text goes on
+        if not isinstance(event, ThinkingEnd):  # a thought of blanks does not divide the text
             blocks.feed(event)
     parts = blocks.parts()
     calls: list[Mapping[str, object]] = [
@@ -112,7 +121,7 @@ def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, objec
 
 
 def _written(events: Iterable[Event]) -> str:
-    """Return the one thought of a reply as the client was sent it, with the line ends around it."""
+    """Return the reply's thinking, with the line ends that the model wrote around it."""
     written, around = list[str](), ("", "")
     for event in events:
         if isinstance(event, Thinking):
@@ -124,14 +133,13 @@ def _written(events: Iterable[Event]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EarlierThoughts:
-    """The earlier thoughts of a request.
+    """The result of `restore`.
 
     Attributes:
         restored: how many thoughts were put back.
-        unknown: how many replies have no entry in the memory any more.
-        unreadable: how many entries have another shape, because another version or a damaged file
-            wrote them.
-        position: the position at which the thoughts of the new reply are kept.
+        unknown: how many earlier replies have no entry in the memory, or a disputed one.
+        unreadable: how many entries are in another format, of another version or a damaged file.
+        position: where the thoughts of the new reply will be kept; `None`: they are not kept.
     """
 
     restored: int = 0
@@ -141,7 +149,7 @@ class EarlierThoughts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes for a person, a line each."""
+        """A line for people for each count that is not zero."""
         return tuple(
             f"{count} earlier thought{'s' if count > 1 else ''} {_NOTES[name]}"
             for name, count in self.facts.items()
@@ -149,7 +157,7 @@ class EarlierThoughts:
 
     @property
     def facts(self) -> dict[str, int]:
-        """The counts of a summary, without zeros."""
+        """The counts under their names in the summary, without zeros."""
         counts = zip(_NOTES, (self.restored, self.unknown, self.unreadable), strict=True)
         return {name: count for name, count in counts if count}
 
@@ -161,17 +169,21 @@ def restore(
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
 ) -> tuple[Mapping[str, object], EarlierThoughts]:
-    """Return the request with the thoughts that its client has dropped, and their counts. A request
-    that brings any thought stays as it is, and nothing is kept of its reply.
+    """Return the request with the thoughts that its client has dropped, and the counts.
 
-    `join`: see `ReplyPosition`. `hash_of`: looks hashes up that were made for the request before.
+    If the request has any thought, the client keeps thoughts itself: the request stays unchanged,
+    and the thoughts of its reply are not kept.
+
+    `join`: see `ReplyPosition`. `hash_of`: returns hashes that were computed for the last request;
+    `None`: all are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
         return body, EarlierThoughts()
     digest = b""
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
-    begin = max(user_turns, default=-1) if history.loop else -1  # behind the user's last message
+    # a template with `loop` reads only thoughts behind the last user message
+    begin = max(user_turns, default=-1) if history.loop else -1
     whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         if hash_of:
@@ -186,15 +198,15 @@ def restore(
             unknown += kept is None and not damaged
             unreadable += damaged
             whole[at] = _with(message, *kept, history) if kept and kept[0] else message
-    begun = begun_message(body) is not None  # the reply continues this message
+    begun = begun_message(body) is not None  # the reply is only the rest of the last message
     position = None if begun else ReplyPosition(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body
     return changed, EarlierThoughts(restored, unknown, unreadable, position)
 
 
 def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
-    """Return the request with the switches without which its template drops the thoughts in it.
-    Switches that the client sends count for more.
+    """Return a request that has thoughts with the switches that make its template read them
+    (`TemplateHistory.switches`). A switch that the client has set keeps its value.
     """
     if not any(message.get(history.form) for message in _messages(body)):
         return body
@@ -207,7 +219,7 @@ def _messages(body: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _thinks(message: Mapping[str, object]) -> bool:
-    """Return True if an assistant's message brings a thought."""
+    """Return True if the message is the assistant's and has a thought, in a field or a part."""
     if role_of(message) != "assistant":
         return False
     return any(map(message.get, thought_fields.FIELDS)) or any(
@@ -222,8 +234,8 @@ def _is_reply(message: Mapping[str, object]) -> bool:
 
 
 def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
-    """Return the hash of a conversation with one more message. Of a reply the text and the calls
-    count, without the blanks around the text, because clients strip these.
+    """Return the hash of a conversation (`digest`) with one more message. Of an assistant's message
+    only the calls and the stripped text are hashed, because clients strip the text.
     """
     role, content = role_of(message), content_of(message)
     if role == "assistant":
@@ -239,8 +251,8 @@ def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
 
 
 def _call(call: object) -> list[object]:
-    """Return a call's id, name and arguments. The arguments are sorted, because a client may parse
-    them and write them anew.
+    """Return a call's id, name and arguments. The arguments are parsed and sorted, because a client
+    may parse them and write them in another order.
     """
     fields = as_object(call)
     inner = as_object(fields.get("function") or fields.get("custom"))
@@ -272,7 +284,9 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
 def _with(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
-    """Return a message with its thought, so that the template writes what the model had written."""
+    """Return a message with its thought, in the form in which the template writes into the prompt
+    the text that the model had written.
+    """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
     if not history.exact:

@@ -1,8 +1,9 @@
-"""One exchange as values, free of mitmproxy: the request's head, read body, and awaited reply.
+"""The first value of an exchange: the request as its method, path and headers describe it.
 
-An `Exchange` is a request as its method, path and headers describe it. Its body is read into a
-`ReadRequest` (`converter.addon.exchange.read_request`), from which comes an `AwaitedReply`
-(`converter.addon.exchange.awaited_reply`).
+An exchange has three values, none of which imports mitmproxy. `begin` makes the `Exchange` from the
+request's head. When the body has come, it is read into a `ReadRequest`
+(`converter.addon.exchange.read_request`). When the request is written for the server, an
+`AwaitedReply` (`converter.addon.exchange.awaited_reply`) is made from that.
 """
 
 import enum
@@ -36,7 +37,7 @@ JSON = "application/json"
 AWAY = "the memory is away, so earlier replies cannot be looked up: try again later"
 
 _KEYS = ("authorization", "x-api-key")
-"""Headers that hold a client's key."""
+"""The headers in which a client sends its key."""
 
 
 class RequestTooLargeError(Exception):
@@ -51,7 +52,9 @@ class RequestTooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole body for the client. `retry_after`: seconds after which a retry may succeed."""
+    """A whole response for the client. `retry_after`: seconds after which a retry may succeed; 0:
+    the response has no such header.
+    """
 
     status: int
     content_type: str
@@ -63,14 +66,16 @@ class Kind(enum.Enum):
     """The kinds of exchange, each with its own steps.
 
     Attributes:
-        OWN: the addon answers by itself.
-        COUNTERPART: another endpoint of the server does the same, and gets the request.
-        MODELS: the server lists its models.
-        COUNTED: the tokens of a translated request are counted.
-        TRANSLATED: a request of another dialect becomes a chat completion.
-        CHAT: a chat completion goes on as one.
-        NATIVE: a request goes to the server's own endpoint of the client's dialect.
-        PASSED: another request of the dialect goes unchanged to a server that speaks the dialect.
+        OWN: the addon answers the request itself.
+        COUNTERPART: the request goes to the server's endpoint for the same purpose in the
+            chat-completions API (such as embeddings).
+        MODELS: the client gets the server's list of models, in its dialect.
+        COUNTED: the client gets the count of a prompt's tokens.
+        TRANSLATED: a request of another dialect is sent as a chat completion.
+        CHAT: a chat completion is sent as a chat completion.
+        NATIVE: the request goes to the server's own endpoint of the client's dialect.
+        PASSED: the server speaks the client's dialect, and gets a request that is not for a reply
+            unchanged.
     """
 
     OWN = enum.auto()
@@ -83,7 +88,9 @@ class Kind(enum.Enum):
     PASSED = enum.auto()
 
     __hash__ = object.__hash__
-    """The one of Enum is written in Python, and a request's way asks it twenty times."""
+    """Enum's own `__hash__` is slow Python code, and each exchange looks its kind up
+    twenty times.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +98,28 @@ class Exchange:
     """A request that the addon acts on, before its body is read.
 
     Attributes:
-        endpoint: the row of the request's path.
-        settings: the options in force.
-        prefix: the path before the endpoint.
-        id: the name of a reply that the server gives none.
+        endpoint: the row of the endpoint that the request's path names.
+        settings: the user's options at the time of the request.
+        prefix: the part of the path before the endpoint's own path.
+        id: the id of the exchange, which the client also gets as the reply's id if the server
+            sends none.
         client: the client's dialect.
         created_at: when the request came, in seconds since 1970.
-        model_id: the one model that a request for the list names.
-        owner: a hash of the client's credentials; entries of the memory belong to it.
-        features: the features that the client turns on in a header of its dialect.
+        model_id: the model that a request for one model names; empty for a list of models.
+        owner: a hash of the client's credentials. The client's entries in the memory have this
+            owner.
+        features: the features that the client turns on in a header of its dialect
+            (`anthropic-beta`).
         alive: the form of a sign of life; see `ReplyContext`.
-        gateway_names: the client lists no names but Anthropic's.
-        at_home: the server itself speaks the client's dialect.
+        gateway_names: the client shows only models whose names begin with `claude` or `anthropic`.
+        at_home: the server was recognised as one that speaks the client's dialect itself.
         kind: the kind of exchange, which decides its steps.
         native: the request goes to the server's own endpoint of the client's dialect.
         translated: the client's dialect is not the server's.
         server_dialect: the dialect of the request that the server gets.
-        guesses: the addon has to find out where the reply begins.
+        guesses: the addon has to find out where the reply begins, because `think_start` is `auto`.
 
-    The last five are worked out once, from the others.
+    The last five are computed from the others when the exchange is made.
     """
 
     endpoint: Endpoint
@@ -152,29 +162,30 @@ class Exchange:
             "guesses": guesses,
         }
         for name, value in decided.items():
-            object.__setattr__(self, name, value)  # the class is frozen
+            object.__setattr__(self, name, value)  # a frozen dataclass refuses assignments
 
     @property
     def path(self) -> str:
-        """The path of a translated request."""
+        """The path of the chat completion to which the request is translated."""
         return self.prefix + COMMON.requests.path
 
     def may_refer(self, body: bytes) -> bool:
-        """Return True if the body may refer to replies that are kept. JSON escapes may spell any
-        word.
+        """Return True if the body may refer to kept replies, as `previous_response_id` does. Any
+        body with a JSON escape of an ASCII character may, because the name may be escaped.
         """
         patterns = self.client.requests.refers
         if patterns and rb"\u00" in body:
             return True
-        # one by one, because a search for one first character takes a fifth of the time
+        # one pattern after another, because `re` searches a pattern that begins with a literal five
+        # times as fast as an alternation of all patterns
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
     def tells_models(self, path: str) -> bool:
-        """Return True if the addon's own answer to this path lists the server's models."""
+        """Return True if the addon answers this path itself with a list of the server's models."""
         return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
 
     def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
-        """Return the addon's own answer; `None` where the server has to answer."""
+        """Return the addon's own answer; `None` if the request has to go to the server."""
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
         rows = self.settings.models
@@ -192,8 +203,9 @@ class Exchange:
     def counterpart_answer(
         self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
     ) -> Answer | None:
-        """Return the answer of an endpoint's counterpart in the client's dialect; `None` for an
-        error that goes on unchanged. `took`: nanoseconds.
+        """Return the response of the server's counterpart endpoint (see `Kind`), translated to the
+        client's dialect; `None` for an error that goes to the client unchanged. `took`: nanoseconds
+        that the server took.
         """
         if status == 200:
             with suppress(RequestError):
@@ -206,7 +218,9 @@ class Exchange:
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
     def refusal(self, error: Exception) -> tuple[str, Answer]:
-        """Return the line for the log and the answer to a request that goes no further."""
+        """Return a line for the log, and the answer to a request that `error` keeps from the
+        server.
+        """
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(refusal))
@@ -224,8 +238,8 @@ class Exchange:
         return message, Answer(status, JSON, body, retry_after)
 
     def models(self, status: int, body: bytes) -> Answer | None:
-        """Return the server's list of models in the client's dialect; `None` where it goes on
-        unchanged.
+        """Return the server's list of models, or one model of the list, in the client's dialect.
+        `None` if the response goes to the client unchanged.
         """
         if status != 200:
             return self.error(status, body)
@@ -237,8 +251,8 @@ class Exchange:
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
     def _listed(self, served: Sequence[dict[str, object]], body: bytes) -> object:
-        """Return the list, or the one model that the path names; `None` where the body goes on
-        unchanged.
+        """Return the JSON value of the list with all aliases, or of the one model that the path
+        names. `None` if the body goes to the client unchanged.
         """
         rows, write = self.settings.models, self.client.answers.models
         models = with_aliases(served, rows)
@@ -252,8 +266,9 @@ class Exchange:
         return (write and write(json_text.write(listed))) or listed
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
-        """Return a server's error in the client's dialect; `None` where it goes on unchanged.
-        `counted`: tokens of the prompt, where the server reported only a lower bound.
+        """Return a server's error in the client's dialect; `None` if it goes to the client
+        unchanged. `counted`: the prompt's tokens, if the addon counted them because the server
+        refused the prompt as too long without its exact count.
         """
         answer = self.client.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None
@@ -269,14 +284,17 @@ def begin(
     *,
     created_at: int = 0,
 ) -> Exchange | None:
-    """Return the exchange that a request begins; `None` for a request that is not the addon's.
+    """Return the exchange that a request begins; `None` for a request that the addon leaves alone.
 
-    `headers`: by names in lower case. `name`: the id of a reply that has none. `reverse`: the proxy
-    stands before one server. `created_at`: seconds since 1970.
+    Arguments:
+        headers: Their names are in lower case.
+        name: The id of the exchange.
+        reverse: The proxy is a reverse proxy of one server.
+        created_at: Seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
-        return None  # behind a forward proxy, the host itself answers
+        return None  # in a forward proxy, the requested host answers for itself
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     unchanged = client is COMMON and not (settings.models or settings.variants)
@@ -284,7 +302,7 @@ def begin(
     model_id = unquote(rest.strip("/")) if lists and not unchanged else ""
     alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
     gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
-    # the names of features in the header that the client's dialect has for them
+    # `label.features` is the dialect's header that lists features, such as `anthropic-beta`
     listed = headers.get(client.label.features, "") if client.label.features else ""
     features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
     own = (model_id, _owner(headers), features, alive, gateway)
@@ -293,8 +311,9 @@ def begin(
 
 
 def _owner(headers: Mapping[str, str]) -> str:
-    """Return the hash of a client's credentials. A client without credentials has an owner as well:
-    else an id that the client makes up could name another's entry, or the addon's own.
+    """Return the hash of a client's credentials. A client without credentials gets an owner too,
+    because with an empty owner an invented id could match an entry of another client or the
+    addon's own entries.
     """
     keys = [headers.get(name, "") for name in _KEYS]
     return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,7 +1,6 @@
-"""Readers of options: from the value that a user wrote to the value that the machines take. How
-long memory is kept, and how much, is read here as well (`read_limits`, `read_days`).
+"""Readers of options: each turns the value that a user wrote into the value that `Settings` holds.
 
-Each reader raises ValueError with the expected form.
+A reader raises ValueError, with the expected form, for a value that it cannot read.
 """
 
 import os
@@ -17,14 +16,14 @@ from converter.core.reading.family_choice import AUTO
 
 FIELDS = ("reasoning_content", "reasoning")
 FOLDED = "text"
-"""A value of `think_fields`: thinking goes into the text as a folded block, and into no field."""
+"""A value of `think_fields`: thinking goes into the text, as a block that web clients fold."""
 STARTS = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
 
 
 def names(written: object) -> list[str]:
-    """Return a sequence of names, as mitmproxy keeps one."""
+    """Return the value of a sequence option as a list of texts; empty for any other value."""
     return [str(name) for name in written] if isinstance(written, Sequence) else []
 
 
@@ -42,7 +41,7 @@ def read_fields(written: Sequence[str]) -> tuple[str, ...]:
 
 
 def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
-    """Return a reader that takes nothing but these values."""
+    """Return a reader that raises ValueError for a value that is not in `allowed`."""
 
     def read(written: object) -> str:
         if written not in allowed:
@@ -60,7 +59,7 @@ def read_tokens(written: object) -> int | None:
 
 
 def read_start(written: object) -> InitialState:
-    """Return the initial state of replies."""
+    """Return the initial state that the user chose for all replies; `AUTO`: the rules decide."""
     return InitialState(one_of(STARTS)(written))
 
 
@@ -84,11 +83,12 @@ def read_folder(written: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """The silence after which a client is pinged.
+    """The option `think_ping`.
 
     Attributes:
-        seconds: the silence before a ping; 0 turns pings off.
-        early: a stream begins after as long, if the server holds its head back.
+        seconds: how long a stream is silent before the client gets a ping; 0: no pings.
+        early: if the server has sent no response head after so many seconds, the client gets a
+            head and a ping from the addon.
     """
 
     seconds: int
@@ -96,7 +96,7 @@ class Ping:
 
 
 def read_ping(written: object) -> Ping:
-    """Return when to ping."""
+    """Return the option `think_ping`, written as `10` or `10,early`."""
     seconds, comma, early = str(written).partition(",")
     if not (seconds.isascii() and seconds.isdecimal()) or (comma and early != "early"):
         raise ValueError(f"expected SECONDS or SECONDS,early, got {str(written)!r}")
@@ -105,7 +105,9 @@ def read_ping(written: object) -> Ping:
 
 @dataclass(frozen=True, slots=True)
 class MetricsTarget:
-    """The target of metrics: an address to listen on, or a file."""
+    """The address at which Prometheus reads metrics, or the file that gets them; `file` is empty
+    for an address.
+    """
 
     host: str = ""
     port: int = 0
@@ -113,7 +115,7 @@ class MetricsTarget:
 
 
 def read_metrics(written: object) -> MetricsTarget | None:
-    """Return where metrics can be read; `None` for an empty value."""
+    """Return the target of metrics, from `PORT`, `HOST:PORT` or a file's path; `None` if empty."""
     host, _, port = str(written).rpartition(":")
     if port.isascii() and port.isdecimal():
         if not 1 <= int(port) <= 65535:
@@ -125,8 +127,8 @@ def read_metrics(written: object) -> MetricsTarget | None:
 
 
 def read_collector(written: object) -> str:
-    """Return the URL that spans are sent to, with OTLP's usual path if it has none; empty for an
-    empty value. No error quotes the URL, which may hold a key.
+    """Return the URL to which spans are sent, with the path `/v1/traces` if it has no path; empty
+    for an empty value. The error does not quote the URL, because it may hold a key.
     """
     if not written:
         return ""
@@ -140,7 +142,9 @@ def read_collector(written: object) -> str:
 
 MEGABYTE = 1024 * 1024
 LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
-"""The limits that a user may set, with their defaults: counts, and megabytes (`_mb`)."""
+"""Name of a limit of `think_limits` -> its default: megabytes for a name with `_mb`, else
+a count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ class MemoryLimits:
 
 
 def read_limits(written: Sequence[str]) -> MemoryLimits:
-    """Return the limits, with defaults for those that are not written."""
+    """Return the limits from rows `NAME=NUMBER`, with defaults for the other names."""
     numbers = dict(LIMITS)
     for row in written:
         name, _, number = row.partition("=")
@@ -178,13 +182,13 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
 _REDIS = tuple(f"redis{suffix}://" for suffix in ("", "s", "+cluster", "s+cluster", "+sentinel"))
 MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
 MEMORY_VARIABLE = "THINK_MEMORY"
-"""The environment variable that `auto` reads. Workers set it; an address with a password is also
-safer there than on a command line.
+"""The environment variable that has the memory's address if the option is `auto`. The proxy sets it
+for its worker processes. It also keeps a password in the address off the command line.
 """
 
 
 def read_memory(written: object) -> str:
-    """Return the address of the memory."""
+    """Return the address of the memory, with `auto` replaced."""
     address = str(written)
     if address == AUTO:
         address = os.environ.get(MEMORY_VARIABLE) or MEMORIES[0]
@@ -204,5 +208,5 @@ def read_days(written: object) -> int:
 
 
 def read_server(written: object) -> Server | None:
-    """Return the profile of that name; `None` where the addon has to probe the server."""
+    """Return the server's profile by its name; `None` for `auto`: probes recognise the server."""
     return None if written == AUTO else by_name(str(written))

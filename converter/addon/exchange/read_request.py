@@ -1,4 +1,8 @@
-"""The second value of an exchange: its request with the body read."""
+"""The second value of an exchange: the request with its body, which is read into a conversation if
+the request is translated.
+
+`read` reads a request that is translated, `note` one that stays in its dialect.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,11 +53,11 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
 
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
-"""Fields that a model's name with an effort in it replaces."""
+"""Fields of thinking that are dropped if the model's name (`NAME-low`) sets the thinking."""
 
 SEARCHED = 1 << 17
-"""Bytes of a request that are searched for half a surrogate pair, in some 50 microseconds. A longer
-request is mended when the server refuses it.
+"""Longest request, in bytes, that is searched for half a surrogate pair. The search takes some 50
+microseconds. A longer request is mended only after the server refuses it.
 """
 NO_EARLIER = EarlierThoughts()
 
@@ -63,24 +67,28 @@ class ReadRequest:
     """A request with its body read.
 
     Attributes:
-        exchange: the request's head.
-        body: the chat completion that the server gets.
-        conversation: the request of another dialect, read; `None` for one that goes on as it came.
+        exchange: the request's path and headers.
+        body: the body that the server gets: a chat completion, or a native request. Empty for a
+            translated request until `written`.
+        conversation: the conversation of a translated request; `None` for a request that stays in
+            its dialect.
         context: the id of the conversation.
         asks_to_think: the client requests thinking.
-        budget: tokens of thinking that the client allows.
-        notes: notes for a person.
-        tools: the tools whose calls are read from the reply's text.
-        tells_tools: the tools are described in the system turn.
-        schemas: the schemas of the tools' parameters, by name.
-        served_model: the server's name for the model, where the client uses another.
-        called: the client's name for the model, in a request that else goes on as it came.
+        budget: how many tokens of thinking the client allows; `None`: it set no limit.
+        notes: lines for people about changes of the request.
+        tools: the offered tools, if calls are read from the reply's text; `None` if they are not.
+        tells_tools: the system turn describes the tools, and the body has no field of tools.
+        schemas: a tool's name -> the JSON schema of its parameters.
+        served_model: the server's name for the model, if the client uses another name.
+        called: the client's name for the model in a request that is not translated, if the body
+            has the server's name instead.
         omits_thinking: a native request asks that no thinking be shown.
-        mended: the body is not the client's own any more.
-        effort: the effort that the model's name stands for.
+        mended: the body differs from the client's body.
+        effort: the effort that the model's name sets (`NAME-low`).
         call_ids: the ids of the calls in the history.
-        earlier: the thoughts that were put back.
-        repeated: the turns of this request, with those of the request before.
+        earlier: the earlier thoughts that were put back, and their counts.
+        repeated: the parsed turns of this request and of the last one, so that turns which both
+            have are translated once.
     """
 
     exchange: Exchange
@@ -106,8 +114,8 @@ class ReadRequest:
 
     @property
     def form(self) -> Form | None:
-        """The form in which the client wants the reply; `None` for a request whose body was not
-        read.
+        """The form in which the client wants the reply, a stream or one body; `None` for a request
+        whose body was not read.
         """
         if self.conversation is None and not self.body:
             return None
@@ -119,23 +127,23 @@ class ReadRequest:
 
     @property
     def model(self) -> str:
-        """The model's name in a translated request; empty in others."""
+        """The client's name for the model in a translated request; empty in other requests."""
         return self.conversation.model if self.conversation else ""
 
     @property
     def requested_model(self) -> str:
-        """The model as the client calls it."""
+        """The client's name for the model."""
         return self.model or self.called or str(self.body.get("model") or "")
 
     def served_as(self, name: str) -> "ReadRequest":
-        """Return the request with the server's own name of the model."""
+        """Return the request for the model that the server calls `name`."""
         if self.conversation:
             return replace(self, served_model=name)
         body = {**self.body, "model": name}
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
-        """Return the request with the switches of thinking that the model's name stands for."""
+        """Return the request with the effort and budget of `row` in place of the client's."""
         thinks = row.effort != OFF
         effort = row.effort if thinks else ""
         mode: ThinkingMode = "enabled" if thinks else "disabled"
@@ -152,12 +160,14 @@ class ReadRequest:
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The strings at which the answer is to stop."""
+        """The stop strings of the request."""
         return stops(self.body)
 
     @property
     def ceiling(self) -> int | None:
-        """The tokens of thinking that are enforced: the client's budget, else the user's."""
+        """The limit of thinking tokens if budgets are enforced: the client's budget, else that of
+        the client's effort, else that of `think_budget_tokens`. `None`: no limit.
+        """
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort
         ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
@@ -166,13 +176,13 @@ class ReadRequest:
 
     @property
     def shown(self) -> bool:
-        """Return True if the client wants to see thinking."""
+        """Return False if the request asks that thinking is not shown."""
         thinking = self.conversation.thinking if self.conversation else None
         return not self.omits_thinking and (thinking is None or thinking.shown)
 
     @property
     def reply_context(self) -> ReplyContext:
-        """The facts that the encoder of the reply takes from the request."""
+        """The facts of the request and the options that the reply's encoder needs."""
         own, exchange = self.conversation and self.conversation.own, self.exchange
         settings = exchange.settings
         return ReplyContext(
@@ -190,22 +200,24 @@ class ReadRequest:
 
     @property
     def hides_thinking(self) -> bool:
-        """Return True if the client is to get no thinking, because it did not ask for any."""
+        """Return True if the client gets no thinking: it did not request any, and `think_unasked`
+        hides thinking then.
+        """
         asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
 
     @property
     def may_lack(self) -> frozenset[str]:
-        """The parts that may be left out where the server refuses them."""
+        """The parts of the request that may be left out if the server refuses them."""
         options = self.exchange.settings
         pictures, calls = options.pictures == "text", self.tools is not None
         return _may_lack(self.exchange.native, pictures, calls, options.tools != "off")
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
-        """Return the request with the chat completion for this server.
+        """Return a translated request with its body: the chat completion for this server.
 
-        `parses`: the server takes the thinking out of the text itself. `memory`: has the thoughts
-        that a client dropped.
+        `parses`: the server sends thoughts in a field of their own. `memory`: has the thoughts that
+        the client dropped; `None`: none are put back.
         """
         assert self.conversation
         conversation = self.conversation
@@ -224,13 +236,13 @@ class ReadRequest:
         return self._sent(body, notes, earlier)
 
     def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
-        """Return True if thoughts that a client drops are put back for this model."""
+        """Return True if this model, on this server, gets back thoughts that the client dropped."""
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
-        """Return a chat completion with the thoughts that its client has dropped, if its model
-        wants them. `memory`: has the kept thoughts.
+        """Return a chat completion with the thoughts from `memory` that its client has dropped, if
+        its model wants earlier thoughts. Return the request itself if it does not.
         """
         history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
         join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
@@ -261,7 +273,7 @@ class ReadRequest:
         notes: Sequence[str] = (),
         earlier: EarlierThoughts = NO_EARLIER,
     ) -> "ReadRequest":
-        """Return the request with this body, and the tools whose calls are read from the text."""
+        """Return the request with this body, and with the facts about its tools and calls."""
         settings = self.exchange.settings
         by_tool = schemas(body)
         tools = offered(body, by_tool) if settings.tools != "off" else None
@@ -280,8 +292,8 @@ class ReadRequest:
         )
 
     def with_ids(self, body: Mapping[str, object]) -> "ReadRequest":
-        """Return the request with a body whose calls may have other ids; the request itself where
-        the body is the same.
+        """Return the request with `body`, in which calls have other ids; the request itself if it
+        has this very body.
         """
         if body is self.body:
             return self
@@ -289,8 +301,8 @@ class ReadRequest:
         return replace(self, body=body, call_ids=ids, mended=True)
 
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
-        """Return the body with words that ask the model to think; `None` where nobody requests
-        that, or the model thinks by itself.
+        """Return the body with an instruction to think in its system turn. `None` if the user or
+        the client does not want that, or if the model thinks without it.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
@@ -307,8 +319,8 @@ def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozens
 
 
 def _thinks(turn: Turn) -> bool:
-    """Return True if a turn brings a thought. A thinking block without text does not count: its
-    client wanted the text omitted.
+    """Return True if a turn has a thought. A thinking block without text does not count, because
+    the client had requested replies without the text of thoughts.
     """
     return any(
         isinstance(block, RedactedThinking) or (isinstance(block, ThinkingBlock) and block.text)
@@ -317,14 +329,15 @@ def _thinks(turn: Turn) -> bool:
 
 
 type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KeptObject] | None]]
-"""Takes a request's body. Returns its value, and its turns with those of the request before. Raises
-UnreadableError.
+"""Takes a request's body. Returns its JSON value, and the turns that it shares with the last
+request. Raises UnreadableError.
 """
 
 
 def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
-    """Return a request that goes on as it came, read; an empty one for a body that is no JSON.
-    Raises RequestError for a request that the server's own endpoint would answer wrongly.
+    """Return the request with a body that is not translated (a chat completion, or a native
+    request). The `body` is empty if the bytes are not JSON. Raises RequestError for a request that
+    the server's own endpoint would answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -359,9 +372,11 @@ def read(
     memory: Memory | None = None,
     repeats: Repeats | None = None,
 ) -> ReadRequest:
-    """Return a request of another dialect, read. `memory`: has the replies that it may refer to.
-    `repeats`: has the turns of the request before. Raises RequestError or UnreadableError for a
-    request that breaks the format.
+    """Return a request of another dialect with its conversation.
+
+    `memory`: has earlier replies to which the request may refer. `repeats`: returns the turns that
+    it shares with the last request. Raises RequestError or UnreadableError for a body that breaks
+    the dialect's format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

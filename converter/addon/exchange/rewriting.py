@@ -1,4 +1,4 @@
-"""The machines of a reply, set up by the user's options."""
+"""The rewriter of a reply and its settings, made from the user's options."""
 
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.dialect import Dialect
@@ -10,8 +10,8 @@ from converter.core.reply.stages import STAGES
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
-    """Return how to read a reply under these options. `whole`: the reply is complete, so that all
-    of it may be read before any of it is shown.
+    """Return the settings by which the stages read a reply's text. `whole`: the reply goes out as
+    one body, so that the stages may read all of it before they emit anything.
     """
     return Reading(
         settings.tags,
@@ -35,8 +35,9 @@ def rewriter_of(
     context: ReplyContext | None = None,
     expected: Expected | None = None,
 ) -> Rewriter:
-    """Return the rewriter of a reply under these options; see `Rewriter`. `context`: the facts from
-    its request and from these options.
+    """Return the rewriter of a reply under these options. `context`: the facts of the request and
+    the options that the encoder needs; `None`: those of the options alone. The other arguments are
+    those of `Rewriter`.
     """
     by_options = ReplyContext(
         fields=settings.fields, signature=settings.signature, map=settings.map

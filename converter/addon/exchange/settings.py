@@ -22,19 +22,19 @@ from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.thought_row import ThoughtRow
 
 PREFIX = "think_"
-"""Begins mitmproxy's names of these options."""
+"""Prefix of the options' names in mitmproxy."""
 _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
 _ORDERS = get_args(Order.__value__)
 _HISTORY = (AUTO, *get_args(HistoryForm.__value__), *_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
-"""The signature of thinking blocks. Clients drop unsigned thinking, and nobody mistakes this word
-for a real signature.
+"""The signature of thinking blocks in the Messages API. Clients drop thinking without a signature,
+and this text cannot be mistaken for a real one.
 """
 ENOUGH = "I have thought enough about this, so I answer now."
-"""The text that closes a thought. It is in the first person, because it stands in the model's own
-thought.
+"""The text at the end of a thought that the addon ends. It is in the first person, because it
+becomes part of the model's own thought.
 """
 
 
@@ -44,11 +44,11 @@ class Option:
 
     Attributes:
         name: the name without the prefix.
-        default: the default as mitmproxy keeps it.
+        default: the default in the form that a user would write.
         meaning: the help text.
-        read: turns the written value into the one that the machines take, or raises ValueError.
+        read: turns the written value into the value of `Settings`, or raises ValueError.
         choices: the values that are allowed; empty for any.
-        recorded: the option decides how a reply is rewritten, so that a recording keeps it.
+        recorded: recordings store the option, because it changes how a reply is rewritten.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Option:
 
     @property
     def type(self) -> Any:
-        """The type by which mitmproxy declares the option."""
+        """The type with which the option is registered in mitmproxy."""
         return Sequence[str] if isinstance(self.default, list) else type(self.default)
 
 
@@ -71,19 +71,21 @@ def _option(
     choices: tuple[str, ...] = (),
     recorded: bool = True,
 ) -> Any:
-    """Return the field of an option. Without a reader, the value is taken as it is written."""
+    """Return the dataclass field of an option. Without `read` the written value is not changed."""
     row = Option("", default, meaning, read or type(default), choices, recorded)
     return field(metadata={"option": row})
 
 
 def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
-    """Return the field of an option that takes one of these names; the first is the default."""
+    """Return the dataclass field of an option whose value is one of `choices`, by default the
+    first.
+    """
     return _option(choices[0], meaning, one_of(choices), choices, recorded)
 
 
 _unrecorded = partial(_option, recorded=False)
-"""Makes an option about files, addresses and the like, which do not change how a reply is
-rewritten. Paths and hosts must not get into a recording.
+"""Makes the field of an option that recordings do not store, because it does not change how a reply
+is rewritten. Most have a path or an address, which must not get into a recording.
 """
 
 
@@ -99,8 +101,8 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options as the machines take them, a row each. mitmproxy checks the choices of single
-    values only; those of sequences are listed for the help text.
+    """The values of all options, a row for each option. mitmproxy checks `choices` only for options
+    with one value; for a sequence they only appear in the help text, and the reader checks them.
     """
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
@@ -207,8 +209,8 @@ class Settings:
         lambda hosts: tuple(name.lower() for name in hosts),
     )
     fast: bool = True
-    """Rewrite frames of a known shape without parsing them; tests set `THINK_FAST=false` in the
-    environment.
+    """Rewrite frames of a known shape without parsing them. Tests turn that off by the environment
+    variable `THINK_FAST=false`.
     """
 
 
@@ -216,22 +218,24 @@ OPTIONS: tuple[Option, ...] = tuple(
     replace(row.metadata["option"], name=row.name) for row in fields(Settings) if row.metadata
 )
 RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
-"""The options that decide how a reply is rewritten."""
+"""The names of the options that recordings store."""
 
 REMOVED = {
     "memory_key": "keep the memory where only its user reads: a file, or Redis with a password",
     "budget=proxy": "think_budget=enforce ends the thought, think_unasked=hide hides it",
 }
-"""Options, and values of options, that were removed, and what to do instead."""
+"""Removed option (`NAME`), or removed value of an option (`NAME=VALUE`) -> advice for the user."""
 
 
 def is_ours(name: str) -> bool:
-    """Return True if a name on mitmproxy's command line can only mean an option of the addon."""
+    """Return True if an option's name on the command line has the addon's prefix, also with
+    hyphens.
+    """
     return name.replace("-", "_").startswith(PREFIX)
 
 
 def unknown(name: str) -> str:
-    """Return the complaint about a name that is no option, with a suggestion."""
+    """Return the error message for a name that is not an option, with a suggestion."""
     short, names = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
     close = get_close_matches(short, names, 1)
     all_of_them = ", ".join(PREFIX + each for each in names)
@@ -240,15 +244,15 @@ def unknown(name: str) -> str:
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
-    """Return the settings, with defaults for the options that `written` lacks. Raises ValueError,
-    beginning with the option's name.
+    """Return the settings from the values of options as users write them, with defaults for the
+    options that `written` lacks. Raises ValueError, whose message begins with the option's name.
     """
     options = written or {}
     values = {
         option.name: _read_one(option, options.get(option.name, option.default))
         for option in OPTIONS
     }
-    # Each row reads a value of its own type, which mypy cannot see.
+    # mypy cannot see that each value has the type of its field
     fast = os.environ.get("THINK_FAST") != "false"
     return Settings(**values, fast=fast)  # type: ignore[arg-type]
 
@@ -256,6 +260,6 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 def _read_one(option: Option, written: object) -> object:
     try:
         return option.read(reader.names(written) if isinstance(option.default, list) else written)
-    except (ValueError, RuntimeError) as error:  # RuntimeError: `~USER` of an unknown user
+    except (ValueError, RuntimeError) as error:  # RuntimeError: no user for `~USER`
         hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
         raise ValueError(f"think_{option.name}: {error}{hint}") from None
