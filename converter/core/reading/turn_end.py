@@ -13,9 +13,9 @@ TOKENS = (
     *("<|im_end|>", "<|endoftext|>"),  # Qwen and others
     *("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"),  # Llama 3
     *("<end_of_turn>", "<turn|>"),  # Gemma
-    *("<|end|>", "<|return|>"),  # Phi, gpt-oss
-    "<｜end▁of▁sentence｜>",  # DeepSeek
-    "<|END_OF_TURN_TOKEN|>",  # Cohere
+    *("<|end|>", "<|return|>", "<｜end▁of▁sentence｜>"),  # Phi, gpt-oss, DeepSeek
+    *("<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<|END_TEXT|>"),  # Cohere
+    *("<|close|>response<|sep|>", "<|close|>message<|sep|>", "<|end_of_msg|>"),  # Kimi-K3
     *("<|endofturn|>", "<|end_of_turn|>", "<|eot|>"),
 )
 _WHOLE = "|".join(map(re.escape, TOKENS))
