@@ -176,9 +176,11 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
         case "transformers":
             return (installation.program("transformers"), "serve", *at)
         case "vllm":
-            window = ("--max-model-len", str(WINDOW), "--enforce-eager", "--dtype", "float32")
+            # 0.33 dies on a processor of a seed with a prompt that takes more than one batch
+            window = ("--max-model-len", str(WINDOW), "--max-num-batched-tokens", str(WINDOW))
             served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
-            return (installation.program("vllm"), "serve", MODEL, *at, *served, *window)
+            plain = ("--enforce-eager", "--dtype", "float32")
+            return (installation.program("vllm"), "serve", MODEL, *at, *served, *window, *plain)
         case "sglang":
             model = ("--model-path", MODEL, "--served-model-name", MODEL)
             options = (*_SGLANG_OPTIONS.split(), "--context-length", str(WINDOW))
