@@ -51,10 +51,12 @@ class BlockWriter(Encoder, ABC):
     Blanks at the beginning of a text are held until other text follows. One block is open at a
     time.
 
-    A subclass writes the dialect's events: - `_start`, `_stop` and `_fail` begin and end a reply,
-    and set `_started` and `_over`; - `_begin`, `_fill` and `_finish` begin, fill and end a block; -
-    `_other` writes content that only some dialects have; - `_fold` adds an event to the whole reply
-    (`_result`); it is called if `_gathers` is True.
+    A subclass writes the dialect's events:
+
+    - `_start`, `_stop` and `_fail` begin and end a reply, and set `_started` and `_over`.
+    - `_begin`, `_fill` and `_finish` begin, fill and end a block.
+    - `_other` writes content that only some dialects have.
+    - `_fold` adds an event to the whole reply (`_result`). It is called if `_gathers` is True.
 
     Arguments:
         shown: the client wants to see thinking.

@@ -60,7 +60,7 @@ class Endpoint:
     Attributes:
         dialect: the name of the dialect that the endpoint's clients speak.
         method, path, prefix: regular expressions.
-        kind: the part that tells the endpoint in the names of recordings.
+        kind: names the endpoint in the file name of a recording.
         shared: several dialects have this endpoint; a request's headers show which one its client
             speaks.
         counterpart: the server's endpoint that answers in place of the addon, if there is one.

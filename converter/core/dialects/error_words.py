@@ -1,7 +1,7 @@
-"""A server's error, whatever its shape, as decoders read it.
+"""Errors of servers, read as `Failure` events, and the base of the decoders.
 
-An error may be an answer with an error's status, a frame within a stream, or a body that came with
-status 200.
+A server may report an error in a response with an error's status, in a frame of a stream, or in a
+body with status 200.
 """
 
 import re
@@ -17,21 +17,24 @@ from converter.core.wire.json_text import as_object, whole_characters
 from converter.core.wire.sse import Frame
 
 _PAGE = 8192
-"""Characters of a page that are searched, because its message stands early."""
+"""How many characters of an HTML page are searched for its message, which is near the beginning."""
 _LONGEST_SHOWN = 400
-"""Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
+"""How many characters are shown of an error that is no JSON, such as a gateway's page."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})
-"""Fields that a reply has in one dialect or another, and FastAPI's error has not."""
+"""Fields of replies: a body with one of them is no error of FastAPI, even if it has a `detail`."""
 NO_MESSAGE = "the server reported an error without a message"
 
 
 def server_error(body: object, event: str = "") -> Failure | None:
-    """Return the error in a frame or body, `None` if it holds none. `body`: its JSON, or the text
-    itself if it is no JSON. `event`: the frame's name.
+    """Return the error in a frame or body, or `None` if there is none.
+
+    Arguments:
+        body: the parsed JSON; the text itself if it is no JSON.
+        event: the name of the server-sent event.
     """
     fields = as_object(body)
     error = fields.get("error")
-    if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
+    if error or isinstance(error, dict):  # an object, or, from Ollama, a text
         return _error_of(error, fields)
     if event == "error" or "error" in (fields.get("object"), fields.get("type")):  # older vLLM
         return _error_of(body, fields)
@@ -41,7 +44,9 @@ def server_error(body: object, event: str = "") -> Failure | None:
 
 
 def _error_of(error: object, body: Mapping[str, object]) -> Failure:
-    """Return an error that stands in `body`, which may name it."""
+    """Return the failure for an error that stands in `body`. The code or type of the error may be a
+    field of `body` instead of the error itself.
+    """
     fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
         error = fields.get("message") or fields.get("detail") or _text(fields)[:_LONGEST_SHOWN]
@@ -69,7 +74,9 @@ def _status(error: Mapping[str, object]) -> int:
 
 
 def server_message(body: bytes) -> str:
-    """Return the message of an error answer, wherever it stands."""
+    """Return the message of an error answer, from whatever field of its JSON, or the text of a
+    page.
+    """
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
@@ -79,8 +86,10 @@ def server_message(body: bytes) -> str:
 
 
 def message_of_answer(status: int, body: bytes, *, with_status: bool = False) -> str:
-    """Return the message of an answer that is no reply. `with_status`: the status stands before it,
-    as of every answer below 400, unless the prompt was too long.
+    """Return the message of a server's answer that is no reply.
+
+    The status is put before the message if `with_status` is True or the status is below 400, unless
+    the message says that the prompt is too long.
     """
     message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
@@ -90,27 +99,27 @@ def message_of_answer(status: int, body: bytes, *, with_status: bool = False) ->
 
 
 def _plain(text: str) -> str:
-    """Return the beginning of a page's text, without its marks."""
+    """Return the beginning of a page's text, without HTML tags, styles and scripts."""
     text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
     return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_LONGEST_SHOWN]
 
 
 MOST_TOKENS = 10**12
-"""More than any model counts; JSON has numbers without end."""
+"""A count from here on is not believed; JSON may hold a number of any size."""
 
 
 class MisshapenError(Exception):
-    """A frame of the dialect, but not of the shape that clients can read."""
+    """Raised for a frame of the right dialect whose shape would make clients fail."""
 
 
 class DialectDecoder(Decoder, ABC):
-    """Frames in, events out; a whole reply is one frame. A frame that cannot be read is one
-    `OpaqueFrame`; nothing is raised.
+    """Takes frames and returns events; a whole reply is one frame. A frame that cannot be read
+    becomes one `OpaqueFrame`; no exception leaves `feed`.
     """
 
     name: str
-    """Name of the dialect, on data that only it can write back."""
+    """Name of the dialect, in the `Own` data of its events."""
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
@@ -137,7 +146,9 @@ class DialectDecoder(Decoder, ABC):
         return Own(self.name, raw=frame.raw)
 
     def _ended(self, frame: Frame) -> list[Event]:  # noqa: ARG002
-        """Return nothing for a gateway's frame, before which the reply has its own end."""
+        """Return the events for a frame `[DONE]`: none, because in most dialects another frame ends
+        the reply, and only a gateway adds this one.
+        """
         return []
 
     def _failure(
@@ -146,46 +157,54 @@ class DialectDecoder(Decoder, ABC):
         parsed: object,  # noqa: ARG002
         frame: Frame,
     ) -> Failure | None:
-        """Return the error's event; None for a frame that is no error in this dialect."""
+        """Return the event for an error in a frame; None if such a frame is no error in this
+        dialect.
+        """
         return replace(error, own=self._own(frame))
 
     @abstractmethod
     def _read(self, parsed: object, frame: Frame) -> Iterable[Event]:
-        """Return the events of a frame's JSON. Raises KeyError and MisshapenError."""
+        """Return the events for a frame's JSON. Raises KeyError or MisshapenError if it cannot be
+        read.
+        """
 
 
 def _is_bare_error(raw: bytes) -> bool:
-    """Return True if a frame without data is the JSON of an error, as servers write one that fail
-    in mid-stream.
+    """Return True if a frame is the JSON of an error without the field name `data:`. Some servers
+    that fail in mid-stream write such a frame.
     """
     bare = raw.strip()
     return bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None
 
 
 def object_of(value: object) -> dict[str, object]:
-    """Return an object. Raises MisshapenError for anything else."""
+    """Return `value`, which must be an object. Raises MisshapenError for any other type."""
     if not isinstance(value, dict):
         raise MisshapenError
     return value
 
 
 def string_of(value: object) -> str:
-    """Return a string; empty for anything else."""
+    """Return `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def id_of(value: object) -> str:
-    """Return an id; empty for anything but a string and a whole number, which some servers send."""
+    """Return an id as a string. A whole number is an id too, because some servers send one; any
+    other value gives an empty string.
+    """
     return str(value) if type(value) is int else string_of(value)
 
 
 def list_of(value: object) -> list[object]:
-    """Return a list; an empty one for anything else."""
+    """Return `value` if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def as_text(value: object) -> str:
-    """Return the text of a field; null is empty. Raises MisshapenError for anything else."""
+    """Return the text of a field; null gives an empty text. Raises MisshapenError for any other
+    type.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -194,7 +213,9 @@ def as_text(value: object) -> str:
 
 
 def as_index(value: object, position: int | None = None) -> object:
-    """Return the number that an index is: `"0"`, `0.0`, or the position where there is none."""
+    """Return an index as an `int`: `"2"` and `2.0` give 2, null gives `position`. Any other value
+    is returned as it is.
+    """
     if value is None:
         return position
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 6:
@@ -203,7 +224,9 @@ def as_index(value: object, position: int | None = None) -> object:
 
 
 def as_count(fields: object, name: str) -> int | None:
-    """Return the number of tokens in a field; None for anything that counts none."""
+    """Return the number of tokens in a field; None if the field has no number, or one that cannot
+    be a count.
+    """
     value = fields.get(name) if isinstance(fields, dict) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None

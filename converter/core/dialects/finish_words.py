@@ -1,8 +1,7 @@
-"""The terms in which servers give the reason of a reply's end, with their meaning: one table for
-all dialects.
+"""The words by which servers say why a reply ended, with their meaning: one table for all dialects.
 
-Letter case does not count. A meaning is a finish reason of chat completions; `NOT_WHOLE` is the
-meaning of terms behind which a reply lacks its end.
+The table ignores upper and lower case. A meaning is a finish reason of chat completions, or
+`NOT_WHOLE` for words after which the reply lacks its end.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ _SERVER_TERMS: Mapping[str, tuple[str, ...]] = {
     ),
     "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
     "content_filter": ("content_filter", "refusal", "safety", "sensitive"),
-    "pause_turn": ("pause_turn",),  # the Messages API, behind tools that the server runs
+    "pause_turn": ("pause_turn",),  # the Messages API, while the server runs tools
     NOT_WHOLE: (
         NOT_WHOLE,
         *("abort", "aborted", "cancelled", "canceled", "timeout"),  # vLLM, SGLang, gateways
@@ -39,5 +38,5 @@ def meaning_of(word: str) -> str:
 
 
 def is_standard(reason: str) -> bool:
-    """Return True if every dialect has this finish reason."""
+    """Return True if a finish reason can be written in every dialect."""
     return reason in _SERVER_TERMS and reason != NOT_WHOLE

@@ -1,9 +1,9 @@
-"""The messages of a request, of any dialect, walked block by block; nothing raises.
+"""A walk over the messages of a request, block by block, for people. No function here raises.
 
-Messages, items of an input or reply, and blocks of a content are read by the rows of the dialects
-(`dialect.Requests`), all in one table, because a request that somebody looks at need not tell its
-dialect. An object without a row is yielded as it came, and fields that its reader passed over are
-yielded beside its blocks, so that nothing is lost on odd data.
+A message, an item and a block are read by the readers that the dialects have in their `Requests`,
+all in one table, because the dialect of a shown request may be unknown. Nothing is lost on odd
+data: an object without a reader is yielded as it is, and fields that a reader did not read are
+yielded after its blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -25,16 +25,18 @@ from converter.core.model.conversation import Block, RequestError, TextBlock, Th
 from converter.core.wire.checked import Fields
 
 _SERVICE = frozenset({"type", "cache_control", "signature", "index"})
-"""Fields that steer a server and are not shown."""
+"""Fields that are not shown, because they are for the server and hold no content."""
 THINKERS, _RESULTS = (ASSISTANT, "model"), (TOOL, "function")
-"""Roles of the model's own messages, and of its tools'."""
+"""Roles of the model's messages, and roles of the messages with a tool's result."""
 JOINED = (ASSISTANT, TOOL)
-"""Speakers whose messages in a row are one turn."""
+"""Speakers whose successive messages are shown as one turn."""
 _UNKNOWN = "?"
 _HEAD = frozenset({"id", "status"})
-"""Fields of every item that are not shown."""
+"""Fields of messages and items that are not shown."""
 _DEPTH = 8
-"""A tool result holds documents, which hold blocks; nothing is known to nest deeper."""
+"""How many levels of nested content are read. A tool result holds documents, which hold blocks; no
+API nests deeper.
+"""
 _LONGEST_ROLE = 200
 _BLOCKS = block_readers()
 _SHOWN_BLOCKS = {
@@ -45,18 +47,20 @@ _ITEMS = {ending: row for each in DIALECTS for ending, row in each.requests.show
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A value that no reader knows: of a field, or, without a name, an object as it came."""
+    """A value that no reader could read. `name` is its field; it is empty if the value is a whole
+    object.
+    """
 
     name: str
     value: object
 
 
 class Piece(NamedTuple):
-    """A block.
+    """A block of a message.
 
     Attributes:
-        fields: the object that it was read from.
-        inner: the content of a tool's result.
+        fields: the object from which the block was read.
+        inner: the blocks within a tool's result.
     """
 
     block: Block | Unread
@@ -65,7 +69,9 @@ class Piece(NamedTuple):
 
 
 class WalkedItem(NamedTuple):
-    """A message or item: its speaker, and its blocks. `whole`: it is a message."""
+    """A message or item, with its speaker and blocks. `whole` is True for a message, which may have
+    several blocks, and False for any other item.
+    """
 
     speaker: str
     pieces: list[Piece]
@@ -73,7 +79,9 @@ class WalkedItem(NamedTuple):
 
 
 def walk(messages: object) -> Iterator[WalkedItem]:
-    """Yield the items of an input: a text, a list of messages and items, or any other value."""
+    """Yield the messages and items of a request's input. The input may be a text, a list, or any
+    other value.
+    """
     if isinstance(messages, str):
         yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
     elif isinstance(messages, list):
@@ -83,7 +91,7 @@ def walk(messages: object) -> Iterator[WalkedItem]:
 
 
 def item(value: object) -> WalkedItem:
-    """Return one message or item."""
+    """Return a message or an item, with its blocks."""
     fields = value if isinstance(value, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
@@ -94,8 +102,8 @@ def item(value: object) -> WalkedItem:
 
 
 def content(value: object, depth: int = _DEPTH) -> list[Piece]:
-    """Return the blocks of a content: a string, a list of blocks, or any value in its stead.
-    `depth`: the levels that are read, one in the other.
+    """Return the blocks of a content, which may be a string, a list of blocks or any other value.
+    `depth`: how many levels of nested content are read.
     """
     if not isinstance(value, list) or not depth:
         return _odd(value)
@@ -107,7 +115,7 @@ def content(value: object, depth: int = _DEPTH) -> list[Piece]:
 
 
 def block(value: object, depth: int = _DEPTH) -> list[Piece]:
-    """Return one block, and its unread fields."""
+    """Return the block in `value`, followed by the fields that its reader did not read."""
     return _read(value, _block, depth=depth - 1)
 
 
@@ -123,9 +131,11 @@ type _Reader = Callable[[Fields], Iterable[Block | OpenResult | Piece]]
 def _read(
     value: object, read: _Reader, silent: Set[str] = frozenset(), depth: int = _DEPTH
 ) -> list[Piece]:
-    """Return the blocks of an object, and its unread fields that are not `silent`. An object of
-    another shape than its reader expects stays as it came. `depth`: the levels of a result that are
-    read.
+    """Return the blocks that `read` finds in an object, followed by the fields that it did not
+    read, except those in `silent`. If the reader raises, the whole object is returned as one
+    `Unread`.
+
+    `depth`: how many levels of a tool result's content are read.
     """
     try:
         fields = Fields(value)

@@ -1,5 +1,5 @@
-"""The facts that a server gives of a model: its window, its longest reply, whether it thinks, calls
-tools and sees pictures. No fact is guessed from a model's name.
+"""Facts that a server reports about a model: its context window, its longest reply, whether it
+thinks, calls tools and sees pictures. No fact is guessed from the model's name.
 """
 
 import datetime
@@ -25,9 +25,17 @@ WINDOW_FIELDS: Mapping[str, tuple[str, ...]] = {
     "/model_info": (),
     "/get_model_info": (),
 }
-"""Paths, and the names of the window there: llama.cpp, vLLM, SGLang and NIM; old llama.cpp; LM
-Studio (two); Ollama; SGLang, for pictures and parsers, by two names. `n_ctx_train` and LM Studio's
-`max_context_length` are the limits of the model, not of its server.
+"""Path -> names of the fields with the context window in the answer, in the order in which they
+count.
+
+- `/v1/models`: llama.cpp, vLLM, SGLang, NIM
+- `/props`: old llama.cpp
+- `/api/v0/models` and `/api/v1/models`: LM Studio
+- `/api/ps`: Ollama
+- `/model_info`, in older versions `/get_model_info`: SGLang, for other facts than the window
+
+`n_ctx_train`, and `max_context_length` of LM Studio's own paths, are left out: they are limits of
+the model, while its server may be set to less.
 """
 MORE_FACTS_AT: Mapping[str, str] = {
     "llama.cpp": "/props",
@@ -35,30 +43,32 @@ MORE_FACTS_AT: Mapping[str, str] = {
     "ollama": "/api/ps",
     "sglang": "/model_info",
 }
-"""Paths where a server gives more facts of its models than in its list."""
+"""Server -> a path with facts about its models that its list of models lacks."""
 SHOWN_AT = "/api/show"
-"""Where Ollama lists all that a model can; llama.cpp answers there too, with less than all."""
+"""Path at which Ollama lists all abilities of a model. llama.cpp has the path, too, but lists only
+some of them.
+"""
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
 _THINKS = ("thinking", "reasoning")
 _CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
 _SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
 _ABILITY_FIELDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
-"""Fields with a list of abilities, or with switches: Ollama and LM Studio, llama.cpp (two),
-gateways.
+"""Fields that hold a list of abilities or an object of switches: `capabilities` of Ollama and LM
+Studio, `modalities` and `chat_template_caps` of llama.cpp, `supported_parameters` of gateways.
 """
 _INPUTS = "input_modalities"
 _KINDS = {"vlm": True, "llm": False}
-"""LM Studio's types of model, and whether each sees."""
+"""LM Studio's type of a model -> True if the model sees pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """The facts of a model; None where the server gives none.
+    """Facts about a model. None means that the server does not report the fact.
 
     Attributes:
-        window: tokens of the context.
-        output: tokens of the longest reply.
-        parsers: the server's own of thinking and calls.
+        window: how many tokens the context holds.
+        output: how many tokens the longest reply may have.
+        parsers: names of the parsers of thinking and calls with which the server was started.
     """
 
     window: int | None = None
@@ -70,7 +80,7 @@ class ModelFacts:
 
     @property
     def abilities(self) -> list[str]:
-        """The model's abilities, for people; none where the server gives none."""
+        """The abilities that the server reports, as texts for people: `thinks: yes`."""
         answers = {
             "thinks": self.thinks,
             "calls tools": self.calls_tools,
@@ -84,17 +94,19 @@ class ModelFacts:
 
     @property
     def line(self) -> str:
-        """The window and the abilities as one line of text, for people."""
+        """Window and abilities in one line of text, for people."""
         window = [f"a window of {self.window:,} tokens"] if self.window else []
         return ", ".join([*window, *self.abilities])
 
 
 def read(answers: Mapping[str, object], model: str) -> ModelFacts:
-    """Return the facts in the server's JSON at each of the paths."""
+    """Return the facts about `model`. `answers`: path -> the JSON that the server answered
+    there.
+    """
     rows = {path: _about(value, model) for path, value in answers.items()}
     fields = WINDOW_FIELDS.items()
     windows = [size for path, names in fields for size in _numbers(rows.get(path), names)]
-    # a yes counts before a no
+    # sorted, so that True overwrites False if answers disagree
     flags = dict(sorted(_ability_flags(rows), key=lambda switch: switch[1]))
     outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
     thinks, calls, sees = (_verdict(flags, names) for names in (_THINKS, _CALLS, _SEES))
@@ -103,13 +115,13 @@ def read(answers: Mapping[str, object], model: str) -> ModelFacts:
 
 
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
-    """Return the facts in an entry of the server's list of models."""
+    """Return the facts in one entry of a server's list of models."""
     return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
 
 
 def created_at(entry: Mapping[str, object]) -> str:
-    """Return when the model of an entry was made; clients want a date, so of one that names none:
-    the epoch.
+    """Return the date of a model, from its entry in the list of models. An entry without a date
+    gets 1970-01-01, because clients expect a date.
     """
     created = entry.get("created")
     seconds = created if type(created) is int and 0 < created < 1 << 34 else 0
@@ -117,9 +129,9 @@ def created_at(entry: Mapping[str, object]) -> str:
 
 
 def with_facts(body: bytes) -> dict[str, object] | None:
-    """Return a list of models, or one model, with its facts in `context_length`,
-    `max_output_tokens`, `supported_parameters` and `input_modalities`; `None` where nothing is to
-    be added. The names are those of gateways (OpenRouter), which agents read.
+    """Return a list of models, or one model, with facts added to each entry: `context_length`,
+    `max_output_tokens`, `supported_parameters` and `input_modalities`. These are the names of
+    OpenRouter, which agents read. Return `None` if there is nothing to add.
     """
     if not isinstance(listed := json_text.read_or_none(body), dict):
         return None
@@ -144,8 +156,9 @@ def _more(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _about(value: object, model: str) -> object:
-    """Return the rows about the model, of a list of models; all there is where nothing is listed.
-    Of several models none may speak for another.
+    """Return the entries of a list of models that are about `model`. A list of one entry counts
+    whatever its name is; another value than a list of models is returned as it is; None if no entry
+    matches.
     """
     listed = map(as_object(value).get, ("data", "models"))
     rows = next(filter(None, map(objects, listed)), None)
@@ -156,9 +169,9 @@ def _about(value: object, model: str) -> object:
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:
-    """Yield the objects in a value, the outer ones first."""
+    """Yield all objects in a value, outer objects before those within them."""
     waiting = [value]
-    for each in waiting:  # it grows meanwhile, because a server may nest deeper than Python calls
+    for each in waiting:  # `waiting` grows: no recursion, since JSON may nest too deep
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):
@@ -166,7 +179,9 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
 
 
 def _parsers(answers: object) -> tuple[str, ...]:
-    """Return the parsers that SGLang was started with, `none` where it has none."""
+    """Return the names of the parsers that SGLang was started with; `none` for one that is not
+    set.
+    """
     flags = as_object(answers)
     names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
     return tuple(
@@ -175,14 +190,14 @@ def _parsers(answers: object) -> tuple[str, ...]:
 
 
 def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
-    """Yield the positive numbers under any of these names."""
+    """Yield the positive whole numbers in the fields with these names, at any depth."""
     for each in _objects(value):
         numbers = map(each.get, names)
         yield from (size for size in numbers if type(size) is int and size > 0)
 
 
 def _ability_flags(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
-    """Yield each word for a faculty, and whether the model has it."""
+    """Yield the name of each ability that the answers mention, with True if the model has it."""
     if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
         shown.get("capabilities"), list
     ):

@@ -1,5 +1,5 @@
-"""Parts of requests that OpenAI's two APIs share, or the Responses API and Ollama's: data URLs,
-a call's arguments, tools, parts of a message, read and written.
+"""Parts of requests that several dialects share, read and written: the parts of a message, data
+URLs, a call's arguments, tools. OpenAI's two APIs use them, and Ollama's some of them.
 """
 
 import base64
@@ -31,24 +31,24 @@ TEXT_TYPES = (
     "application/yaml",
     "application/toml",
 )
-"""Media types, or their beginnings, of files that a model can read as they are."""
+"""Media types, or their beginnings, of files whose bytes are text."""
 
 
 def one_string(name: str) -> Mapping[str, object]:
-    """Return the schema of an input that is one string."""
+    """Return the schema of an object whose only field, `name`, is a string."""
     return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
 
 
 CUSTOM_INPUT = "input"
-"""Key of a custom tool's free text in the input of its call."""
+"""The field that holds the free text of a custom tool's call, in the call's input."""
 CUSTOM_SCHEMA = one_string(CUSTOM_INPUT)
-"""Input of a custom tool, whose calls hold one free text."""
+"""The schema of a custom tool's input: one string."""
 NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
 
 def read_arguments(arguments: object) -> Mapping[str, object]:
-    """Return a call's arguments, JSON text in the format, an object from some clients. A text that
-    is no object stands under a key of its own.
+    """Return a call's arguments. The format has them as JSON text; some clients send an object. A
+    text that is no JSON object is returned as `{WRAPPED: text}`.
     """
     if isinstance(arguments, dict):
         return arguments
@@ -62,13 +62,13 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
 
 
 def text_of(value: object) -> str:
-    """Return a value as JSON text, empty for none."""
+    """Return a value as JSON text; an empty string for None."""
     return "" if value is None else json_text.write(value).decode()
 
 
 def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBlock]:
-    """Return the parts of a field that is a string or a list; none when it is absent. A kind of
-    part without a reader is named in `left_out`.
+    """Return the parts of a field, which is a string or a list; `[]` if it is absent. `left_out`
+    gets the types of parts that have no reader.
     """
     content = owner.value(name)
     if content is None:
@@ -90,11 +90,13 @@ def _text(part: Fields) -> TextBlock:
 
 
 _IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
-"""Types of parts that stand in an object under the type's name."""
+"""Types of parts whose fields are in an inner object, under the name of the type."""
 
 
 def _inner(part: Fields) -> Fields:
-    """Return the object that holds the part; llama.cpp and Ollama take a bare string there, too."""
+    """Return the object with a part's fields: the inner object, or the part itself if the inner
+    value is a string, which llama.cpp and Ollama accept.
+    """
     kind = part.optional("type", str) or ""
     bare = isinstance(part.values.get(kind), str)
     return part.inner(kind) if kind in _IN_OBJECTS and not bare else part
@@ -114,12 +116,14 @@ def _sound(part: Fields) -> Sound:
 
 
 def _linked(part: Fields) -> Document:
-    """vLLM's `audio_url` and `video_url`."""
+    """Return the document of a part `audio_url` or `video_url`, which vLLM has."""
     return Document(source_of(_inner(part).required("url", str)))
 
 
 def _file(part: Fields) -> Document:
-    """Return a file that came as data, as a link or as an id; its text can be read."""
+    """Return a file that came as data, as a link or as an id. The data of a text file becomes
+    text.
+    """
     file = _inner(part)
     title = file.optional("filename", str) or ""
     if data := file.optional("file_data", str):
@@ -139,11 +143,11 @@ PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     **dict.fromkeys(("audio_url", "video_url"), _linked),
     **dict.fromkeys(("file", "input_file"), _file),
 }
-"""Readers of the parts of both APIs' messages, by type."""
+"""Type -> reader of the parts of a message, for both OpenAI APIs."""
 
 
 def source_of(url: str) -> MediaSource:
-    """Return a data URL's bytes, any other URL as a link."""
+    """Return the data of a data URL; for any other URL a link."""
     head, comma, content = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
         return Linked(url)
@@ -151,7 +155,7 @@ def source_of(url: str) -> MediaSource:
 
 
 def readable(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
-    """Return the text of bytes that are declared text, anything else as it is."""
+    """Return data as text if its media type is one of `TEXT_TYPES`; any other source as it is."""
     if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
         return source
     try:
@@ -161,7 +165,7 @@ def readable(source: MediaSource) -> tuple[TextBlock, ...] | MediaSource:
 
 
 def function_of(function: Fields) -> Tool:
-    """Return a tool that is offered as a function."""
+    """Return the tool that a `function` object of a request offers."""
     return Tool(
         function.required("name", str),
         function.optional("parameters", dict) or NO_PARAMETERS,
@@ -170,21 +174,21 @@ def function_of(function: Fields) -> Tool:
     )
 
 
-# Parts of a message, written.
+# Writers of a message's parts.
 
 type Sendable = TextBlock | Image | Sound
-"""A part of a message that a server takes."""
+"""A part of a message that a chat-completions server takes."""
 
 DETAILS = {"low": "low", "high": "high", "original": "high"}
-"""How closely to look at an image, as chat completions word it: "auto" goes without saying,
-and only the Responses API knows "original".
+"""`detail` of an image -> its value in chat completions. `auto` is left out, because it is the
+default; `original` is known to the Responses API only.
 """
 NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
 NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
 
 
 def part_of(block: Sendable) -> dict[str, object]:
-    """Return the part of a message that holds a text, an image or a sound."""
+    """Return a text, an image or a sound as a part of a chat-completions message."""
     match block:
         case TextBlock(text):
             return {"type": "text", "text": text}
@@ -205,8 +209,8 @@ def _url(image: Image) -> str:
 
 
 def sendable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
-    """Yield the blocks as parts that this server takes; for others, a text that names them.
-    `links`: the server fetches images by their links.
+    """Yield the blocks as parts that the server takes. Any other block becomes a text that names
+    it. `links`: True if the server fetches images by their links.
     """
     for block in blocks:
         match block:

@@ -1,8 +1,8 @@
-"""Fields of a reply that no standard has: which are thinking, and which blocks a user gives the
-others.
+"""Fields of a reply that belong to no standard: reasoning fields, and fields that the user's field
+map (`think_map`) turns into blocks.
 
-A row is `FIELD=BLOCK:KEY`: the value that a server sends in `FIELD` of its message or delta
-becomes, for an Anthropic client, a block of type `BLOCK`, under `KEY`.
+A row of the map is `FIELD=BLOCK:KEY`: if the server sends `FIELD` in a message or delta, an
+Anthropic client gets a block of type `BLOCK` that has the value under `KEY`.
 """
 
 import io
@@ -15,28 +15,34 @@ from converter.core.wire.bounds import COMPARED_LIMIT
 
 THINKING = Mapped("thinking", "thinking")
 REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, THINKING)
-"""Fields of thinking, as rows of a user's own."""
+"""The known reasoning fields, as rows of the field map."""
 
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
-"""Fields of a message or delta that are read as they are."""
+"""Fields of a message or delta that belong to the standard, and so may not be in the field map."""
 TAKEN = re.compile(
     # blocks
     "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
-    r"|\w*tool_use|\w*tool_result"  # more blocks, one pair for each tool that the servers run
+    r"|\w*tool_use|\w*tool_result"  # blocks for the calls and results of Anthropic's own tools
     "|input_json|signature|citations"  # deltas
 )
-"""Names of the Messages API: clients expect its own keys under them."""
+"""Names of blocks and deltas of the Messages API. They may not be `BLOCK` in the field map, because
+clients expect certain keys in them.
+"""
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
 _TEXTS = ("text", "summary", "thinking")
-"""Fields in which an entry of a list has its text: reasoning.text, reasoning.summary; thinking
-parts and blocks.
+"""Fields with the text of an entry in a list: `reasoning.text` and `reasoning.summary` entries,
+thinking parts and blocks.
 """
 _DEPTH = 4
-"""Mistral's thinking part is a list in an object in a list; nothing is known to nest deeper."""
+"""How many levels of nested values are searched for text. Mistral's thinking part is a list in an
+object in a list; no server nests deeper.
+"""
 
 
 def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
-    """Return the rows by field. Raises ValueError with the allowed forms."""
+    """Return the field map, by field. `written`: rows such as `FIELD=BLOCK:KEY`. Raises ValueError,
+    which says the allowed form.
+    """
     rows: dict[str, Mapped] = {}
     for row in written:
         match = _ROW.fullmatch(row)
@@ -64,13 +70,13 @@ def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
 
 
 def has_value(value: object) -> bool:
-    """Return True if a field has a value; servers send null and empty values in every frame."""
+    """Return False for null, an empty string, list or object: servers send these in every frame."""
     return value is not None and value not in ("", [], {})
 
 
 def thinking_in(value: object) -> str:
-    """Return the thinking in a field: a string, or a list whose entries hold some. Encrypted
-    thinking has no text.
+    """Return the thinking in a field, which is a string, or a list of entries with text. Encrypted
+    thinking gives an empty string.
     """
     return _strings(value, _DEPTH) if isinstance(value, (str, list)) else ""
 
@@ -88,10 +94,12 @@ def _strings(value: object, depth: int) -> str:
 
 
 class _Thought:
-    """A thought as it grows. Any field may add to it; a field that lags behind repeats its text."""
+    """A thought that grows. Several fields may send it: one field adds text, another may later
+    repeat the same text.
+    """
 
     def __init__(self) -> None:
-        # grows and is read anywhere at the cost of the piece alone
+        # a buffer, because reading and adding a piece cost nothing for the text before it
         self._buffer = io.StringIO(newline="")
         self.length = 0
 
@@ -105,7 +113,9 @@ class _Thought:
         return text.startswith(self.text(start, len(text)))
 
     def add(self, start: int, text: str) -> str:
-        """Return the new part of `text`, `text` agreeing at `start`."""
+        """Add the part of `text` that is new, and return it. `text` begins at the offset `start`,
+        and agrees with the thought from there on.
+        """
         new = text[self.length - start :]
         if new:
             room = max(0, COMPARED_LIMIT - self.length)
@@ -116,11 +126,11 @@ class _Thought:
 
 
 class ReasoningMerger:
-    """One choice's thinking, without repeats where the server sends it under several names, in
-    pieces of any length.
+    """Merges the thinking of one choice that comes under several field names, so that repeated text
+    counts once. The pieces of two names may be cut at different offsets.
 
-    A name that repeats another up to a point and then goes on differently was a thought of its own
-    all along: it is returned whole.
+    If a name first repeats the text of another one and then differs from it, it is a thought of its
+    own, and its whole text is returned.
     """
 
     def __init__(self) -> None:
@@ -129,12 +139,14 @@ class ReasoningMerger:
 
     @property
     def names(self) -> list[str]:
-        """All names so far."""
+        """All field names that have come."""
         return list(self._offsets)
 
     def feed(self, name: str, text: str, is_whole: bool = False) -> str:
-        """Return the new part of `text`, the next piece under `name`. `is_whole`: the piece may
-        repeat the last text under this name.
+        """Return the part of `text` that is new. `text` is the next piece of the field `name`.
+
+        `is_whole`: the piece may be a repetition of the last text of this name; then nothing is
+        new.
         """
         thought, offset = self._offsets.get(name) or (None, 0)
         begin = offset - len(text)
@@ -155,7 +167,9 @@ class ReasoningMerger:
 
 
 def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each reasoning field of a message, without repeats."""
+    """Return the text of each reasoning field of a message. Text that repeats another field's is
+    left out.
+    """
     merger = ReasoningMerger()
     return {
         name: merger.feed(name, thinking)

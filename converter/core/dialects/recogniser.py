@@ -1,4 +1,4 @@
-"""A reply without known facts: its form and its dialect, by its bytes."""
+"""Recognition of a reply by its bytes: its form (stream or whole) and its dialect."""
 
 from functools import lru_cache
 
@@ -12,7 +12,9 @@ from converter.core.wire.sse import FrameDecoder, LineDecoder
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Return True if a reply is a stream, by its beginning or type, as servers mislabel."""
+    """Return True if a reply is a stream, by its first bytes or by its `content-type`. The bytes
+    count first, because servers send wrong types.
+    """
     if body and any(form.begins.match(body) for form in FRAMINGS):
         return True
     return _is_named(content_type)
@@ -24,7 +26,9 @@ def _is_named(content_type: str) -> bool:
 
 
 def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Return the form of a reply; None while too little has come. `last`: that is all."""
+    """Return the form of a reply; None while too few bytes have come. `last`: no more bytes will
+    come.
+    """
     match beginning_of(begun, last=last):
         case None:
             return None
@@ -41,22 +45,24 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
 
 
 class Recogniser:
-    """Bytes of a reply in; its form and dialect are None until they can be recognised."""
+    """Takes the bytes of a reply. `form` and `dialect` are None until they are recognised."""
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._frames = FrameDecoder(BODY_LIMIT)  # a client is told a whole reply in one frame
+        self._frames = FrameDecoder(BODY_LIMIT)  # a frame may hold a whole reply
         self._looked = 0
         self.form: Form | None = None
         self.dialect: Dialect | None = None
 
     @property
     def held(self) -> bytes:
-        """All bytes so far, nothing once they were taken."""
+        """All bytes that came, until `take` was called."""
         return bytes(self._held)
 
     def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes; return True if the dialect is known. `last`: nothing more will come."""
+        """Take bytes, and return True if the dialect is recognised. `last`: no more bytes will
+        come.
+        """
         self._held += chunk
         if self.form is None:
             self.form = form_of(bytes(self._held[:SNIFFED]), content_type, last=last)
@@ -67,13 +73,16 @@ class Recogniser:
             frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
             read = (frame.data for frame in frames if frame.data is not None)
             dialects = (recognise(json_text.read_or_none(data)) for data in read)
-            self.dialect = next(filter(None, dialects), None)  # a frame could be of any
+            # the first frame that shows a dialect decides; many frames fit several dialects
+            self.dialect = next(filter(None, dialects), None)
         elif self.dialect is None and last:
             self.dialect = recognise(json_text.read_or_none(self.held))
         return self.dialect is not None
 
     def take(self) -> bytes:
-        """Return the bytes so far, and forget them: another reader takes the reply from now on."""
+        """Return the bytes that came, and hold them no longer, because the caller reads the reply
+        from here on.
+        """
         held = self.held
         self._held.clear()
         return held

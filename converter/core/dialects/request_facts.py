@@ -1,7 +1,5 @@
-"""Facts of a request, of any dialect, that decide how its reply is read.
-
-They are the offered tools, the calls in the history, the stop strings, and whether the client wants
-JSON.
+"""Facts of a request, of any dialect, that decide how its reply is read: the offered tools, the
+calls in the history, the stop strings, the limit, and whether the client wants JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +12,7 @@ from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import as_object, objects
 
 COUNTING = "stream_options"
-"""The field of a chat completion by which a stream requests counts."""
+"""The field of a chat completion that asks for counts in a stream."""
 COUNTED: Mapping[str, object] = {"include_usage": True}
 _JSON = ("json_object", "json_schema")
 _FORMATS = (
@@ -23,31 +21,33 @@ _FORMATS = (
     ("output_format",),
     ("text", "format"),
 )
-"""Paths where a request asks for JSON: chat completions, Messages, Responses."""
+"""Paths of the fields in which a request asks for JSON: of chat completions; of Messages, now and
+in its beta; of Responses.
+"""
 _NAMES = frozenset(path[0] for path in _FORMATS)
 _JSON_GRAMMARS = ("guided_json", "json_schema", "format")
-"""Fields of vLLM, of llama.cpp, of Ollama."""
+"""Fields that ask for JSON, of vLLM, llama.cpp and Ollama."""
 _GRAMMARS = (
     *("guided_regex", "guided_choice", "guided_grammar"),
     *("structured_outputs", "structural_tag", "grammar", "regex", "ebnf"),
 )
-"""Fields of vLLM, llama.cpp and SGLang."""
+"""Fields that ask for another grammar than JSON, of vLLM, llama.cpp and SGLang."""
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
 _STOPS = ("stop", "stop_sequences")
-"""Where a request has its stop strings; the second one is a native endpoint's."""
+"""Fields with a request's stop strings; the second one is that of the Messages API."""
 INCLUDES_STOP = "include_stop_str_in_output"
-"""A field of vLLM's: the reply holds the stop string."""
+"""A field of vLLM: if it is true, the reply ends with the stop string."""
 STOP_FIELDS = frozenset((*_STOPS, INCLUDES_STOP))
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
-"""Where a request limits the tokens of its reply."""
+"""Fields that limit the tokens of a reply."""
 FREE_TEXT: Schema = {}
-"""Of a tool of chat completions that takes a text: its calls are no functions."""
+"""The schema, in `schemas`, of a tool that takes free text. It is compared by identity."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
-"""Tool choices by which the reply must be a call, which servers make by a grammar."""
+"""Tool choices after which the reply must be a call. Servers enforce this with a grammar."""
 
 
 def expected_of(body: Mapping[str, object]) -> Expected:
-    """Return the facts of a reply that follow from its request alone."""
+    """Return the facts about a reply that follow from its request."""
     tools = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
@@ -65,14 +65,16 @@ def expected_of(body: Mapping[str, object]) -> Expected:
 
 
 def stops(body: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the strings at which the server is to stop."""
+    """Return the request's stop strings."""
     stop = next((value for name in _STOPS if (value := body.get(name))), None)
     strings = stop if isinstance(stop, list) else [stop]
     return tuple(string for string in strings if isinstance(string, str) and string)
 
 
 def token_limit(body: Mapping[str, object]) -> int:
-    """Return the tokens that a reply of one choice may have; 0 where the request has no limit."""
+    """Return how many tokens the reply may have; 0 if there is no limit, or if several choices are
+    requested.
+    """
     limits = [body.get(name) for name in _LIMITS]
     limits.append(as_object(body.get("options")).get("num_predict"))
     numbers = [limit for limit in limits if type(limit) is int and limit > 0]
@@ -80,8 +82,8 @@ def token_limit(body: Mapping[str, object]) -> int:
 
 
 def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = None) -> Tools | None:
-    """Return the tools that a reply may call; None when there are none. `tools`: the schemas of all
-    tools, if they were read before.
+    """Return the tools that the reply may call; None if it may call none. `tools`: the result of
+    `schemas`, if the caller has it.
     """
     tools = schemas(body) if tools is None else tools
     tools = {name: schema for name, schema in tools.items() if schema is not FREE_TEXT}
@@ -98,12 +100,14 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
 
 
 def forbids_calls(body: Mapping[str, object]) -> bool:
-    """Return True if the request offers tools and wants no call of them."""
+    """Return True if the request offers tools but forbids calling them."""
     return _choice_mode(body) == "none" and bool(body.get("tools"))
 
 
 def _choice_mode(body: Mapping[str, object]) -> object:
-    """Return the mode of a request's tool choice; of a list of allowed tools that within it."""
+    """Return the mode of a request's tool choice. A list of allowed tools has its mode in an inner
+    field.
+    """
     choice = body.get("tool_choice")
     if not isinstance(choice, Mapping):
         return choice
@@ -113,14 +117,14 @@ def _choice_mode(body: Mapping[str, object]) -> object:
 
 
 def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
-    """Return the schemas of all tools of the request, by name; `FREE_TEXT` for a tool that takes a
+    """Return the schemas of all offered tools, by name; `FREE_TEXT` for a tool that takes free
     text.
     """
     return dict(_named(body.get("tools")))
 
 
 def call_ids(body: Mapping[str, object]) -> list[str]:
-    """Return the ids of the calls in a request's history, in order, of any dialect."""
+    """Return the ids of the calls in a request's history, in their order."""
     ids = list[str]()
     for turn in messages_of(body):
         for entry in entries_of(turn):
@@ -133,7 +137,7 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
 
 
 def _chosen(choice: Mapping[str, object]) -> set[str]:
-    """Return the names of the only tools that a choice allows; none when it allows any."""
+    """Return the names of the tools that a tool choice allows; empty if it allows every tool."""
     among = as_object(choice.get("allowed_tools")).get("tools", [choice])
     return {name for name, _ in _named(among)}
 
@@ -151,8 +155,8 @@ def _named(tools: object) -> Iterator[tuple[str, Schema]]:
 
 
 def wants_json(body: Mapping[str, object]) -> bool:
-    """Return True if the request asks for JSON. Then an object in the answer is no tool call, and a
-    tag in a string of the answer is text.
+    """Return True if the request asks for JSON. Then an object in the answer is not read as a tool
+    call, and a tag within a string is text.
     """
     return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
 
@@ -163,20 +167,22 @@ def forces_call(body: Mapping[str, object]) -> bool:
 
 
 def grammar_of(body: Mapping[str, object]) -> Grammar:
-    """Return the grammar by which a server is to make the answer."""
+    """Return the kind of grammar that the request imposes on the answer."""
     outputs = body.get("structured_outputs")
     in_json = isinstance(outputs, Mapping) and (outputs.get("json") or outputs.get("json_object"))
     if wants_json(body) or in_json or forces_call(body):
         return Grammar.JSON
     if _ALL_GRAMMARS.isdisjoint(body):
-        return Grammar.NONE  # as nearly all requests
+        return Grammar.NONE  # returned early, as nearly all requests have none
     if any(body.get(name) for name in _JSON_GRAMMARS):
         return Grammar.JSON
     return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE
 
 
 def choices_of(body: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the answers of which a server is to choose one; none where the request names none."""
+    """Return the answers between which the server has to choose; empty if the request lists
+    none.
+    """
     named = as_object(body.get("structured_outputs")).get("choice") or body.get("guided_choice")
     return tuple(each for each in named if isinstance(each, str)) if isinstance(named, list) else ()
 

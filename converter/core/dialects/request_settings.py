@@ -1,35 +1,33 @@
-"""The choices for a request that is written for a server: the user's, and those that follow from
-what the server takes.
-"""
+"""Settings for writing a request: the user's choices, and facts about the server that gets it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 type HistoryForm = Literal["tags", "reasoning_content", "reasoning", "drop"]
-"""Where a request holds earlier thoughts."""
+"""Where a request has earlier thoughts."""
 type Order = Literal["as-written", "tools-first"]
-"""Where tool results stand among the text of one user turn; some templates insist that they come
-first.
+"""The order of tool results and text in one user turn. `tools-first`: some templates require that
+the results come first.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """The choices for one written request. The defaults fit a server without known facts.
+    """Settings for one request. The defaults fit a server about which nothing is known.
 
     Attributes:
-        history: the field or form in which earlier thoughts go.
-        order: the first part of a user turn.
+        history: where earlier thoughts are written: a field's name, `tags`, or `drop` for nowhere.
+        order: the order of tool results and text in a user turn.
         server: the server's name, for notes.
-        leaves_out: fields of the body that the server does not take.
-        thinking: the fields that set how much to think.
-        switch: text that sets the same, at the head of the system turn.
-        prefill: fields with which the server continues a last assistant message.
-        tool_turn_history: the field in which a past tool call must carry its thinking, whatever
-            `history` is.
-        named_tool_choice: the server can be made to call one tool by name.
-        image_links: the server fetches images.
+        leaves_out: fields that the server does not take.
+        thinking: fields that say whether, or how much, the model is to think.
+        switch: a text at the beginning of the system text that says the same as `thinking`.
+        prefill: fields that make the server continue a last assistant message.
+        tool_turn_history: the field in which an earlier turn with tool calls must have its thought,
+            whatever `history` is; empty if there is none.
+        named_tool_choice: True if `tool_choice` may name one tool.
+        image_links: True if the server fetches images by their links.
     """
 
     history: HistoryForm = "tags"

@@ -1,11 +1,11 @@
-"""Fields of local servers that no client API knows, and that go on to the server in every dialect.
+"""Fields of local servers that are in no client's API. In every dialect they go on to the server,
+because a client that sends such a field (by an SDK's `extra_body`) means the server.
 
-Whoever sends such a field (an SDK's `extra_body`) means the server. It is a list, because Claude
-Code sends fields that a strict server refuses (`betas`, `context_management`, `speed`, and those to
-come). The fields were read in the request models of vLLM and SGLang and in llama.cpp's schema of
-completions, in November 2026. Left out are the fields that the addon itself sets
-(`continue_final_message`, ...), and those that ask for more than a message can hold (`n`,
-`logprobs`, `return_token_ids`, ...).
+Only listed fields go on, because Claude Code sends other fields that a strict server refuses
+(`betas`, `context_management`, `speed`). The list was made in November 2026 from the request models
+of vLLM and SGLang and from llama.cpp's schema of completions. It lacks fields that the addon itself
+sets (`continue_final_message`), and fields that ask for more than a message can hold (`n`,
+`logprobs`, `return_token_ids`).
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,15 @@ def _names(names: str) -> frozenset[str]:
 
 
 class Use(Flag):
-    """A use of a field of thinking. `WISH`: its value says whether the client wants thinking, in
-    the request or among its template's switches. `BEGINNING`: it decides whether the prompt opens a
-    thought. `BUDGET`: it limits a thought's tokens. `SHAPING`: it goes on in every dialect.
-    `RENDERED`: a prompt has taken it up.
+    """A use of a field about thinking. A field may have several.
+
+    Attributes:
+        WISH: the value says whether the client wants thinking. The field may also be among the
+            template's switches.
+        BEGINNING: the value decides whether the prompt ends within an open thought.
+        BUDGET: the value limits the tokens of a thought.
+        SHAPING: the field goes on to the server in every dialect.
+        RENDERED: the value is already part of a prompt that the server's template has rendered.
     """
 
     WISH = auto()
@@ -34,8 +39,8 @@ class Use(Flag):
 
 TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
 CONTROL, LAST_WORDS = "reasoning_control", "reasoning_budget_message"
-"""llama.cpp's fields: a thought of the reply may be ended, and the text that the server puts at its
-end then.
+"""Fields of llama.cpp. The first one allows ending the reply's thought while it is generated; the
+second one has the text that the server then puts at the thought's end.
 """
 _TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
 THINKING_FIELDS: Mapping[str, Use] = {
@@ -50,17 +55,17 @@ THINKING_FIELDS: Mapping[str, Use] = {
     "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM
     "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp
 }
-"""Fields of chat completions about whether, or how much, to think: a row each."""
+"""Fields of chat completions that say whether, or how much, to think, with their uses."""
 
 
 def used_as(use: Use) -> tuple[str, ...]:
-    """Return the names of the fields of thinking that have a use, in their order."""
+    """Return the names of the fields in `THINKING_FIELDS` that have a use, in the table's order."""
     return tuple(name for name, uses in THINKING_FIELDS.items() if use in uses)
 
 
 def with_template(body: Mapping[str, object], switches: object) -> dict[str, object]:
-    """Return a chat completion with more switches of its template; of two values of one switch the
-    new one counts.
+    """Return a chat completion with `switches` added to those of its chat template. A new value
+    replaces an old value of the same switch.
     """
     own = body.get(TEMPLATE)
     joint = {**own, **switches} if isinstance(own, dict) and isinstance(switches, dict) else None
@@ -103,19 +108,22 @@ SHAPING_FIELDS = (
         typical_p xtc_probability xtc_threshold
     """)
 )
-"""Fields that shape the reply's text."""
+"""Fields that influence the text of the reply."""
 
 ROUTING_FIELDS = _names("""
     bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
     disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
     routed_dp_rank session_id session_params stream_interval vllm_xargs
 """)
-"""Fields that route the request: a recording keeps none, because they name hosts, salts and people.
+"""Fields that route the request. Recordings leave them out, because their values name hosts, salts
+and people.
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
 BUDGET_FIELDS = used_as(Use.BUDGET)
-"""Where chat completions hold a budget of thinking."""
+"""Fields of chat completions that limit the tokens of a thought."""
 
 SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}
-"""A request's numbers for sampling; `top_k` is of local servers, too."""
+"""A request's numbers for sampling, with their types. Of OpenAI's own API `top_k` is no part, but
+local servers take it.
+"""

@@ -1,8 +1,8 @@
-"""Signs of life for chat completions, where a stream is silent: in the form that a client takes.
+"""Signs of life for clients of chat completions whose stream is silent.
 
-The format has none of its own. A comment is one for all who read event streams by their rules;
-some clients split lines themselves, and end the reply at one. `FORMS` are for a user to choose,
-`CLIENTS` those of which it was reported.
+The format has no ping. A comment is a sign of life for clients that follow the standard of
+server-sent events, but some clients split the lines themselves and fail at a comment. `FORMS` are
+the values of the user's option; `CLIENTS` has the clients for which such a failure was reported.
 """
 
 import re
@@ -13,15 +13,17 @@ AUTO, COMMENT, DELTA, NONE = FORMS
 CLIENTS = (
     # Mistral Vibe 2.x: "Stream chunk improperly formatted. Expected `key: value`, received `:`"
     (r"mistral-?vibe", DELTA),
-    # LangChain for Elixir before 0.8.14, by its library Req: a comment spoils all later frames
+    # LangChain for Elixir before 0.8.14 (its library is Req): after a comment all frames are lost
     (r"^req/", DELTA),
 )
-"""Patterns of user agents, and the form that these clients take."""
+"""Patterns of user agents -> the form that these clients accept."""
 
 
 @lru_cache(maxsize=64)
 def form_of(chosen: str, user_agent: str) -> str:
-    """Return the form for a client: the chosen one, else that which its user agent is known for."""
+    """Return the form for a client: the chosen one; for `auto` the form that its user agent
+    needs.
+    """
     if chosen != AUTO:
         return chosen
     rows = (form for row, form in CLIENTS if re.search(row, user_agent, re.IGNORECASE))

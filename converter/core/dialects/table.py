@@ -1,4 +1,4 @@
-"""The dialects that the addon speaks, in one table; everybody else loops over it."""
+"""The table of all dialects. Code that has to treat every dialect loops over it."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES, OLLAMA)
-"""In the order in which a reply is recognised."""
+"""The dialects, in the order in which they are compared with a reply to recognise it."""
 COMMON = OPENAI_CHAT
-"""The dialect that every model server speaks: a translated request is written in it, by
-`request_writer`.
+"""The dialect that every model server speaks. A translated request is written in it
+(`request_writer`).
 """
 FRAMINGS: tuple[Framing, ...] = tuple({dialect.wire.framing for dialect in DIALECTS})
-"""The forms of streams that any dialect has."""
+"""The framings of all dialects' streams."""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
@@ -58,7 +58,9 @@ def by_name(name: str) -> Dialect:
 
 
 def by_headers(headers: Mapping[str, str]) -> Dialect:
-    """Return the dialect that a request's headers show; names in lower case."""
+    """Return the dialect that a request's headers show; `COMMON` if they show none. `headers` has
+    names in lower case.
+    """
     shown = (
         dialect for dialect in DIALECTS if any(name in headers for name in dialect.label.shown_by)
     )
@@ -66,8 +68,8 @@ def by_headers(headers: Mapping[str, str]) -> Dialect:
 
 
 def find(method: str, path: str) -> tuple[Endpoint, str] | None:
-    """Return the endpoint and the part of the path before it; None for one that the addon does not
-    handle. Queries are free.
+    """Return the endpoint of a request, and the part of its path before the endpoint's own path;
+    None if the addon does not handle the request. A query in `path` is ignored.
     """
     return _find(method, path.partition("?")[0])
 
@@ -82,13 +84,15 @@ def _find(method: str, path: str) -> tuple[Endpoint, str] | None:
 
 
 def block_readers() -> dict[str, Callable[[Fields], Block]]:
-    """Return the readers of every dialect's blocks, by type; of two, the one of the first."""
+    """Return the readers of every dialect's blocks, by type. If two dialects have the same type,
+    the reader of the first one counts.
+    """
     rows = [dialect.requests.blocks for dialect in reversed(DIALECTS)]
     return {kind: reader for readers in rows for kind, reader in readers.items()}
 
 
 def recognise(value: object) -> Dialect | None:
-    """Return the dialect of a frame's or reply's JSON; None for a value that could be of any."""
+    """Return the dialect of the JSON of a frame or reply; None if it could be of several."""
     if not isinstance(value, dict):
         return None
     return next((dialect for dialect in DIALECTS if dialect.wire.recognises(value)), None)

@@ -1,6 +1,5 @@
-"""Tolerant readers of the calls and results of a model and its tools, of any dialect: for views,
-where the readers of requests are strict. A server's own tools have calls and results as well, of
-many shapes.
+"""Tolerant readers of calls and tool results, for views. They accept every dialect, and the many
+shapes of calls that a server runs with its own tools; the readers of requests are strict.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,13 +11,13 @@ from converter.core.wire.printable import json_of
 
 ASSISTANT, TOOL = "assistant", "tool"
 _ARGUMENTS = ("arguments", "input", "action", "operation", "code", "queries")
-"""Where a call holds its arguments, by the kind of call."""
+"""Fields that may hold a call's arguments, depending on the type of the call."""
 _NAMES = ("server_label", "namespace", "name")
-"""The names in a call: the tool's source, and the tool."""
+"""Fields that name a call's tool and where the tool comes from; their values are joined."""
 
 
 class OpenResult(NamedTuple):
-    """A tool's result, and its content, which is yet to be read."""
+    """A tool's result whose content is not read yet."""
 
     block: ToolResult
     content: object
@@ -28,15 +27,15 @@ type BlockReader = Callable[[Fields], Iterable[Block | OpenResult]]
 
 
 class ItemRow(NamedTuple):
-    """The speaker of an item that is no message, and the item's reader."""
+    """The speaker of an item that is no message, and the reader of the item."""
 
     speaker: str
     read: BlockReader
 
 
 def call_of(call: Fields, inner: Fields, otherwise: str = "") -> ToolUse:
-    """Return a call. `inner`: holds its name and arguments; `otherwise`: names a call that has no
-    name.
+    """Return a call. `inner`: the object with its name and arguments. `otherwise`: the name for a
+    call that has none.
     """
     names = [name for field in _NAMES if (name := inner.optional(field, str))]
     field = next((name for name in _ARGUMENTS if inner.values.get(name) is not None), "")
@@ -45,13 +44,17 @@ def call_of(call: Fields, inner: Fields, otherwise: str = "") -> ToolUse:
 
 
 def call_id_of(item: Fields) -> str:
-    """Return the id of a call, or of the call that a result is of: an item's own id is another."""
+    """Return the id of a call, or of the call that a result belongs to. Of several ids, `call_id`
+    counts before the item's own `id`.
+    """
     own, called = (item.optional(name, str) for name in ("id", "call_id"))
     return called or own or ""
 
 
 def result_of(result: Fields, call: str, content: str = "content") -> OpenResult:
-    """Return a tool's result. `call` and `content`: the names of its fields."""
+    """Return a tool's result. `call` and `content`: the names of the fields with the call's id and
+    the content.
+    """
     value = result.value(content)
     id_, name = (result.optional(field, str) or "" for field in (call, "name"))
     failed = result.optional("is_error", bool) or result.values.get("status") == "failed"

@@ -1,5 +1,5 @@
-"""Replies of Ollama's own endpoints, read: `/api/chat`, and `/api/generate`, whose text stands in
-`response`.
+"""Decoder of an Ollama server's replies: those of `/api/chat`, and of `/api/generate`, whose text
+is in the field `response`.
 """
 
 from collections.abc import Iterator
@@ -28,15 +28,17 @@ from converter.core.model.events import (
 from converter.core.wire.sse import Frame
 
 NAME = "ollama"
-"""Name of the dialect, on data that only it can write back."""
+"""Name of the dialect, in the `Own` data of its events."""
 GENERATED = "response"
-"""The field of the text, in replies of `/api/generate`."""
+"""The field with the text, in replies of `/api/generate`."""
 _READ_FIELDS = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
-"""Fields of the last line that events have; the rest are its counts and times."""
+"""Fields of the last line that are read into events. All other fields are counts and durations,
+which `Usage.own` keeps.
+"""
 
 
 class OllamaDecoder(DialectDecoder):
-    """Lines in, events out; a whole reply is one line."""
+    """Takes lines and returns events; a whole reply is one line."""
 
     name = NAME
 
@@ -61,7 +63,9 @@ class OllamaDecoder(DialectDecoder):
             yield from self._end(parsed)
 
     def _call(self, entry: object) -> ToolCall:
-        """Return a call, which is whole; their indices may all be 0, so they are counted here."""
+        """Return a call; Ollama sends each call whole. Calls are numbered in the order in which
+        they come, because Ollama may give each of them the index 0.
+        """
         call = object_of(entry)
         function = object_of(call.get("function"))
         arguments, is_text = arguments_of(function)

@@ -1,4 +1,4 @@
-"""Events to replies of Ollama's API: lines of a stream, or one object, folded from the same."""
+"""Encoder of Ollama's replies: the lines of a stream, or one object that is joined from them."""
 
 import datetime
 import time
@@ -23,16 +23,16 @@ from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON
 
 CHAT, GENERATE = "chat", "generate"
-"""The forms of a reply: `own` of a request's conversation; an Ollama's reply shows its form by
-itself.
+"""Forms of a reply: that of `/api/chat` and that of `/api/generate`. The request reader puts the
+form into `Conversation.own`; if the server is an Ollama too, its first line shows the form.
 """
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
-"""Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
+"""Ollama's name for a duration, in nanoseconds -> llama.cpp's name, in milliseconds."""
 
 
 class OllamaEncoder(BlockWriter):
-    """Events in, lines out, or one object, at `close`. The last line waits for the counts, which
-    come behind the finish.
+    """Takes events and returns lines; for a whole reply, `close` returns one object. The last line
+    is written at the end of the reply, because it has the counts, which come after the finish.
     """
 
     reply = "reply of Ollama's"
@@ -40,7 +40,7 @@ class OllamaEncoder(BlockWriter):
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._model = context.model
-        # what another dialect's reader has left, in a replay, names none
+        # in a replay, `own` may be the value of another dialect's request reader
         self._form = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _moment(context.created_at)
         self._thought_over = False
@@ -54,13 +54,15 @@ class OllamaEncoder(BlockWriter):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on omissions, a line each."""
+        """Notes for a person on omissions, one line each."""
         note = f"{self._cut_calls} call(s) left out: their arguments were cut"
         return [*super().notes, *([note] if self._cut_calls else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the lines; the server's own line where the events are just its own, and nothing
-        waits. A blank line is dropped, because clients read each line as JSON.
+        """Return the lines for these events.
+
+        `raw`, the server's own line, goes on as it is if no text or call is held. A blank line is
+        dropped, because clients parse each line as JSON.
         """
         waits = self._open == CALL or bool(self._blanks) or self._apart.waits
         lines = super().feed(events)
@@ -72,33 +74,35 @@ class OllamaEncoder(BlockWriter):
         return lines
 
     def wire_events(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Yield the lines that can go out."""
+        """Yield the lines that can be sent now, as JSON."""
         return super().wire_events(self._apart.feed(event))
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Note text that goes on in the same field."""
+        """Count text that the fast path has written."""
         self._apart.spliced(kind, text)
         return super().spliced(kind, text, frames)
 
     def framed(self, event: dict[str, Any]) -> bytes:
-        """Return one line."""
+        """Return the JSON as one line."""
         return NDJSON.write(json_text.write(event), "")
 
     def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
-        """Return nothing: no line is a comment."""
+        """Return nothing, because lines of JSON have no comments."""
         return []
 
     def ping(self) -> list[bytes]:
-        """Return a line without text, as Ollama itself sends one now and then."""
+        """Return a line without text, which Ollama itself sends from time to time."""
         return [] if self._whole or self._over else [self.framed(self._line())]
 
     def close(self) -> list[bytes]:
-        """Return the rest; the server's own bytes where nothing in a whole reply was to change."""
+        """Return the last lines, or the whole reply. A whole reply in which nothing was changed is
+        returned as the server's own bytes.
+        """
         came = self._whole and self._over and not self.failure and all(self._raw)
         return self._raw if came else super().close()
 
     def _fold(self, event: dict[str, Any]) -> None:
-        """Add a line; the last one gets all text."""
+        """Add a line to the whole reply: the last line gets the text and the calls of all lines."""
         self._result = event
         fields = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
@@ -117,7 +121,9 @@ class OllamaEncoder(BlockWriter):
         return iter(())
 
     def _course(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Take the durations from any head: in llama.cpp's streams the last one has them."""
+        """Read the durations from every head, because llama.cpp sends them (`timings`) in the last
+        frame's.
+        """
         if isinstance(event, Start) and event.own:
             self._measured |= _durations(event.own.fields.get("timings"))
         return super()._course(event)
@@ -143,7 +149,9 @@ class OllamaEncoder(BlockWriter):
         return []
 
     def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Write text. All thoughts share a field, so a blank line parts them."""
+        """Return the line with this text. A second thought begins with a blank line, because all
+        thoughts are in one field.
+        """
         if self._open == TEXT:
             return [self._line(content=text)]
         if self._open == THINKING:
@@ -158,16 +166,19 @@ class OllamaEncoder(BlockWriter):
         return self._called() if kind == CALL else []
 
     def _drop(self) -> None:
-        self._open = None  # a client would run it
+        self._open = None  # the call is not written, or a client would run it
         self._cut_calls += 1
 
     def _other(self, event: MappedField | DialectBlock) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
 
     def _called(self) -> list[dict[str, Any]]:
-        """Return the line of the call that is whole now."""
+        """Return the line with the call that has just ended. Ollama's calls are not sent in
+        pieces.
+        """
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
-        if not isinstance(arguments, dict):  # nested without end: to call with less is another call
+        # unreadable, say nested too deep: with a part of its arguments it would be another call
+        if not isinstance(arguments, dict):
             self._cut_calls += 1
             return []
         function = {"index": self._count, "name": self._call.name, "arguments": arguments}
@@ -176,7 +187,9 @@ class OllamaEncoder(BlockWriter):
         return [self._line(tool_calls=[{**named, "function": function}])]
 
     def _line(self, content: str = "", **fields: object) -> dict[str, Any]:
-        """Return a line with text. Before the first line of a reply it fits both forms."""
+        """Return a line with text. Before the form of the reply is known, the line has the fields
+        of both forms.
+        """
         head = {"model": self._model, "created_at": self._at}
         generated: dict[str, Any] = {GENERATED: content, **fields}
         chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **fields}}
@@ -185,7 +198,7 @@ class OllamaEncoder(BlockWriter):
 
 
 def now() -> str:
-    """Return this moment as Ollama writes it."""
+    """Return the present time as Ollama writes it."""
     return _moment(int(time.time()))
 
 

@@ -1,5 +1,5 @@
-"""Answers of Ollama's API that come from no model: errors, the list of models, refusals to manage
-models, and the vectors of the server's `/v1/embeddings`.
+"""Answers of Ollama's API that come from no model: errors, the list of models, the refusal to
+manage models, and embeddings, which the server's `/v1/embeddings` makes.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ from converter.core.wire.json_text import as_object
 
 
 def error_body(message: str, _kind: str = "", _status: int = 0) -> Mapping[str, object]:
-    """Return an error object, as the body of a reply and as a line of a stream."""
+    """Return an error object, which fits both the body of a response and a line of a stream."""
     return {"error": message}
 
 
 def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
-    """Return an error object with the message of a server's answer; None: the answer is one
-    already. An answer below 400 is no reply: a bad gateway.
+    """Return the client's status and error object for a server's answer that is no reply; None if
+    the answer already is such an error. A status below 400 becomes a bad gateway (502).
     """
     fields = json_text.object_in(body)
     if status >= 400 and isinstance(fields.get("error"), str):
@@ -34,19 +34,22 @@ def error_reply(
 
 
 VERSION = "0.12.6"
-"""The version of Ollama whose API this is; clients compare its numbers."""
+"""The version of Ollama that `/api/version` names. Clients compare it with the version they need.
+"""
 OF_MODELS = "/api/(?:tags|ps|show)"
 PATHS = (
     ("GET|HEAD", "/api/(?:version|tags|ps)"),
     ("POST", "/api/show"),
     ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete)"),
 )
-"""Methods and paths that the addon answers, unless the server is an Ollama."""
+"""Methods and paths that the addon answers itself, unless the server is an Ollama."""
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 
 def own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
-    """Answer by itself; None where a browser wants the server's own page."""
+    """Return the addon's own answer, a status and a body; None if a browser asks for the server's
+    page.
+    """
     path = request.path.partition("?")[0].rstrip("/")
     match path.rpartition("/api/")[2]:
         case "":
@@ -76,7 +79,9 @@ def _listed(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _loaded(entry: Mapping[str, object]) -> dict[str, object]:
-    """Return a model as one in memory, for ever: model servers hold the models they serve."""
+    """Return the entry of `/api/ps` for a model. The model never expires, because model servers
+    keep their models in memory.
+    """
     listed = _listed(entry)
     length = of_entry(entry).window
     about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
@@ -87,7 +92,7 @@ _THINKING: Mapping[str, object] = {
     "values": [False, True, "low", "medium", "high"],
     "default": True,
 }
-"""The values of `think` that a request may have, as Ollama 0.34 lists them."""
+"""The values that a request's field `think` may have, as Ollama 0.34 lists them."""
 
 
 def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Mapping[str, object]]:
@@ -115,9 +120,10 @@ def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Map
 
 
 def _capabilities(entry: Mapping[str, object]) -> list[str]:
-    """Return the model's capabilities. Calls and thoughts are read from any model's text, so that
-    they are left out only where the server denies them; vision is listed only where the server
-    confirms it.
+    """Return the capabilities of a model.
+
+    `tools` and `thinking` are left out only if the server denies them, because the addon reads
+    calls and thoughts from any model's text. `vision` is listed only if the server confirms it.
     """
     facts = of_entry(entry)
     tools = ["tools"] if facts.calls_tools is not False else []
@@ -141,14 +147,15 @@ def _details(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _meta(entry: Mapping[str, object]) -> Mapping[str, object]:
-    """Return llama.cpp's facts of a model beside its name."""
+    """Return the facts that llama.cpp reports in the field `meta` of a model's entry."""
     return as_object(entry.get("meta"))
 
 
 def _embedding_request(name: str, request: Fields) -> dict[str, object]:
-    """Return the request for vectors of the text in the field of this name. `truncate`, `options`
-    and `keep_alive` have no field in it (the log names them): how long a model's input may be, and
-    how long it stays, is set at a model server's start.
+    """Return the server's request for the embeddings of the text in the field `name`.
+
+    `truncate`, `options` and `keep_alive` are left out (the log names them), because a model server
+    sets the length of an input and the time in memory at its start.
     """
     texts = request.value(name)
     if not isinstance(texts, str | list):
@@ -180,4 +187,6 @@ COUNTERPARTS = {
         lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
     ),
 }
-"""By the paths of the API; both shapes are those of Ollama's `api/types.go` (August 2026)."""
+"""Path -> the server's endpoint that answers. The shapes of requests and replies are those of
+Ollama's `api/types.go` (August 2026).
+"""

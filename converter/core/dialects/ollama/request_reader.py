@@ -1,4 +1,6 @@
-"""A request of Ollama's API, read: `/api/chat`, and `/api/generate` as one turn."""
+"""Reader of a request of Ollama's API: `/api/chat`, and `/api/generate`, whose prompt is one
+turn.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,21 +30,21 @@ from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
 
 _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
-"""Kinds of pictures by their first bytes, in base64."""
+"""Media type of a picture, by the beginning of its base64 text."""
 _PNG = "image/png"
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
-"""Options that have the same name in a chat completion."""
+"""Options that chat completions have under the same name."""
 _UNSUPPORTED = (
     *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
     *("keep_alive", "truncate", "shift"),
 )
-"""Fields that no chat completion has: of the reply, and of the model's time and window."""
+"""Fields that chat completions lack. They are left out with a note."""
 
 
 class EmptyRequestError(RequestError):
-    """A request without a prompt: its model is to be loaded, or unloaded. `answer`: the answer that
-    it is; a model server keeps its models loaded.
+    """Raised for a request without a prompt, by which a client has a model loaded or unloaded.
+    `answer` is the body of the answer; a model server itself keeps its models loaded.
     """
 
     def __init__(self, request: Fields, generates: bool) -> None:
@@ -54,9 +56,12 @@ class EmptyRequestError(RequestError):
 
 
 def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
-    """Return the request's conversation; `body` is its parsed JSON, `turn_of` returns the turns
-    that it repeats. Raises RequestError, which is an EmptyRequestError for a request without a
-    prompt.
+    """Return the conversation of a request. Raises RequestError; EmptyRequestError for a request
+    without a prompt.
+
+    Arguments:
+        body: the request's parsed JSON.
+        turn_of: returns a turn as it was read from the request before, if the message is the same.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -102,11 +107,12 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
 
 @dataclass(slots=True)
 class _Messages:
-    """Messages, read one by one.
+    """A reader of messages, one after another.
 
     Attributes:
-        turn_of: gives the turns of the request before.
-        waiting: the name and id of each call without a result.
+        turn_of: returns a turn as it was read from the request before, if the message is the same.
+        waiting: name and id of each call that has no result yet.
+        calls: how many calls the messages had so far.
     """
 
     turn_of: TurnOf
@@ -128,8 +134,8 @@ class _Messages:
         return turn
 
     def _answered(self, message: Fields) -> str:
-        """Return the id of the call that a result belongs to: as the result names it, else the next
-        waiting call of its tool, else the next of any tool.
+        """Return the id of the call that a tool result belongs to: the id in the result, else the
+        id of the first waiting call of the result's tool, else that of the first waiting call.
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)
@@ -162,8 +168,8 @@ def _call(number: int, entry: Fields) -> ToolUse:
 
 
 type _Reader = Callable[[Fields, int, str], tuple[Block, ...]]
-"""Takes a message, and the facts of earlier ones: how many calls they made, and the id of the call
-that a result belongs to.
+"""Takes a message, the number of calls in earlier messages, and the id of the call that the message
+is the result of. Returns the blocks of the message.
 """
 
 _ROLES: Mapping[str, tuple[Role, _Reader]] = {

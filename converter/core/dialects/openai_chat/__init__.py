@@ -32,8 +32,8 @@ from converter.core.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
-    """Return True if a body is of this dialect; of errors, those without a type, which some
-    Messages servers send too.
+    """Return True if a body is of this dialect. An error without the field `type` counts as one,
+    although some Messages servers send such errors, too.
     """
     return (
         "choices" in body
@@ -43,17 +43,21 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _unread(*_: object) -> Conversation:
-    """Refuse to translate a request: every server speaks the dialect, so none is needed."""
+    """Raise RequestError, because a chat completion is never translated: every server speaks the
+    dialect.
+    """
     raise RequestError("", "expected a chat completion to go to its server as it came")
 
 
 def _thinking(part: Fields) -> ThinkingBlock:
-    """Mistral's API: a list of text parts; others: a string."""
+    """Return the thought of a part. Mistral's API sends a list of text parts, other servers a
+    string.
+    """
     value = part.value("thinking")
     thinking = thinking_in(value)
     if value and not thinking:
         raise part.error("thinking", "Input should be text")
-    part.value("closed")  # Mistral's
+    part.value("closed")  # a field of Mistral's API, marked as read
     return ThinkingBlock(thinking)
 
 
@@ -74,14 +78,16 @@ OPENAI_CHAT = Dialect(
         blocks={**PARTS, "thinking": _thinking},
     ),
     Answers(error_body, error_reply, models=model_facts.with_facts),
-    # /v1 is left out by a base URL that ends in it
+    # `/v1` may be missing: a server's base URL may end in it
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )
 TEXT_COMPLETIONS = replace(
     OPENAI_CHAT,
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
 )
-"""A server of the dialect that completes a text behind a prompt; no client is one."""
+"""The dialect of a server's text completions, used to continue a reply behind its prompt. No client
+speaks it.
+"""
 UNCOUNTED = replace(
     OPENAI_CHAT,
     wire=replace(
@@ -89,4 +95,6 @@ UNCOUNTED = replace(
         encoder=lambda of, whole: OpenAIEncoder(of, whole) if whole else UncountedEncoder(of),
     ),
 )
-"""A client, or a client and its server, for streams whose counts only the addon has requested."""
+"""The dialect for a stream whose counts only the addon has requested, so that the client does not
+get them.
+"""

@@ -1,7 +1,7 @@
-"""Replies of chat completions, read: frames of a stream, or one whole body, to events.
+"""Decoder of chat completions: the frames of a stream, or one whole body.
 
-A frame's fields become events or ride in `Opaque` and `own`, so that a frame written anew
-holds all that the server sent.
+A field that no event has is kept in an `Opaque`, or in the `own` of an event, so that an encoder of
+this dialect can write all that the server sent.
 """
 
 from collections import defaultdict
@@ -49,14 +49,18 @@ from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 NAME = "openai"
-"""Name of the dialect, on data that only it can write back."""
+"""Name of the dialect, in the `Own` data of its events."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
-"""The fields of a frame's head; anything else in it is the server's own."""
+"""The usual fields beside `choices`, which have one value in all frames. Any other field beside
+`choices` is the server's own.
+"""
 
 
 def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
-    """Take the calls out of a choice's message or delta. `whole`: each entry is a whole call. A
-    `function_call` beside them is a twin for clients of before 2024, which goes.
+    """Remove the calls from a choice's message or delta, and return them.
+
+    `whole`: `inner` is a message, in which each call is whole. A `function_call` beside
+    `tool_calls` repeats the call for clients from before 2024, and is dropped.
     """
     entries, legacy = inner.get("tool_calls"), inner.get("function_call")
     if is_twin := isinstance(legacy, dict):
@@ -79,8 +83,11 @@ def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> 
 
 
 def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: bool) -> ToolCall:
-    """Return the piece of a call. Its `position` in the frame stands for an index that the server
-    leaves out; the entries of a whole reply are calls of their own, whatever their indexes.
+    """Return a piece of a call.
+
+    `position` is the entry's position in the frame. It takes the place of an index that the server
+    left out. In a whole reply it takes the place of every index, because each entry is another
+    call.
     """
     custom = entry.get("custom")
     free_text = isinstance(custom, dict)
@@ -108,11 +115,12 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
 
 
 def usage_of(entry: dict[str, object]) -> Usage:
-    """Return the counts of a reply."""
+    """Return the counts of a reply, from the object `usage`."""
     details = entry.get("completion_tokens_details")
     prompt, counted = entry.get("prompt_tokens_details"), as_count(entry, "prompt_tokens") or 0
     cached = as_count(prompt, "cached_tokens")
-    apart = cached if cached and cached > counted else 0  # a server that counts them apart
+    # more cached tokens than tokens of the prompt: the server counts the two separately
+    apart = cached if cached and cached > counted else 0
     return Usage(
         counted + apart,
         as_count(entry, "completion_tokens") or 0,
@@ -124,8 +132,8 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the counts of a body with the prompt that llama.cpp's timings count beside them; none
-    unless the counts have a prompt of no token (a report of 2026).
+    """Return the `usage` of a body with the prompt's tokens taken from llama.cpp's `timings`; empty
+    unless `usage` has 0 prompt tokens and `timings` have some (a report of 2026).
     """
     usage, timings = as_object(body.get("usage")), body.get("timings")
     prompt = (as_count(timings, "prompt_n") or 0) + (as_count(timings, "cache_n") or 0)
@@ -136,9 +144,9 @@ def _counts_with_prompt(body: Mapping[str, object]) -> dict[str, object]:
 
 
 def choice_index(choice: dict[str, object], position: int) -> int:
-    """Return the index of a choice. In a whole reply its position counts, because a second choice
-    is another one whatever its index is. Raises MisshapenError for an index that no client can have
-    requested.
+    """Return the index of a choice. In a whole reply the index is the choice's position, because
+    servers may repeat an index. Raises MisshapenError for an index that no request can have asked
+    for.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:
@@ -149,18 +157,17 @@ def choice_index(choice: dict[str, object], position: int) -> int:
 
 
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
-"""Fields in which vLLM and SGLang name the stop string that ended the choice (or token ids, which
-are numbers).
+"""Fields in which vLLM and SGLang send the stop string that ended the choice. The value may also be
+the number of a token.
 """
 _IN_PARTS = Own(NAME)
-"""Of a content of parts: the list itself rides in `Opaque`."""
+"""The `own` of text in a list of parts, if the list itself is kept in an `Opaque`."""
 
 
 class OpenAIDecoder(DialectDecoder):
-    """Frames in, events out; a whole body is a frame whose choices hold a `message`.
+    """Takes frames and returns events; a whole body is a frame whose choices have a `message`.
 
-    `mapped`: fields that are thinking, or a block of the user's, beside those that are thinking
-    anyway.
+    `mapped`: the user's field map (`think_map`): a server's own field -> the block that it becomes.
     """
 
     name = NAME
@@ -179,8 +186,9 @@ class OpenAIDecoder(DialectDecoder):
         return [End(self._own(frame))]
 
     def repeat(self, event: TextEvent) -> bool:
-        """Note the text of frames like the last one; return True if the decoder would have read it
-        as this event. Thinking counts only while one field name has brought it.
+        """Note that frames like the last one were not parsed, and that `event` has their text.
+        Return False if the event is a thought that came under several field names, because such
+        frames must be merged.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True
@@ -189,7 +197,9 @@ class OpenAIDecoder(DialectDecoder):
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
     def _failure(self, error: Failure, inner: object, frame: Frame) -> Failure:
-        """Return the error's event; one in OpenAI's own shape may go on as it came."""
+        """Return the event for an error. An error in OpenAI's own format keeps its frame in `own`,
+        so that it can be sent as it came.
+        """
         inner = as_object(as_object(inner).get("error"))
         as_usual = inner.get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
@@ -226,8 +236,11 @@ class OpenAIDecoder(DialectDecoder):
         return [*out, End()] if whole and not any(map(_goes_on, choices)) else out
 
     def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
-        """Yield the events of a choice. `beside`: the frame has fields next to its choices, which
-        keep their position even while the text of the choices is held.
+        """Yield the events of a choice.
+
+        `beside`: True if the frame has fields beside its choices. Then the choice gets an `Opaque`,
+        even an empty one, so that these fields keep their position among the frames while text is
+        held.
         """
         index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
@@ -254,12 +267,12 @@ class OpenAIDecoder(DialectDecoder):
         word = string_of(reason).strip()
         if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            meaning = meaning_of(word or "stop")  # some servers send a number
+            meaning = meaning_of(word or "stop")  # some servers send a number, without any word
             yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Take the reasoning fields out. A field that repeats another one's text goes along with
-        it.
+        """Remove the reasoning fields from a delta or message, and return their thoughts. A field
+        that repeats the text of another one makes no second thought.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
@@ -292,8 +305,9 @@ class OpenAIDecoder(DialectDecoder):
         return events
 
     def _parts(self, content: list[object], inner: dict[str, object], index: int) -> list[Event]:
-        """Read a content of parts, as Mistral's API sends it. A list with parts of another kind
-        than text and thinking stays as it is, beside its text.
+        """Return the events of a content that is a list of parts, as Mistral's API sends it. If the
+        list has parts of other types than text and thinking, the list stays in `inner`, and its
+        texts are events as well.
         """
         events: list[Event] = []
         kinds = {part.get("type") for part in map(object_of, content)}
@@ -312,25 +326,28 @@ class OpenAIDecoder(DialectDecoder):
 
 
 def _is_signed(thought: object) -> bool:
-    """Return True if a thought comes with its signature: LiteLLM then repeats all of its text."""
+    """Return True if a thought comes with its signature. LiteLLM then repeats the whole text of the
+    thought.
+    """
     blocks = thought if isinstance(thought, list) else []
     return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
 def _goes_on(choice: object) -> bool:
-    """Return True if a choice has an empty finish: Ollama 0.5.4's whole reply in JSON mode, where
-    the model ran in a circle. The reply of a server without such a field has ended.
+    """Return True if the `finish_reason` of a whole reply's choice is null: the reply was cut.
+    Ollama 0.5.4 sends this in JSON mode if the model repeats itself. A reply without the field has
+    ended.
     """
     return isinstance(choice, dict) and choice.get("finish_reason", "") is None
 
 
-# Chat completions that are not quite of the shape: parts with a clear meaning are put right. A
-# server's slip in one field costs that field at most, not the frame: an index that is text, a
-# content in parts, a choice that is null. The decoder still finds the other parts wrong.
+# Small faults of chat completions are mended where their meaning is clear: an index that is a text,
+# a content in parts, a choice that is null. So a fault in one field does not cost the whole frame.
+# For any other fault the decoder raises MisshapenError.
 
 
 def mend(value: object) -> object:
-    """Return the body of a frame or reply with its choices in shape."""
+    """Return the body of a frame or reply with its choices mended."""
     if not isinstance(value, dict):
         return value
     if counts := _counts_with_prompt(value):
@@ -365,7 +382,7 @@ def _message(message: object) -> object:
     mended = {
         name: value
         for name, value in message.items()
-        # no words can be in a number
+        # a number in a reasoning field is no thought
         if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
     }
     for name in ("content", "refusal"):
@@ -383,7 +400,7 @@ def _message(message: object) -> object:
 
 
 def _as_strings(content: object) -> object:
-    """Return the text of a content in parts, if all of them are text."""
+    """Return a content as one string if it is a list of texts only; else return it as it is."""
     parts = content if isinstance(content, list) else [content]
     texts = [text for part in parts if isinstance(text := _text(part), str)]
     return content if len(texts) < len(parts) else "".join(texts)

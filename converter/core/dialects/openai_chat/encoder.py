@@ -1,8 +1,8 @@
-"""Events to replies of chat completions: frames of a stream, or one whole body, folded from them.
+"""Encoder of chat completions: the frames of a stream, or one whole body, joined from them.
 
-A frame that nothing was done to goes on as the very bytes that came, unless thinking is wanted
-under another name. Events of another dialect are written with the fields that servers of this one
-send.
+A frame that nothing has changed is sent as the bytes that came, unless the client wants thinking
+under another field name. Events of another dialect are written with the usual fields of chat
+completions.
 """
 
 from collections import defaultdict
@@ -46,17 +46,22 @@ from converter.core.wire.sse import write_frame
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
 PING = b": ping\n"
-"""A line of the next event, because a blank line behind it may end an event: see `SilentFrames`."""
+"""A comment without a blank line after it, so that it is a line of the next event. A blank line
+could end an event for some clients: see `SilentFrames`.
+"""
 NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
-"""The first delta of a foreign reply."""
+"""The first delta of a reply from another dialect."""
 
 _JUDGED = frozenset(("name", *ARGUMENT_KEYS))
-"""The fields of a function that the assembler has judged."""
+"""Fields of a call's function that are written from the event, as the assembler has emitted it, and
+not from the server's entry.
+"""
 _JUDGED_BESIDE = frozenset(("index", "id", "function", "custom", "parameters"))
-"""The fields beside it that the assembler has judged."""
+"""Fields of a call's entry that are written from the event, and not from the server's entry."""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
-"""Within one frame kinds come in this order; any other order begins another frame."""
+"""The order of events within one frame. An event that would break this order begins another frame.
+"""
 
 
 def _of_the_server(head: Mapping[str, object]) -> dict[str, object]:
@@ -68,7 +73,7 @@ type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
 
 @dataclass(slots=True)
 class _Chunk:
-    """One frame's body in the making."""
+    """The body of a frame, to which events are added until one does not fit."""
 
     choice: int | None = None
     last: int = -1
@@ -97,10 +102,10 @@ class _Chunk:
 
 
 class OpenAIEncoder(Encoder):
-    """Events in, frames out; or, for a whole reply, one body at `close`: the frames of a stream,
-    folded, or an error.
+    """Takes events and returns frames; for a whole reply, `close` returns one body or an error.
 
-    `foreign`: the reply is of another dialect.
+    Attributes:
+        foreign: True if the reply comes from another dialect.
     """
 
     failure = ""
@@ -113,9 +118,9 @@ class OpenAIEncoder(Encoder):
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
         self._apart = TextApart()
-        # names of thinking that the server may only begin to use
+        # by choice: names of reasoning fields that were added, though the server did not send them
         self._added: defaultdict[int, set[str]] = defaultdict(set)
-        self._news = False  # the head says something that no frame has told yet
+        self._news = False  # the head has fields that no frame was sent with yet
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
         self._body: dict[str, object] = {}
@@ -124,12 +129,16 @@ class OpenAIEncoder(Encoder):
 
     @property
     def notes(self) -> list[str]:
-        """The count of events without a place in a chat completion, in one line if any."""
+        """A line with the count of blocks and frames that a chat completion cannot hold, if there
+        are any.
+        """
         note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
         return [note] if self._left_out else []
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames. `raw`: the server's frame, when `events` are just its own."""
+        """Return the frames for these events. `raw`: the server's frame, if it holds exactly these
+        events.
+        """
         frames = [each for each in self.frames(events, raw) if each]
         if not self._whole:
             sent = (
@@ -147,12 +156,16 @@ class OpenAIEncoder(Encoder):
         return []
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Note text before a call; frames have no number."""
+        """Note text that the fast path has written. The number 0 has no meaning: frames are not
+        numbered.
+        """
         self._apart.spliced(kind, text)
         return 0
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content."""
+        """Return a frame without content, in the form that the client accepts; none for a whole
+        reply.
+        """
         if self._whole or self._context.alive == NONE:
             return []
         if self._context.alive == COMMENT:
@@ -163,8 +176,11 @@ class OpenAIEncoder(Encoder):
         return [_framed({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
-        """Return the body; the server's own where nothing in it was to change or could be read. A
-        stream gets nothing: an end that the server left out (`[DONE]`, a finish) is not added.
+        """Return the whole body; the server's own bytes if nothing was changed or nothing could be
+        read.
+
+        For a stream nothing is returned: an end that the server left out (`[DONE]`, a finish) is
+        not added.
         """
         if self._error:
             return [json_text.write(self._error)]
@@ -192,23 +208,24 @@ class OpenAIEncoder(Encoder):
     def frames(
         self, events: Sequence[Event], raw: bytes | None
     ) -> Iterator[dict[str, object] | bytes]:
-        """Yield the frames of the events; a failure is an error's body, without choices."""
+        """Yield the frames for these events: JSON, or bytes that go on as they came. A failure is
+        the body of an error, without `choices`.
+        """
         thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.waits else raw
         events = [*map(self._apart.feed, events)]
         if raw is not None and all(self._fields(event) == _names(event) for event in thoughts):
             for event in events:
                 self._turn(event)
-            self._news = False  # the raw frame tells it
+            self._news = False  # the raw frame has the head's fields
             yield raw
         else:
             yield from self._bodies([own for event in events for own in self._own(event)])
 
     def _own(self, event: Event) -> list[Event]:
-        """Return the event, with the events that this dialect puts beside it.
+        """Return the event, with events that this dialect adds to it: a first delta, a stop string.
 
-        The list is empty for a stream's comment and for an event that only another dialect can
-        write.
+        The list is empty for an event that only another dialect can write, and for a comment.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
@@ -216,7 +233,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                self.foreign or not word  # the server has told no other finish
+                self.foreign or not word  # no other finish of the server's
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case Opaque() if event.dialect != NAME:
@@ -233,7 +250,7 @@ class OpenAIEncoder(Encoder):
         for event in events:
             self._turn(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # no frame of its own; no place in this dialect; a field rides in `Opaque`
+                pass  # written with other events, or not part of this dialect
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
@@ -246,7 +263,7 @@ class OpenAIEncoder(Encoder):
         yield from self._finished(chunk)
 
     def _own_frame(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
-        """Return the frame of an event that is one by itself."""
+        """Return the frame for an event that fills a frame alone."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
         if event.own and event.own.dialect == NAME and event.own.raw:
@@ -256,7 +273,7 @@ class OpenAIEncoder(Encoder):
         return b"" if self._whole else write_frame(b"[DONE]")
 
     def _turn(self, event: Event) -> None:
-        """Take note of a head, and of a thought's end."""
+        """Note the head of a reply, or the end of a thought."""
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
         elif isinstance(event, Start):
@@ -271,7 +288,7 @@ class OpenAIEncoder(Encoder):
         if self._news or chunk.has_content():
             self._news = False
             body = chunk.body(self._head)
-            # a whole reply of the same dialect is sent in frames
+            # the server sent a whole reply and the client gets frames: so `object` has to change
             streams = not self._whole and body.get("object") == "chat.completion"
             yield body | {"object": self._kind} if streams else body
 
@@ -300,14 +317,16 @@ class OpenAIEncoder(Encoder):
                 else:
                     chunk.inner[name] = _judged_fields(entry, event)
             case Finish():
-                # a chat server's own word stays; another dialect's is none of this one
+                # a word of chat completions is kept, a word of another dialect is translated
                 word = "" if self.foreign else event.server_word
                 chunk.finish = word if meaning_of(word) == event.reason else event.reason
 
     def _entries(self, entry: object, event: ToolCall) -> list[object]:
-        """Return the entry of a call's piece; in a whole body the entry has the call's number.
+        """Return the entries for a piece of a call: one, or none for the end of a free text, which
+        writes nothing.
 
-        The end of a free text has no entry, because nothing on the wire stands for it.
+        An entry of a whole body is a pair of the call's index and the entry, by which `_calls`
+        joins the pieces.
         """
         if event.free_text and not event.name and not (text_of(event) or event.id):
             return []
@@ -315,24 +334,28 @@ class OpenAIEncoder(Encoder):
         return [(event.index, own) if self._whole else own]
 
     def _entry(self, entry: object, event: ToolCall) -> dict[str, object]:
-        """Return a call's entry: the server's own fields, and the judged ones. In a stream an entry
-        has its number, in a whole body it has none.
+        """Return the entry for a piece of a call: the server's own fields, and the fields of the
+        event. A stream's entry has the call's index; that of a whole body has it only if the server
+        sent one.
         """
         fields = as_object(entry)
         kind = "custom" if event.free_text else "function"
         number = {"index": event.index} if "index" in fields or not self._whole else {}
         named: dict[str, object] = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
-            named["type"] = kind  # what leaves one out leaves both out
+            named["type"] = kind  # a server that leaves `index` out leaves `type` out, too
         kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
         return {**number, **named, **kept, kind: _judged_fields(fields.get(kind), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
-        """Return the server's own reasoning fields and those it lacks; the client's field names
-        when the thought stood in tags.
+        """Return the reasoning fields for a thought.
 
-        A name that was added before gets new text only, even if the server itself repeats the rest
-        under this name now.
+        - A thought from tags is written under the client's field names.
+        - A thought from the server's reasoning fields keeps them, and the client's missing names
+          are added.
+
+        If the server later begins to send a name that was added, and its value repeats earlier
+        text, only the new text is written.
         """
         names = _names(event)
         if names is None:
@@ -352,7 +375,7 @@ def _framed(body: dict[str, object]) -> bytes:
 
 
 def _foreign_call(event: ToolCall) -> dict[str, object]:
-    """Return the entry of another dialect's call, or of one that was read from text."""
+    """Return the entry for a piece of a call that came from another dialect or from text."""
     named = {"id": event.id, "type": "function"} if event.id else {}
     name = {"name": event.name} if event.name else {}
     return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
@@ -372,16 +395,18 @@ def _counts(usage: Usage) -> dict[str, object]:
 
 
 def _names(event: Thinking) -> dict[str, object] | None:
-    """Return the reasoning fields that the server sent, None for a thought that stood in tags."""
+    """Return the reasoning fields that the server sent; None for a thought that was read from
+    tags.
+    """
     sent = own_fields(event.own, NAME)
     return None if sent is None else dict(sent)
 
 
 def _judged_fields(function: object, event: ToolCall) -> dict[str, object]:
-    """Return a server's fields of a function, or of a custom call, with the judged name and
-    arguments, or text.
+    """Return the `function` (or `custom`) object of an entry: the server's own fields, and the name
+    and arguments (or free text) of the event.
 
-    Only the first piece of a call has a name, though some servers repeat the name.
+    The name is written only in the first piece of a call, even if the server repeats it.
     """
     fields, judged = as_object(function), ("name", CUSTOM_INPUT) if event.free_text else _JUDGED
     others = {name: value for name, value in fields.items() if name not in judged}
@@ -406,8 +431,10 @@ def _message(fields: _Pieces, streamed: bool) -> dict[str, object]:
 
 
 def _folded(pieces: list[Any], kind: type) -> Any:
-    """Return the folded value of a field: lists, and values of `kind`, go on in the next frame; of
-    any other value the last one counts. SGLang sends null in each frame.
+    """Return a field's value in the whole reply, joined from its values in all frames.
+
+    Lists are joined, and so are values of the type `kind` (strings, objects). Of any other type the
+    last value counts. Null is passed over, because SGLang sends it in each frame.
     """
     values = [value for value in pieces if value is not None]
     last: Any = values[-1] if values else None
@@ -418,14 +445,14 @@ def _folded(pieces: list[Any], kind: type) -> Any:
         return last
     if kind is str:
         return "".join(alike)
-    names = dict.fromkeys(chain.from_iterable(alike))  # such as those of `logprobs`
+    names = dict.fromkeys(chain.from_iterable(alike))  # of an object such as `logprobs`
     return {name: _folded([value.get(name) for value in alike], list) for name in names}
 
 
 def _calls(
     lists: Sequence[Sequence[tuple[int, dict[str, object]]]], streamed: bool
 ) -> list[dict[str, object]]:
-    """Return the whole calls, each from the pieces of its number."""
+    """Return the whole calls. Each call is joined from the pieces that have its index."""
     calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
         calls.setdefault(number, []).append(entry)
@@ -433,7 +460,7 @@ def _calls(
 
 
 def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
-    """Return a call; that of a stream without the index of its pieces."""
+    """Return a call, joined from its pieces. The entry of a streamed call loses its `index`."""
     functions = [as_object(piece.get("function")) for piece in pieces]
     arguments = [text for each in functions if isinstance(text := each.get("arguments"), str)]
     call = pieces[0] | (

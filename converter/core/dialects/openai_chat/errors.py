@@ -1,4 +1,4 @@
-"""Errors as OpenAI's API writes them."""
+"""Errors of OpenAI's API."""
 
 from collections.abc import Mapping
 
@@ -12,24 +12,28 @@ _KINDS = {
     404: "not_found_error",
     429: "rate_limit_error",
 }
-"""Kinds of the Messages API by status; other statuses below 500 are faults of the request."""
+"""HTTP status -> kind of error, in the terms of the Messages API. Any other status below 500 is an
+invalid request.
+"""
 
 _FOLLOWED = (307, 308)
-"""Redirects that keep method and body, as FastAPI's for a slash too many; others would become a
-GET."""
+"""Redirects after which a client sends the same method and body again, such as FastAPI's for a
+superfluous slash. After any other redirect a client sends a GET.
+"""
 _TYPES = {
     "": "server_error",
     "api_error": "server_error",
     "request_too_large": "invalid_request_error",
 }
-"""Types by those of the Messages API; any other word goes on as it is."""
+"""Kind of the Messages API -> OpenAI's type. Any other kind is its own type."""
 
 
 def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
-    """Return an error object, as the body of a reply and as a frame's data.
+    """Return an error object, which fits both the body of a response and the data of a frame.
 
-    `kind`: the Messages API's type. `status`: the HTTP status, which becomes the code, because vLLM
-    and llama.cpp put it there.
+    Arguments:
+        kind: the kind of error, in the terms of the Messages API.
+        status: the HTTP status. It is written as the error's `code`, as vLLM and llama.cpp do.
     """
     error = {
         "message": message,
@@ -43,9 +47,10 @@ def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, objec
 def error_reply(
     status: int, body: bytes, _counted: int | None = None
 ) -> tuple[int, Mapping[str, object]] | None:
-    """Return an error object with the message of a server's answer, which may be a page or empty.
-    An error object, and a redirect that a client can follow with its request, go on as they came:
-    None. Any other answer below 400 is no reply: a bad gateway.
+    """Return the client's status and error object for a server's answer that is no reply.
+
+    None if the answer may pass as it came: an error object, or a redirect that a client can follow.
+    Any other answer with a status below 400 becomes a bad gateway (502).
     """
     error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):

@@ -1,10 +1,15 @@
-"""A request of the OpenAI chat-completions API, written for one kind of server.
+"""Writer of a chat-completions request, for one kind of server.
 
-Messages stand in the order in which things were said. The format allows less than a conversation
-holds: an assistant message is one string with its tool calls last, and a tool message is text only.
-Chat templates want more than servers check: system text only at the head (Qwen3.5, Mistral), user
-and assistant by turns (Mistral, Gemma), a string where a list of parts has only text. So turns of
-one role become one message, and a part that the format cannot hold becomes words in its place.
+Messages are written in the order of the conversation. The format holds less than a conversation
+does: an assistant message is one string with its tool calls last, and a tool message is text only.
+Chat templates allow still less than servers do:
+
+- system text at the beginning only (Qwen3.5, Mistral);
+- user and assistant by turns (Mistral, Gemma);
+- a string, and no list of parts, if the content is text only.
+
+So successive turns of one role become one message, and a part that the format cannot hold becomes a
+text that names it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,26 +36,29 @@ from converter.core.model.conversation import (
 )
 
 OUTPUT_NAME = "output"
-"""Name of an output schema that has none: the format wants one, the Messages API has none."""
-# Fields nobody misses: their loss needs no line in a log.
+"""Name of an output schema without a name, because the format requires one and the Messages API has
+none.
+"""
+# Fields that are left out without a note, because no user misses them.
 UNMISSED = frozenset({"user", "stream_options"})
-# Claude Code puts such tags around what it tells the model inside user turns; models that have seen
-# its traffic know them.
+# Claude Code puts these tags around its own text in user turns; models that were trained on its
+# traffic know them.
 INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
-# several templates skip a tool message without text, and the call then looks unanswered
+# Several templates skip a tool message without text; the call would then seem to have no result.
 NO_OUTPUT = "(no output)"
 TOOL_ERROR = "[The tool reported an error.]"
 BELOW = "[{}: in the next user message]"
 ABOVE = "[{} from the result of tool call {}]"
 NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
-"""Parts that a tool message cannot hold, with their names there."""
+"""Types of parts that a tool message cannot hold -> their names in the text that takes their place.
+"""
 
 
 type RunOf = Callable[
     [Sequence[Turn], object, Callable[[], list[dict[str, object]]]], list[dict[str, object]]
 ]
-"""Takes turns of one role in a row, the settings by which they are written, and their writer;
-returns their messages, perhaps those of the request before.
+"""Returns the messages for successive turns of one role; perhaps those that were written for the
+request before. Takes the turns, the settings on which the writing depends, and the writer.
 """
 
 
@@ -63,11 +71,13 @@ def _anew(
 def write(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the body of a chat-completions request, and notes on its omissions, a line each.
-    `run_of`: returns the messages that repeat those of the request before.
+    """Return the body of a chat-completions request, and notes on omissions, one line each.
 
-    The body has no field that the server does not take, unless the client itself names it in the
-    server's terms, and no signature. Never raises for a conversation that a reader made.
+    Fields that the server does not take are left out, unless the client itself sent them in the
+    server's terms; so are signatures. A conversation from one of the request readers never raises.
+
+    `run_of`: returns messages as they were written for the request before, if the turns are the
+    same.
     """
     fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
@@ -118,8 +128,8 @@ def _fields(
 def _limits(conversation: Conversation) -> dict[str, object]:
     sampling = conversation.sampling
     fields: dict[str, object] = {
-        # The Messages API takes 0, to fill its prompt cache; vLLM and SGLang want at least one
-        # token.
+        # A client of the Messages API may send 0, to fill the prompt cache; vLLM and SGLang
+        # require at least one token.
         "max_tokens": None if conversation.max_tokens is None else max(1, conversation.max_tokens),
         "stop": list(conversation.stop_sequences) or None,
         "temperature": sampling.temperature,
@@ -146,7 +156,9 @@ def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, o
 def _offered(
     tools: tuple[Tool, ...], choice: ToolChoice, settings: RequestSettings
 ) -> tuple[Tool, ...]:
-    """Return the tools to offer: only the allowed ones where the server takes no such choice."""
+    """Return the tools to offer. If the server cannot be told which tool to call, only the allowed
+    tools are offered.
+    """
     if choice.mode == "none" and "tool_choice" in settings.leaves_out:
         return ()
     if choice.mode == "named" and (
@@ -199,9 +211,10 @@ def _prefill(messages: list[dict[str, object]], settings: RequestSettings) -> di
 def write_messages(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> list[dict[str, object]]:
-    """Return the messages, system text first; a system turn further down becomes a user turn that
-    says so, at its place. A last assistant turn stays last, for the server to continue; an empty
-    one is left out.
+    """Return the messages, the system text first.
+
+    A later system turn becomes a user turn that marks its text (`INLINE_SYSTEM`). A last assistant
+    turn stays last, for the server to continue it; an empty one is left out.
     """
     turns, texts = list(conversation.turns), list(conversation.system)
     while turns and turns[0].role == "system":
@@ -231,8 +244,8 @@ def _as_user(turn: Turn) -> Turn:
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """The texts, a blank line between two of them unless one brings its own line break there; blank
-    ones are left out.
+    """Return the texts as one, with a blank line between two texts unless one of them has a line
+    break there. Blank texts are left out.
     """
     joined = ""
     for text in texts:
@@ -279,8 +292,8 @@ def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
 
 
 def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
-    """The parts and tool results in their order; the images and sounds of a run of results follow
-    it.
+    """Return the user message and the tool messages, in the order of their blocks. Images and
+    sounds of tool results are put into the user message that follows the results.
     """
     links = settings.image_links
     if settings.order == "tools-first":

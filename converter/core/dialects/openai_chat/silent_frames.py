@@ -1,31 +1,32 @@
-"""Frames without data, in a form that no client takes for an event."""
+"""Frames without data, written so that no client takes one for an event."""
 
 import re
 
 from converter.core.wire.sse import read_frame
 
 _OBJECT = b"data: {"
-"""The beginning of nearly every frame, which then has data."""
+"""The beginning of nearly every frame that has data."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 _DROPPED = re.compile(rb"(?:data|event)\b")
-"""Fields that another event must not get."""
+"""Fields that are dropped, because they would become part of the next event."""
 
 
 class SilentFrames:
-    """The server's frames as they go on; those without data in a form that no client takes for an
-    event: as lines of the next one.
+    """A filter for a stream's frames. The lines of a frame without data are sent without the blank
+    line that ends it, so that they become lines of the next event.
 
-    OpenAI's Python SDK 3.57 ends an event at a blank line behind a name, a time to wait or an id,
-    and at every blank line of a stream that has had an id, and reads JSON where there is no data.
-    An empty `data` is one to the AI SDK and to OpenAI's SDK for JavaScript as well.
+    Two kinds of clients need this. OpenAI's Python SDK 3.57 parses an event's data as JSON even if
+    there is none: after a blank line behind `event`, `retry` or `id`, and, once a stream has had an
+    id, after every blank line. The AI SDK and OpenAI's SDK for JavaScript take an empty `data` for
+    an event.
     """
 
     def __init__(self) -> None:
         self._has_ids = False
 
     def feed(self, raw: bytes) -> bytes:
-        """Return the bytes that go out for a frame; nothing for an empty one."""
+        """Return the bytes to send for a frame; empty if nothing is left of it."""
         if raw.startswith(_OBJECT) or (read_frame(raw).data or b"").strip():
             self._has_ids = self._has_ids or (b"id:" in raw and bool(_ID.search(raw)))
             return raw

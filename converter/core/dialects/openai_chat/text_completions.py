@@ -1,5 +1,5 @@
-"""Replies of text completions, which hold the model's text as it was written: read as chat
-completions whose content is this text.
+"""Decoder of text completions. Their text is the model's text as it was generated, and is read as
+the content of a chat completion.
 """
 
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
@@ -11,12 +11,12 @@ _KINDS = {True: "chat.completion", False: "chat.completion.chunk"}
 
 
 class TextCompletionDecoder(OpenAIDecoder):
-    """Frames of a text completion in, events out."""
+    """Takes the frames of a text completion and returns events."""
 
     _begun = False
 
     def _read(self, parsed: object, frame: Frame) -> list[Event]:
-        """Return the frame's events; the first one has the role, as in a chat completion."""
+        """Return the frame's events. The first frame gets a role, as in a chat completion."""
         body, choices = as_object(parsed), as_object(parsed).get("choices")
         if not isinstance(choices, list):
             return super()._read(parsed, frame)

@@ -1,10 +1,12 @@
-"""A stream without the frame of counts that only the addon has requested. The events have the
-counts; the client does not get them. Counts beside text or a finish go on, because the addon's
-request did not bring them.
+"""Encoder of a stream for which only the addon has requested counts, so that the client must not
+get the frame of counts. Counts in a frame with text or a finish are sent, because a server sends
+these unasked.
 
-The frame of counts may hold more: llama.cpp's `timings` stand in the last frame, which is the
-finish's where no counts were requested. So a finish waits for the next frame. The fast path knows
-of no waiting frame: behind a frame for which nothing was written it learns anew.
+The frame of counts may have other fields that the client should get: llama.cpp sends `timings` in
+its last frame, which would be the finish's if no counts had been requested. So the frame of the
+finish waits for the next frame, whose head it takes over. The fast path does not know of a waiting
+frame; this does no harm, because it reads the next frame in full whenever nothing was written for a
+frame.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from converter.core.model.events import Event, Finish, Start, Usage
 
 
 class UncountedEncoder(OpenAIEncoder):
-    """Events in, frames of a stream out, but for the frame of counts."""
+    """Takes events and returns the frames of a stream, without the frame of counts."""
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context)
@@ -33,12 +35,12 @@ class UncountedEncoder(OpenAIEncoder):
         return out + super().feed(events, raw)
 
     def _released(self, heads: Sequence[Event] = ()) -> list[bytes]:
-        """Return the frame that waits, with the head of the frame behind it."""
+        """Return the waiting frame of the finish, with the head of the frame after it."""
         if self._finish is None:
             return []
         (events, raw), self._finish = self._finish, None
         return super().feed([*heads, *events], None if heads else raw)
 
     def close(self) -> list[bytes]:
-        """Return the frame that waits; a missing end of the stream is not added."""
+        """Return the waiting frame. An end that the server left out is not added."""
         return [*self._released(), *super().close()]

@@ -37,8 +37,11 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _read_request(body: object, context: RequestContext) -> Conversation:
-    """Read a request with the history that it refers to; its response will be kept. The next
-    request repeats only items that the client has sent itself.
+    """Return the conversation of a request, with the history that it refers to. Its response will
+    be kept.
+
+    Turns of the request before are used only if the client sends its whole history itself; else the
+    next request does not repeat them.
     """
     purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:

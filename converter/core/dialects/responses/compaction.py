@@ -1,9 +1,9 @@
-"""A conversation made shorter: the model sums it up, and the summary is an opaque item that stands
-for the conversation from then on.
+"""Compaction: the model writes a summary of the conversation, and an opaque item with this summary
+takes the conversation's place.
 
-Codex 0.169 asks for it with an item `compaction_trigger` when its provider is called OpenAI, and
-ends the session unless exactly one item `compaction` comes back. Under another name it asks for a
-summary in words of its own.
+Codex 0.169 asks for a compaction with an item `compaction_trigger` if its provider has the name
+OpenAI; it ends the session unless it gets exactly one item `compaction`. If the provider has
+another name, Codex asks for a summary in plain text instead.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,9 @@ NONE = "the model wrote no summary of the conversation, or only a part of one"
 
 
 def request(body: object) -> object:
-    """Return the body of a request to `/responses/compact` as one that asks by an item."""
+    """Return a request to `/responses/compact` as a request to `/responses` with an item
+    `compaction_trigger`.
+    """
     if not isinstance(body, dict):
         return body
     turns = body.get("input")
@@ -35,24 +37,30 @@ def request(body: object) -> object:
 
 
 def users(items: Iterable[object]) -> tuple[dict[str, object], ...]:
-    """Return the messages of users, which a compacted conversation keeps."""
+    """Return the messages of users, which stay in a compacted conversation."""
     return tuple(item for item in items if isinstance(item, dict) and item.get("role") == "user")
 
 
 def item(name: str, summary: str) -> dict[str, object]:
-    """Return the item that holds a summary."""
+    """Return a compaction item with this summary."""
     return {"id": f"cmp_{name}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
 
 
 def summaries(output: Iterable[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the items that hold a summary."""
+    """Return the compaction items of an output."""
     return [item for item in output if item["type"] == ITEM]
 
 
 def answer(
     response: dict[str, object], repeated: Iterable[dict[str, object]], name: str
 ) -> dict[str, object]:
-    """Return the answer of `/responses/compact`."""
+    """Return the body that `/responses/compact` answers.
+
+    Arguments:
+        response: the response with the compaction item.
+        repeated: the users' messages, which come before the summary.
+        name: the part that all ids of the answer share.
+    """
     messages = [with_id(item, f"{name}_in{at}") for at, item in enumerate(repeated)]
     output = response["output"]
     return {
@@ -65,6 +73,6 @@ def answer(
 
 
 def read(sealed: str) -> TextBlock | None:
-    """Return the summary in an item's content; None for one that another server made."""
+    """Return the summary in a compaction item as text; None if another server made the item."""
     text = thoughts.decode(sealed)
     return None if text is None else TextBlock(HEAD + text)

@@ -1,7 +1,9 @@
-"""Replies of the Responses API, read: a server's own, frames of a stream or one whole response.
+"""Decoder of a server's replies in the Responses API: the frames of a stream, or one whole
+response.
 
-Text, thoughts and plain function calls become neutral events as they come. An item of any other
-kind goes on whole, when it is finished. Events that only announce or repeat are not needed.
+Text, thoughts and plain function calls become events as they come. An item of any other type
+becomes one `DialectBlock` when it is complete. Frames that only announce or repeat something are
+passed over.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,21 +41,22 @@ from converter.core.wire.json_text import as_object, objects
 from converter.core.wire.sse import Frame
 
 NAME = "responses"
-"""The dialect's name, on data that only it can write back."""
+"""Name of the dialect, in the `Own` data of its events."""
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
-"""Fields of a response that neutral events have."""
+"""Fields of a response that are read into other events, and so are left out of `End.own`."""
 
 
 @dataclass(slots=True)
 class _Item:
-    """One item, as far as it has come.
+    """An item of the output.
 
     Attributes:
-        index: its index in the output.
-        length: characters of its deltas.
-        called: it is a call that has begun.
+        index: the item's index in the output.
+        length: how many characters its deltas had so far.
+        called: True if a `ToolCall` was emitted for the item.
+        merger: merges the thought's raw text and its summary.
     """
 
     index: int
@@ -63,7 +66,7 @@ class _Item:
 
 
 class ResponsesDecoder(DialectDecoder):
-    """Frames in, events out; nothing is raised."""
+    """Takes frames and returns events."""
 
     name = NAME
 
@@ -83,7 +86,7 @@ class ResponsesDecoder(DialectDecoder):
     def _failure(self, error: Failure, parsed: object, _: Frame) -> Failure | None:
         fields = as_object(parsed)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
-            return None  # these have a place for an error
+            return None  # the error stands in the response, where `_end` reads it
         return replace(error, kind=error.code or error.kind)
 
     def _read(self, parsed: object, _: Frame) -> Iterator[Event]:
@@ -122,7 +125,7 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            ended = "length"  # for a reason that the API does not know
+            ended = "length"  # unless `word` has another meaning
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):
@@ -130,11 +133,13 @@ class ResponsesDecoder(DialectDecoder):
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
         yield End(Own(NAME, own))
 
-    # Items.
+    # Items of the output.
 
     def _item(self, event: dict[str, object]) -> _Item:
-        """Return the item that an event is about. llama.cpp (November 2026) numbers no items and
-        names them by id; other servers number items and send a new id with each event.
+        """Return the item that a frame is about.
+
+        llama.cpp (November 2026) sends no `output_index`, so that its items are found by their ids.
+        Other servers send the index, but a new id in every frame.
         """
         index, fields = as_index(event.get("output_index")), event.get("item")
         name = fields.get("id") if isinstance(fields, dict) else event.get("item_id")
@@ -150,7 +155,9 @@ class ResponsesDecoder(DialectDecoder):
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Servers send the thought raw, as a summary, or both."""
+        """Yield the new part of a thought. A server may send a thought's raw text, its summary or
+        both; text that comes in both counts once.
+        """
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
         item.length += len(new)
@@ -158,15 +165,18 @@ class ResponsesDecoder(DialectDecoder):
             yield Thinking(new)
 
     def _arguments(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Arguments of a call that goes on whole are in it."""
+        """Yield a piece of a call's arguments. A call that no `ToolCall` has begun is emitted as a
+        whole item later, with its arguments.
+        """
         if item.called:
             delta = as_text(event["delta"])
             item.length += len(delta)
             yield ToolCall(item.index, "", "", delta)
 
     def _added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
-        or when it is done (`transformers serve` 5.23).
+        """Yield the beginning of a call. Arguments in this frame are passed over, because they come
+        again: in the first delta (vLLM, early 2026) or in the complete item (`transformers serve`
+        5.23).
         """
         fields = object_of(event["item"])
         if _is_plain_call(fields):
@@ -178,7 +188,9 @@ class ResponsesDecoder(DialectDecoder):
         return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
     def _done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
-        """Yield the item's text that no delta has brought."""
+        """Yield the events for a complete item: the text that came in no delta, or the whole item
+        if it is of a type without events.
+        """
         fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":

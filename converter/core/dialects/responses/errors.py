@@ -1,10 +1,14 @@
-"""Errors in the words of the Responses API, with the codes on which its clients act.
+"""Errors of the Responses API, with the statuses and codes on which its clients act.
 
-Codex 0.169, tried: after 401, 403, 413 and 422 it repeats a request 5 times, after 500 and 502 30
-times in 26 seconds, after 400 and 404 never. After a failed response it asks 5 more times, unless
-the code is one of `FINAL`. Only the code `context_length_exceeded` makes it compact the
-conversation, so that an error about a reply too long has another. An error that will not heal is a
-400.
+Observed with Codex 0.169:
+
+- After status 401, 403, 413 or 422 it repeats the request 5 times; after 500 or 502 30 times in 26
+  seconds; after 400 or 404 never.
+- After a failed response it repeats the request 5 times, unless the code is in `FINAL`.
+- After the code `context_length_exceeded`, and no other, it compacts the conversation. So an error
+  about a reply that is too long has another code.
+
+An error that a repeated request would get again has the status 400.
 """
 
 from converter.core.dialects import context_length
@@ -15,9 +19,9 @@ REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
-"""The code of a response that failed for good; Codex shows the error's message."""
+"""Code of a response that would fail again. Codex shows the error's message."""
 FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
-"""Codes of a failed response after which Codex does not ask again."""
+"""Codes of a failed response after which Codex does not repeat the request."""
 _TYPES = {
     400: BAD_REQUEST,
     401: "authentication_error",
@@ -27,15 +31,21 @@ _TYPES = {
 }
 _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 _STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
-"""A local server's 500 is a template or a grammar that fails again; see the head of this file."""
+"""A server's status -> the client's. A local server's 500 mostly comes from a chat template or a
+grammar, and comes again: so it becomes 400.
+"""
 _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_error")
-"""Kinds of failures inside a stream that asking again does not heal; the third is vLLM's."""
+"""Kinds of errors within a stream that a repeated request would get again. `BadRequestError` is
+vLLM's name.
+"""
 
 
 def error_body(
     message: str, status: int = 400, param: str = "", code: str = ""
 ) -> dict[str, object]:
-    """Return the error object. `param`: the path to the fault, with dots."""
+    """Return the body of an error. `param`: the path of the wrong field, such as
+    `input.0.content`.
+    """
     if too_long := context_length.find(message):
         message, code = _too_long(too_long)
         param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
@@ -49,7 +59,7 @@ def error_body(
 
 
 def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
-    """Return the client's status and body for a server's answer that is no reply."""
+    """Return the client's status and error body for a server's answer that is no reply."""
     message = message_of_answer(status, body, with_status=status >= 500)
     misfit = status < 400 or context_length.find(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
@@ -57,8 +67,8 @@ def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
-    """Return the error of a failed response, inside a stream. A status of 500 means that the same
-    would happen again, as it does for a whole reply.
+    """Return the error object of a failed response in a stream. A server's status 500 gets
+    `FINAL_CODE`, because a repeated request would fail, too.
     """
     if too_long := context_length.find(message):
         own, code = _too_long(too_long)
@@ -70,14 +80,14 @@ def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
 
 
 def named(message: str, kind: str, status: int) -> dict[str, object]:
-    """Return the error object; `kind` is a word of the Messages API."""
+    """Return the body of an error. `kind`: the kind of error, in the terms of the Messages API."""
     own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
     return error_body(message, own_status)
 
 
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
-    """Return the message and the code of an error about the context."""
-    if overflow.tokens < overflow.most <= overflow.requested:  # no shorter prompt helps
+    """Return the message and the code of an error about the context's length."""
+    if overflow.tokens < overflow.most <= overflow.requested:  # the reply alone is too long
         return overflow.message(), REPLY_TOO_LONG
     message = (
         "Your input exceeds the context window of this model. "
@@ -87,6 +97,6 @@ def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
 
 
 def _param(path: str) -> str:
-    """Return a path as the API writes it: `input[0].content`."""
+    """Return a path in the API's form: `input.0.content` -> `input[0].content`."""
     parts = path.split(".")
     return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])

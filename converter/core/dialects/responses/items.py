@@ -1,7 +1,8 @@
-"""The items of a Responses request, read: one reader per type, to blocks of a conversation.
+"""Readers of the items of a Responses request, one for each type: they return the turns of a
+conversation.
 
-Calls that only OpenAI's servers make (web search, a computer, ...), and their outputs, are left out
-and named once, as is all else that has no meaning for another server.
+Calls that only OpenAI's servers make (web search, a computer), and their outputs, are left out, as
+is everything else that another server cannot use. A note names each such type once.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -44,21 +45,26 @@ ROLES: dict[str, Role] = {
 }
 NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
-"""Types of items that bring tools."""
+"""Types of items that bring further tools."""
 SEALED = "reasoning.encrypted_content"
-"""The log's word for thinking that is nowhere else in its item."""
+"""Name, in notes, of an encrypted thought without any readable text."""
 SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
-"""Types of items that are read elsewhere, or have no meaning for a model."""
+"""Types of items that are left out here without a note: other code reads them, or a model has no
+use for them.
+"""
 
 
 @dataclass(slots=True)
 class Items:
-    """The items read so far.
+    """Reads the items of a request, one after another, into turns.
 
     Attributes:
-        whole: they begin with the conversation.
-        turn_of: gives the turns of the request before.
-        left_out: types of items and parts that no conversation has.
+        toolbox: the tools that the request offers.
+        whole: True if the items are a whole conversation. Then a tool result without its call is an
+            error.
+        turn_of: returns a turn as it was read from the request before, if the item is the same.
+        turns: the turns so far.
+        left_out: types of the items and parts that were left out.
     """
 
     toolbox: Toolbox
@@ -66,13 +72,13 @@ class Items:
     turn_of: TurnOf = read_anew
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
-    _calls: dict[str, str] = field(default_factory=dict)  # call_id or item id -> call_id
+    _calls: dict[str, str] = field(default_factory=dict)  # a call's id or item id -> its id
 
     def add(self, item: Fields) -> None:
-        """Read one item. Raises RequestError for one that breaks the format.
+        """Add the turn of an item. Raises RequestError if the item breaks the format.
 
-        An item is a turn, unless it is an empty one of the model. The writer joins turns in a row
-        of one role.
+        An item of the model without content adds no turn. Successive turns of one role are joined
+        later, by the request writer.
         """
         kind = kind_of(item)
         name = self._name(item, kind)
@@ -81,8 +87,8 @@ class Items:
             self.turns.append(turn)
 
     def _name(self, item: Fields, kind: str) -> str:
-        """Return the fact that an item takes from others: a call its function's name, a result its
-        call's id.
+        """Return the fact about an item that depends on other items: for a call the name of its
+        function, for a result the id of its call. Note the ids of a call.
         """
         if call_kind := KIND_OF_ITEM.get(kind):
             name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
@@ -97,8 +103,8 @@ class Items:
         return self._calls.get(call, call)
 
     def _read(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
-        """Return an item's turn, and whether it must be read in each request: it is left out with a
-        note, or names tools.
+        """Return an item's turn, and True if the item must be read anew in each request, because it
+        adds a note or names tools.
         """
         left_out = set[str]()
         turn = self._turn(item, kind, name, left_out)
@@ -117,7 +123,7 @@ class Items:
         if kind in _OUTPUTS:
             content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))
             return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
-        if kind == compaction.ITEM:  # of our own; another can only be read where it was made
+        if kind == compaction.ITEM:  # readable only if the addon wrote it
             summary = compaction.read(item.optional("encrypted_content", str) or "")
             if summary is not None:
                 return Turn("user", (summary,))
@@ -126,13 +132,16 @@ class Items:
 
 
 def kind_of(item: Fields) -> str:
-    """Return an item's type; a message may leave it out."""
+    """Return an item's type. An item without a type is a message."""
     return item.optional("type", str) or "message"
 
 
 def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
-    """Yield the thought of an item. The encoded text is whole; a client may have cut or left out
-    the others. Text that another server has sealed can only be read there.
+    """Yield the thought of a reasoning item.
+
+    If the item has a thought that `thoughts.encode` wrote, this text is used, because a client may
+    have shortened or dropped the other texts. A thought that another server encrypted is unreadable
+    here.
     """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)
@@ -145,7 +154,7 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
         left_out.add(SEALED)
 
 
-# Outputs of the client's own tools.
+# Readers of the outputs of tools that the client runs.
 
 
 def _output(item: Fields, _: Toolbox, left_out: set[str]) -> list[ContentBlock]:
@@ -171,11 +180,13 @@ _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] =
 }
 
 
-# For people: every call and output, OpenAI's own as well.
+# Readers for views only: they also read the calls and outputs of OpenAI's own tools.
 
 
 def _shown_thought(item: Fields) -> Iterator[Block]:
-    """Yield a thought, raw or as a summary; a sealed one only where it has no text."""
+    """Yield a thought: its raw text or its summary; if it has neither, a note on its encrypted
+    text.
+    """
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     thinking = thinking_in(raw) or thinking_in(summary)
     hidden = isinstance(sealed, str) and sealed and not thinking

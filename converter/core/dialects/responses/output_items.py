@@ -1,8 +1,8 @@
-"""The items of a growing response, and the events that start, fill and finish each item.
+"""Output items of a response, and the events that begin, fill and end each item.
 
-An item is sent empty at its start, then in pieces, and whole at its end: some clients (openai SDKs,
-agents) read the pieces, Codex and the AI SDK only the whole item. An empty item has all keys,
-because the Python SDK fills them in place.
+An item is sent empty at its beginning, then in pieces, and complete at its end. Some clients
+(OpenAI's SDKs, agents) read the pieces; Codex and the AI SDK read only the complete item. An empty
+item has all its fields, because the Python SDK fills in their values.
 """
 
 import json
@@ -16,8 +16,8 @@ RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
 class OutputItem(ABC):
-    """One item of the output, in the pieces that have come. A kind that clients cannot read in
-    pieces is announced when it is whole.
+    """An item of the output, with the pieces that have come. An item of a type that clients cannot
+    read in pieces sends nothing before it is complete.
     """
 
     def __init__(self, item_id: str, index: int) -> None:
@@ -25,17 +25,17 @@ class OutputItem(ABC):
         self._pieces: list[str] = []
 
     def start(self) -> list[dict[str, object]]:
-        """Return the events that announce it."""
+        """Return the events that announce the item."""
         return []
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Take a piece; return the events for it."""
+        """Add a piece of text, and return the events for it."""
         self._pieces.append(text)
         return []
 
     @abstractmethod
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the whole item, and the events before its `output_item.done`."""
+        """Return the complete item, and the events that come before its `output_item.done`."""
 
     def _event(self, kind: str, **fields: object) -> dict[str, object]:
         return {
@@ -52,19 +52,23 @@ def added(item: dict[str, object], index: int) -> dict[str, object]:
 
 
 def done(item: dict[str, object], index: int) -> dict[str, object]:
-    """Return the event that brings the whole item."""
+    """Return the event with the complete item."""
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """A kind of item that is sent in pieces of its only part.
+    """A type of item whose text is sent in pieces. Such an item has one part.
 
     Attributes:
-        item, part: without text.
-        parts: the item's field of parts.
-        index: the field of the part's number, in events whose names begin with `part_event` and
-            `event`; the latter, which carry text, also have the fields `beside`.
+        prefix: the beginning of the item's id.
+        item: the item without its text.
+        parts: the item's field with its list of parts.
+        part: the part without its text.
+        index: the field of an event that has the part's index.
+        part_event: the beginning of the names of the events that begin and end the part.
+        event: the beginning of the names of the events with text.
+        beside: further fields of the events with text.
     """
 
     prefix: str
@@ -87,7 +91,7 @@ MESSAGE = TextForm(
     "output_text",
     {"logprobs": []},
 )
-"""Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
+"""Text of the answer. A refusal is sent as text as well, because Codex does not show refusals."""
 THOUGHT = TextForm(
     "rs",
     {"type": "reasoning", "status": RUNNING},
@@ -98,11 +102,13 @@ THOUGHT = TextForm(
     "reasoning_summary_text",
     {},
 )
-"""One thought, as a summary: the raw `reasoning_text` is invisible in most clients."""
+"""A thought, sent as a summary, because most clients do not show the raw `reasoning_text`."""
 
 
 class TextItem(OutputItem):
-    """Text or a thought. `sealed`: the client wants it as opaque content too."""
+    """Text of the answer, or a thought. `sealed`: True if the complete item has the text as
+    `encrypted_content`, too.
+    """
 
     def __init__(self, name: str, index: int, form: TextForm, sealed: bool = False) -> None:
         super().__init__(f"{form.prefix}_{name}", index)
@@ -112,18 +118,18 @@ class TextItem(OutputItem):
         return super()._event(kind, **{self._form.index: 0}, **fields)
 
     def start(self) -> list[dict[str, object]]:
-        """Announce the item and its only part."""
+        """Return the events that announce the item and its only part."""
         item = {"id": self._id, **self._form.item, self._form.parts: list[dict[str, object]]()}
         part = self._event(f"{self._form.part_event}.added", part=self._form.part)
         return [added(item, self._index), part]
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Add a piece of its text."""
+        """Add a piece of text, and return its event."""
         super().feed(text)
         return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the item with all its text."""
+        """Return the item with all its text, and the events that end the text and the part."""
         form, text = self._form, "".join(self._pieces)
         part = form.part | {"text": text}
         item = {"id": self._id, **form.item, "status": status, form.parts: [part]}
@@ -135,7 +141,7 @@ class TextItem(OutputItem):
 
 
 class OtherCall(OutputItem):
-    """A call of which nothing can be sent before its input is whole."""
+    """A call that clients cannot read in pieces. Nothing is sent before its input is complete."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
@@ -147,7 +153,7 @@ class OtherCall(OutputItem):
         return {**head, "call_id": self._call_id, **fields}
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the whole call, announced first."""
+        """Return the complete call, and the events that announce it."""
         arguments = json.loads("".join(self._pieces))
         item = self._item(status, self._kind.write(self._tool, arguments))
         if self._tool.kind != "custom":
@@ -160,29 +166,31 @@ class OtherCall(OutputItem):
 
 
 class FunctionCall(OtherCall):
-    """A call of a function, its arguments as they come."""
+    """A call of a function. Its arguments are sent as they come."""
 
     def _of(self, status: str, arguments: str) -> dict[str, object]:
         return self._item(status, {**named(self._tool), "arguments": arguments})
 
     def start(self) -> list[dict[str, object]]:
-        """Announce the call."""
+        """Return the event that announces the call."""
         return [added(self._of(RUNNING, ""), self._index)]
 
     def feed(self, text: str) -> list[dict[str, object]]:
-        """Add a piece of the arguments."""
+        """Add a piece of the arguments, and return its event."""
         super().feed(text)
         return [self._event("function_call_arguments.delta", delta=text)]
 
     def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
-        """Return the whole call."""
+        """Return the complete call, and the event that ends its arguments."""
         text, name = "".join(self._pieces), self._tool.name
         event = self._event("function_call_arguments.done", name=name, arguments=text)
         return self._of(status, text), [event]
 
 
 def with_id(item: object, name: str) -> object:
-    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    """Return an item of a request as the API shows it: with an id, and with its type, status and
+    parts if it is a message. An id in the item is kept.
+    """
     if not isinstance(item, dict):
         return item
     shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}

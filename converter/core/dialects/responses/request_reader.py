@@ -1,9 +1,9 @@
-"""A request of the Responses API, read: its conversation, and the facts by which its reply becomes
-one of this API again.
+"""Reader of a Responses request: it returns the conversation, and the facts that the response
+needs.
 
 Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
-`service_tier`, `text.verbosity`, ...) are dropped in silence, because Codex sends them with every
-request and chat servers refuse them. Parts that a client will miss are refused, or left out with a
+`service_tier`, `text.verbosity`) are dropped without a note, because Codex sends them with every
+request and chat servers refuse them. Whatever a client would miss is refused, or left out with a
 note.
 """
 
@@ -32,17 +32,19 @@ from converter.core.wire.checked import Fields
 
 @dataclass(frozen=True, slots=True)
 class ResponseContext(ReplyContext):
-    """Facts that a response takes from its request; `id` is that of the response and of its items.
+    """Facts about a response that come from its request. `id` is part of the ids of the response
+    and of its items.
 
     Attributes:
-        toolbox: maps the names of the request's tools back.
-        echo: the fields that the response repeats.
-        encrypted: the client wants to see thinking as opaque content, too.
-        repeats: the client is Codex, which asks 6 times when a response is incomplete because of a
-            content filter, but not when it failed for good.
-        compacts: the answer is one item, the summary of the conversation.
-        repeated: the user's messages, which stand before the summary and have no ids yet.
-        keep: gets the whole response, before its last event.
+        toolbox: maps the functions in the model's calls back to the request's tools.
+        echo: fields that the response repeats from the request.
+        encrypted: True if the client wants thoughts as `encrypted_content`, too.
+        repeats: True if the client is Codex. After a response that a content filter made incomplete
+            Codex asks 6 times; after one that has failed for good it does not ask again.
+        compacts: True if the response is one item with the summary of the conversation.
+        repeated: the users' messages, which come before the summary in the answer of
+            `/responses/compact`; None for any other request.
+        keep: is called with the whole response before the last event.
     """
 
     toolbox: Toolbox = field(default_factory=Toolbox)
@@ -55,8 +57,8 @@ class ResponseContext(ReplyContext):
 
 
 def begun(context: ResponseContext, model: str) -> dict[str, object]:
-    """Return the response of the first events. The request's long fields wait for the last event:
-    Codex's tools alone are 39 kB.
+    """Return the response in the first events. It lacks the request's long fields, which only the
+    last event has: Codex's tools alone have 39 kB.
     """
     return {
         "id": f"resp_{context.id}",
@@ -91,11 +93,11 @@ ECHOED: Mapping[str, object] = {
     "truncation": "disabled",
     "user": None,
 }
-"""Fields that a response repeats from its request, with the values they have otherwise."""
+"""Fields that a response repeats from its request -> their values if the request lacks them."""
 
 
 def echo(request: Fields) -> dict[str, object]:
-    """Return the fields of a response that its request decides."""
+    """Return the fields that a response repeats from its request."""
     values = request.values
     sent = {name: value for name, value in values.items() if value is not None}
     fields = {name: sent.get(name, default) for name, default in ECHOED.items()}
@@ -125,9 +127,9 @@ SILENT = frozenset(
         "stream_options",
     }
 )
-"""Fields of the API that have no meaning for a local server and are dropped without a note."""
+"""Fields of the API that mean nothing to a local server. They are dropped without a note."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
-"""Fields that are read by whoever completes the history."""
+"""Fields that `state.complete` has read before."""
 _AS_NAMED = ("low", "medium", "high", "xhigh", "max", "ultra")
 EFFORTS = {"minimal": "low", **{name: name for name in _AS_NAMED}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
@@ -135,15 +137,18 @@ BACKGROUND = "Background mode is not supported: this server keeps no queue of re
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
 _ENCRYPTED = "reasoning.encrypted_content"
 _CODEX = "client_metadata"
-"""A field that Codex 0.169 always sends, and no other client that was tried."""
+"""A field that Codex 0.169 always sends. No other client that was tried sends it."""
 
 
 def read(
     body: object, items: Iterable[object] | None = None, turn_of: TurnOf = read_anew
 ) -> tuple[Conversation, ResponseContext]:
-    """Return the request's conversation, and the fields for its response. `body` is its parsed
-    JSON; `items`: its whole history, where a memory has completed it; `turn_of`: gives the turns of
-    the request before. Raises RequestError.
+    """Return the request's conversation, and the facts for its response. Raises RequestError.
+
+    Arguments:
+        body: the request's parsed JSON.
+        items: the whole input, if the memory has completed it.
+        turn_of: returns a turn as it was read from the request before, if the item is the same.
     """
     request = Fields(body)
     refuse(request)
@@ -192,7 +197,9 @@ def read(
 
 
 def refuse(request: Fields) -> None:
-    """Refuse a request that would be answered wrongly in silence. Raises RequestError."""
+    """Raise RequestError for a request that would otherwise get a wrong answer without any sign of
+    it.
+    """
     if request.optional("background", bool):
         raise request.error("background", BACKGROUND)
     if request.child("prompt"):
@@ -200,7 +207,7 @@ def refuse(request: Fields) -> None:
 
 
 def input_items(request: Fields) -> list[object]:
-    """Return the request's own items; a string is a user's message."""
+    """Return the items of the request's own input. A string is one message of the user."""
     items = request.values.get("input")
     if isinstance(items, str):
         return [{"type": "message", "role": "user", "content": items}]
@@ -213,13 +220,13 @@ def _has_history(request: Fields) -> bool:
     return any(request.values.get(name) for name in ("previous_response_id", "conversation"))
 
 
-# Tools.
+# Readers of the tool choice, of thinking, and of the answer's form.
 
 
 def _choice(
     request: Fields, toolbox: Toolbox, notes: list[str]
 ) -> tuple[ToolChoice | None, list[Tool]]:
-    """Return the choice, and the tools that it allows."""
+    """Return the tool choice, and the tools that it allows."""
     value = request.value("tool_choice")
     if value is None:
         return None, toolbox.tools
@@ -243,15 +250,14 @@ def _flat(tool: Fields, toolbox: Toolbox) -> str:
     return toolbox.flat(name, tool.optional("namespace", str) or "")
 
 
-# Thinking, and the form of the answer.
-
-
 def _effort(request: Fields) -> str:
     return request.within("reasoning").optional("effort", str) or ""
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
-    """An effort leaves it to the model whether to think, as adaptive thinking does."""
+    """Return the switch of thinking. An effort is no order to think: the model decides
+    (`adaptive`).
+    """
     effort = _effort(request)
     if effort == "none":
         return ThinkingSwitch("disabled")
@@ -264,9 +270,6 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
     if form.values.get("type") == "json_object":
         return {**fields, **stop, "response_format": {"type": "json_object"}}
     return fields | stop
-
-
-# For the log and for the reply.
 
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:

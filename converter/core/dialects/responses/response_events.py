@@ -1,5 +1,6 @@
-"""The events of a response, in order: `response.created`, `response.in_progress`, then its items,
-and `response.completed`, `incomplete` or `failed`.
+"""Encoder of Responses replies: a stream of `response.created`, `response.in_progress`, the events
+of the items, and `response.completed`, `response.incomplete` or `response.failed`; or one whole
+response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,14 +45,17 @@ from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
 
 FILTERED = "the server's content filter stopped the reply"
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
-"""Finish reason -> why a response is incomplete; any other reason completes it."""
+"""Finish reason -> the reason why a response is incomplete. After any other finish reason the
+response is complete.
+"""
 
 
 def counts(usage: Usage | None, thinking: int, text: int) -> Mapping[str, object] | None:
-    """Return the tokens; None when the server did not count. `thinking` and `text`: characters that
-    went out as thinking, and as anything else.
+    """Return the `usage` of a response; None if the server did not count. `thinking` and `text`:
+    how many characters were sent as thinking, and as anything else.
 
-    Codex 0.169 fails the turn when `total_tokens` is missing, and compacts by it.
+    Codex 0.169 reads `total_tokens`: without the field its turn fails, and by its value it decides
+    when to compact.
     """
     if usage is None:
         return None
@@ -72,14 +76,18 @@ _PIECE_COST, _ITEM_COST = 16, 512
 
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 COUNTER = "sequence_number"
-"""Numbers all events of a stream."""
+"""The field with the number of an event in its stream."""
 
 
 class ResponsesEncoder(BlockWriter):
-    """Events in, frames out, or one response, at `close`. `output`: the items that are finished.
+    """Takes events and returns frames; for a whole reply, `close` returns one response.
 
-    One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A
-    call is finished only when it is whole: Codex runs it at once.
+    One item is open at a time, because Codex 0.169 adds every delta to the item that was opened
+    last. A call is completed only if its arguments are whole, because Codex runs a completed call
+    at once.
+
+    Attributes:
+        output: the items that are complete.
     """
 
     reply = "response"
@@ -95,28 +103,31 @@ class ResponsesEncoder(BlockWriter):
         self.output: list[dict[str, object]] = []
 
     def framed(self, event: dict[str, object]) -> bytes:
-        """Return the frame of one event, with its number."""
+        """Return the frame that holds this event, with the event's number."""
         number = self._numbers(1)
         return super().framed({"type": event["type"], COUNTER: number, **event})
 
     def _numbers(self, count: int) -> int:
-        """Take the numbers of the next events; return the first one."""
+        """Reserve the numbers of the next `count` events, and return the first number."""
         first, self._sequence = self._sequence, self._sequence + count
         return first
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:
-        """Number the frames of text that are written like the last ones of this kind."""
+        """Count text that the fast path has written in `frames` frames, and return the number of
+        the first one.
+        """
         super().spliced(kind, text, frames)
         return self._numbers(frames)
 
     def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
-        """Return a sign of life, which clients count, in place of a server's comment."""
+        """Return a ping in place of a server's comment, because clients' timers ignore comments."""
         return self.ping()
 
     def ping(self) -> list[bytes]:
-        """Return an event without content: Codex drops a stream after 300 s without one, and
-        comments do not count. The event begins the response if no other has, because a client that
-        waits long wants a sign before the first text.
+        """Return an event without content. Codex drops a stream that has had no event for 300
+        seconds; comments do not count.
+
+        If the response has not begun, the ping is preceded by the events that begin it.
         """
         if self._whole or self._over:
             return []
@@ -124,22 +135,24 @@ class ResponsesEncoder(BlockWriter):
         return self._sent([*head, {"type": "keepalive"}])
 
     def _fold(self, event: dict[str, object]) -> None:
-        """Do nothing: the last response has all."""
+        """Do nothing, because the last event has the whole response."""
 
     def _folded(self) -> dict[str, object]:
-        """Return the response, or its error alone. A compaction has another shape."""
+        """Return the whole response; the body of an error if it failed; the answer of
+        `/responses/compact` if that was requested.
+        """
         error, repeated = self._result.get("error"), self._context.repeated
         if isinstance(error, dict):
             status = 500 if error["code"] == SERVER_ERROR else 400
             return error_body(str(error["message"]), status, code=str(error["code"]))
         if repeated is None:
             return self._result
-        # the API has no place for a server that did not count
+        # the API requires counts, even if the server did not count
         usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
         return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[dict[str, object]]:
-        """Begin the response; a server of this dialect has fields of its own."""
+        """Yield the events that begin the response. Fields of a server of this dialect are kept."""
         self._started = True
         own = own_fields(event.own, NAME) or {}
         self._result = {**begun(self._context, event.model), **own}
@@ -148,7 +161,7 @@ class ResponsesEncoder(BlockWriter):
 
     def _course(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Start) and self._started and not self._result["model"]:
-            # begun by a sign of life: mlx-lm 0.32 sends comments before the head
+            # a ping has begun the response: mlx-lm 0.32 sends comments before the head
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
         yield from super()._course(event)
@@ -179,7 +192,9 @@ class ResponsesEncoder(BlockWriter):
         yield self._last({"status": "failed", "error": error})
 
     def _last(self, ending: dict[str, object]) -> dict[str, object]:
-        """Return the event that holds the whole response, its request's fields in it."""
+        """Return the last event, with the whole response and the fields that it repeats from its
+        request.
+        """
         self._over = True
         self._result = {
             **self._result,
@@ -192,8 +207,8 @@ class ResponsesEncoder(BlockWriter):
         return {"type": f"response.{ending['status']}", "response": self._result}
 
     def finish(self, whole: bool) -> Iterator[dict[str, object]]:
-        """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
-        is complete.
+        """Yield the events that end the open item. `whole`: True if the reply was not cut, so that
+        the open item is complete.
         """
         yield from self._cut()
         self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
@@ -205,7 +220,7 @@ class ResponsesEncoder(BlockWriter):
             yield from self._at_once(compaction.item(name, summary))
 
     def _at_once(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
-        """Yield the events of an item that is whole at once."""
+        """Yield the events of an item that is complete from the beginning."""
         yield from self._enter(OTHER, item)
         yield from self._leave()
 
@@ -216,14 +231,14 @@ class ResponsesEncoder(BlockWriter):
             yield from super()._text(text)
 
     def _enter(self, kind: str, block: NewBlock = None) -> Iterator[dict[str, object]]:
-        """Begin another item; behind a call that was cut none: its item stays open, and one at a
-        time may be.
+        """Yield the events that begin an item; none if a call was cut before, because the cut
+        call's item stays open and only one item may be open.
         """
         if not self.cut:
             yield from super()._enter(kind, block)
 
     def _begin(self, kind: str, block: NewBlock) -> list[dict[str, object]]:
-        """Announce an item; its name is like no other item's of any response."""
+        """Return the events that announce an item. Its id is unique among all responses."""
         index = len(self.output)
         name = f"{self._context.id}_{index}"
         self._hold(_ITEM_COST)
@@ -256,7 +271,7 @@ class ResponsesEncoder(BlockWriter):
 
     def _drop(self) -> None:
         self.cut = True
-        self._open = self._item = None  # never finished, because a client would run it
+        self._open = self._item = None  # never completed, or a client would run it
 
     def _other(self, event: MappedField | DialectBlock) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
@@ -265,7 +280,9 @@ class ResponsesEncoder(BlockWriter):
             yield from self._at_once(dict(event.event))
 
     def _hold(self, length: int) -> None:
-        """Count the characters that the last event will repeat. Raises TooMuchError."""
+        """Count `length` characters that the last event will repeat. Raises TooMuchError above the
+        bound.
+        """
         self._length += length
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError(OUTPUT_LIMIT)

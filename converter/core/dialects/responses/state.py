@@ -1,11 +1,12 @@
-"""Responses kept for clients that leave their history with the server: `previous_response_id`,
-`conversation`, `item_reference`; and answers that need no model: those that show and delete kept
-responses and conversations, and refusals of what a proxy has not. Clients show conversations, add
-to them, and take an item out again, as the sessions of the Agents SDK do.
+"""Kept responses and conversations, for clients that leave their history with the server
+(`previous_response_id`, `conversation`, `item_reference`), and the answers that need no model: to
+show and delete kept responses and conversations, to add items to a conversation and to remove one.
+The sessions of the Agents SDK use all these.
 
-An id that is not known, or no longer, is refused in the API's words: a lone tool result or a chat
-without its beginning would be answered with nonsense. A WebSocket is refused with status 426: Codex
-0.169 then goes on with POST at once, while 404, 405 and 5xx cost it 6.5 seconds and 400 its turn.
+An id that is not kept, or no longer, is refused in the API's words, because a model would answer a
+conversation without its beginning with nonsense. A WebSocket is refused with status 426: Codex
+0.169 then sends a POST at once, whereas 404, 405 and 5xx cost it 6.5 seconds, and 400 ends its
+turn.
 """
 
 import re
@@ -29,32 +30,36 @@ REFERS = (
     '"(?:previous_response_id|conversation|item_reference)"',
     r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Patterns of the references that `complete` resolves; an item with more fields than an id is no
+"""Patterns for the references that `complete` resolves. An object with more fields than `id` is no
 reference.
 """
 REMOVED = "removed"
-"""Names the item that an entry takes out of its conversation."""
+"""The field of an entry with the id of the item that was removed from the conversation."""
 _RESPONSE = "resp_"
 _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
-"""The ids that responses give to their items, and to those of their requests."""
+"""The ids that a response gives to its own items and to the items of its request."""
 _REASONING = "rs_"
-"""Begins the ids of reasoning items, which a conversation can do without."""
+"""Prefix of the ids of reasoning items. A conversation can go on without such an item."""
 LINE, ITEM = "conversation ", "item "
-"""Begin names in the memory: a client chooses the ids of its own items."""
+"""Prefixes of conversations' and items' names in the memory. The prefix of items keeps them apart
+from other keys, because clients choose ids of items.
+"""
 UNREADABLE = " What is kept of it cannot be read."
-"""Of another version, or of a damaged file."""
+"""Added to an error if an entry of the memory is damaged, or of another version."""
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
 NO_CANCEL = "Cannot cancel a synchronous response."
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
-"""Items of a page, where a client does not set a limit."""
+"""How many items a page has if the client sets no limit."""
 _DIGITS = 6
-"""Of the number that it wants: no more are kept, and of thousands Python reads none."""
+"""How many digits of a client's limit are read: no conversation has more items, and Python refuses
+numbers of thousands of digits.
+"""
 
 
 class UnknownError(RequestError):
-    """Something that the request names is not kept here."""
+    """Raised if a request names a response, a conversation or an item that is not kept here."""
 
     def __init__(self, field: str, problem: str, status: int = 404, code: str = "") -> None:
         super().__init__(field, problem, status, code=code)
@@ -63,13 +68,15 @@ class UnknownError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class WholeInput:
-    """A request's whole input.
+    """The whole input of a request.
 
     Attributes:
-        own: the items that it brings itself.
-        previous: the key of the exchange before it.
-        left_out: the count of references to thoughts that are no longer kept.
-        is_alone: all of the input stood in the request.
+        items: all items, those of the history first.
+        own: the items of the request itself.
+        previous: the key of the entry before, in the memory.
+        left_out: how many references to reasoning items were left out, because these are no longer
+            kept.
+        is_alone: True if all items stood in the request.
     """
 
     items: list[object]
@@ -80,7 +87,9 @@ class WholeInput:
 
 
 def complete(memory: Memory, body: object) -> WholeInput:
-    """Return the request's input with all that it refers to. Raises RequestError."""
+    """Return the request's input, with its history and with the items to which it refers. Raises
+    RequestError.
+    """
     request = Fields(body)
     refuse(request)
     previous = _previous(memory, request)
@@ -105,7 +114,7 @@ def complete(memory: Memory, body: object) -> WholeInput:
 def keep(
     memory: Memory, body: Mapping[str, object], history: WholeInput, response: dict[str, object]
 ) -> None:
-    """Keep a response with its own input, unless its client does not want that."""
+    """Keep a response and its request's own items, unless the request has `store: false`."""
     if body.get("store") is False or response.get("status") not in KEPT:
         return
     key = str(response["id"])
@@ -121,8 +130,8 @@ def keep(
 
 
 def names_of(items: Iterable[object], key: str = "") -> list[str]:
-    """Return the names under which items are found. Left out: items whose ids come from the
-    response with this `key`, because the response's own name finds them.
+    """Return the names by which items are found in the memory. An item whose id comes from the
+    response with this `key` needs no name, because its id leads to the response.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     return [ITEM + name for name in ids if not key or _response_of(name) != key]
@@ -147,16 +156,20 @@ def _previous(memory: Memory, request: Fields) -> str:
 
 
 def _conversation(body: Mapping[str, object]) -> str:
-    """Return the conversation's id, which is a string, or in an object; empty for none."""
+    """Return the id of the request's conversation; empty if it has none. The field may hold the id
+    or an object with it.
+    """
     conversation = body.get("conversation")
     return string_of(conversation.get("id") if isinstance(conversation, dict) else conversation)
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
-    """Return the item, or the one that it refers to; None for a thought that is not kept."""
+    """Return the item to which `item` refers, or `item` itself if it is no reference; None for a
+    reasoning item that is not kept.
+    """
     fields = as_object(item)
     name = fields.get("id")
-    # the AI SDK names the type; without one, an id alone is a reference too
+    # the AI SDK sends the type; an object that has nothing but an id is a reference, too
     is_reference = fields.get("type") == "item_reference" or fields.keys() == {"id"}
     if not (is_reference and isinstance(name, str)):
         return item
@@ -170,7 +183,7 @@ def _resolved(memory: Memory, item: object) -> object | None:
 
 
 def items_of(history: Iterable[bytes]) -> list[object]:
-    """Return the turns of these entries, without those that were removed later."""
+    """Return the items in these entries of the memory, without items that a later entry removes."""
     items: list[object] = []
     for value in history:
         kept = read(value)
@@ -186,12 +199,12 @@ def _items(kept: dict[str, object]) -> Iterator[object]:
 
 
 def read(value: bytes | None) -> dict[str, object]:
-    """Return an entry of the memory; empty for one that is not there."""
+    """Return the JSON of an entry; an empty object if the entry is missing."""
     return json_text.object_in(value or b"")
 
 
 def _is_readable(value: bytes) -> bool:
-    """Return True if an entry has a shape that is kept here; not another version's, or damaged."""
+    """Return True if an entry has the shape that this version writes."""
     kept = read(value)
     shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
     return any(name in kept for name, _ in shapes) and all(
@@ -200,17 +213,22 @@ def _is_readable(value: bytes) -> bool:
 
 
 def no_conversation(key: str, why: str = "") -> UnknownError:
-    """Return the refusal of a conversation that is not kept here, or not from its beginning."""
+    """Return the error for a conversation that is not kept, or not from its beginning. `why`: a
+    sentence that is added.
+    """
     return UnknownError("conversation", f"Conversation with id '{key}' not found.{why}")
 
 
-# Answers that need no model.
+# Answers that need no model: `_ROWS` has a row for each path.
 
 type _Row = Callable[[Memory, OwnRequest, str], dict[str, object]]
+"""Answers a request: takes the memory, the request, and the key in its path; returns the body."""
 
 
 def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
-    """Return the status and body. Raises RequestError and UnreadableError."""
+    """Return the status and body for a request that needs no model. Raises RequestError and
+    UnreadableError.
+    """
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
         if method == asking.method and (match := pattern.search(path)):
@@ -221,7 +239,9 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object
 
 
 def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
-    """Return the entry of a response, or of a conversation that was created here."""
+    """Return the entry of a response, or of a conversation that was created with a request of its
+    own. Raises UnknownError.
+    """
     kept = read(memory.get(key))
     if isinstance(kept.get(kind), dict):
         return kept
@@ -229,7 +249,7 @@ def _kept(memory: Memory, key: str, kind: str) -> dict[str, object]:
 
 
 def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
-    """Return a kept response, or a conversation, as its API shows it."""
+    """Return a kept response or conversation, as the API shows it."""
     return as_object(_kept(memory, key, kind)[kind])
 
 
@@ -246,8 +266,10 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _drop(kind: str, name: str) -> _Row:
-    """Return the row that drops a response, or a conversation's beginning, so that it cannot go on.
-    `name`: the type of object in the answer.
+    """Return a row's function that removes a response or a conversation. Without its first entry a
+    conversation cannot go on.
+
+    `name`: the type of the object in the answer.
     """
 
     def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
@@ -259,12 +281,12 @@ def _drop(kind: str, name: str) -> _Row:
 
 
 def _input(memory: Memory, key: str) -> list[dict[str, object]]:
-    """Return a response's own input."""
+    """Return the items of a response's own request."""
     return objects(_kept(memory, key, "response").get("input"))
 
 
 def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
-    """Begin a conversation with the items that the request brings."""
+    """Create a conversation with the request's items, and return it."""
     body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
     own = _own(body, key)
     conversation = {
@@ -279,7 +301,7 @@ def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
 
 
 def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
-    """Return all items of a conversation, the oldest first."""
+    """Return all items of a conversation, the oldest one first."""
     history = memory.history(memory.find(LINE + key))
     if not history:
         raise no_conversation(key)
@@ -295,7 +317,7 @@ def _item(memory: Memory, item_path: str) -> dict[str, object]:
 
 
 def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
-    """Let the conversation go on with the items that the request brings."""
+    """Add the request's items to a conversation, and return them as a list object."""
     entry = f"{key}_{asking.id}"
     own = _own(json_text.read(asking.body), entry)
     _shown(memory, key, "conversation")
@@ -304,7 +326,7 @@ def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
 
 
 def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
-    """Take an item out, and return the conversation."""
+    """Remove an item from its conversation, and return the conversation."""
     key, name = item_path.split("/items/")
     _item(memory, item_path)
     _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
@@ -327,7 +349,9 @@ def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
 
 
 def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str, object]:
-    """Return a page of items; the last item comes first, unless the query orders otherwise."""
+    """Return a page of items, by the query's `order`, `after` and `limit`. The newest item comes
+    first unless `order` is `asc`.
+    """
     if query.get("order") != "asc":
         items = items[::-1]
     ids = [item.get("id") for item in items]

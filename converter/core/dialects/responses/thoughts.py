@@ -1,8 +1,8 @@
-"""Thoughts as `encrypted_content`, so that a client that keeps no state and shows no summary brings
-its model's thinking back in full.
+"""Thoughts as `encrypted_content`, by which a client without a state sends the model's whole
+thought back, even if it does not show or keep the summary.
 
-The text is encoded, not sealed: the summary beside it holds the same text in plain, so that there
-is nothing to hide, and a key would have to outlive the proxy.
+The text is encoded but not encrypted. The summary beside it has the same text, so that encryption
+would hide nothing, and a key would have to outlive the proxy.
 """
 
 import base64
@@ -12,16 +12,18 @@ from collections.abc import Mapping
 from converter.core.dialects.reasoning_fields import thinking_in
 
 MARK = "think-addon."
-"""The beginning of thoughts that we encoded; anything else only its own vendor can read."""
+"""The beginning of a thought that the addon has encoded. Any other `encrypted_content` can be read
+only by the vendor that wrote it.
+"""
 
 
 def encode(text: str) -> str:
-    """Return a thought as opaque content."""
+    """Return a thought as `encrypted_content`."""
     return MARK + base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def decode(content: str) -> str | None:
-    """Return the thought in opaque content; None if it is none of ours."""
+    """Return the thought in `encrypted_content`; None if the addon did not encode it."""
     if not content.startswith(MARK):
         return None
     try:
@@ -32,16 +34,21 @@ def decode(content: str) -> str | None:
 
 
 NOT_OF_THE_API = "client_metadata"
-"""Codex sends it with each request; only OpenAI's own servers for Codex read it."""
+"""A field that Codex sends in each request. It is no part of the API; OpenAI's own servers for
+Codex read it.
+"""
 
 
 def mend(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the request without fields that servers' own endpoints refuse; the same one where
-    nothing is to be mended.
+    """Return a request in a form that servers' own endpoints accept; the same object if nothing has
+    to change.
 
-    A client may have kept a thought as its summary alone (LangChain and the AI SDK do), or sealed
-    here; llama.cpp (November 2026) refuses a reasoning item without the raw text, and knows no
-    other's seal. `transformers serve` (5.23) refuses every field that the API does not have.
+    - A reasoning item gets its raw text, because llama.cpp (November 2026) refuses an item without
+      it. A client may have kept only the summary (LangChain and the AI SDK do), or only our encoded
+      text.
+    - A thought that the addon encoded is removed, because no server can read it.
+    - `client_metadata` is removed, because `transformers serve` (5.23) refuses fields that the API
+      does not have.
     """
     if NOT_OF_THE_API in body:
         body = {name: value for name, value in body.items() if name != NOT_OF_THE_API}

@@ -1,10 +1,10 @@
-"""Tools of the Responses API, offered to a chat model as plain functions and mapped back in its
-reply.
+"""Tools of the Responses API, offered to a chat model as functions, and the way back from a
+function to the tool.
 
-Chat completions know functions with flat names and nothing else. A namespace is joined with its
-tools' names; a tool that takes free text becomes a function of one string, a search for tools one
-of a query. Codex 0.169 refuses a call whose name, namespace or kind is not the one it offered, so
-the reply needs the way back.
+Chat completions have functions only, without namespaces. So a namespace's name is joined with the
+names of its tools, a tool that takes free text becomes a function with one string, and a search for
+tools becomes a function with a query. Codex 0.169 refuses a call whose name, namespace or type is
+not the one that it offered: so each call in the reply is mapped back.
 """
 
 import json
@@ -25,13 +25,13 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.partial_json import WRAPPED
 
 NAME_LIMIT = 64
-"""Longest name of a function that OpenAI's and vLLM's checks let through."""
+"""The longest name of a function that OpenAI and vLLM accept."""
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """A tool as its client knows it. `kind`: one of `CALL_KINDS`."""
+    """The name of a tool for its client. `kind`: a key of `CALL_KINDS`."""
 
     kind: str
     name: str
@@ -40,7 +40,12 @@ class ToolName:
 
 @dataclass(slots=True)
 class Toolbox:
-    """The tools offered so far. `left_out`: kinds that only OpenAI's own servers can run."""
+    """The tools that a request offers.
+
+    Attributes:
+        tools: the tools, as functions for the model.
+        left_out: types of tools that only OpenAI's own servers can run.
+    """
 
     tools: list[Tool] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -48,8 +53,8 @@ class Toolbox:
     _flat: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
-        """Offer one entry of a request's tools, which may be a whole namespace; `about` describes
-        the namespace.
+        """Add a tool, or all tools of a namespace. `about`: the description of the namespace, which
+        goes before the tool's own.
         """
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
@@ -66,12 +71,12 @@ class Toolbox:
         about = entry.optional("description", str) or ""
         for tool in entry.children("tools"):
             self.offer(tool, namespace, about)
-            about = ""  # once is enough
+            about = ""  # only the first tool gets the description of the namespace
 
     def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._flat:
-            return  # offered twice: Codex repeats the finds of a tool search
+            return  # Codex offers the finds of a tool search again
         flat = self._free(flat_name(name, namespace))
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
@@ -80,7 +85,7 @@ class Toolbox:
         self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
 
     def _free(self, flat: str) -> str:
-        """Return the name, changed if another tool has it."""
+        """Return a name that no other function has: `flat` itself, or `flat` with a number."""
         count, free = 1, flat
         while free in self._names:
             count += 1
@@ -88,12 +93,14 @@ class Toolbox:
         return free
 
     def flat(self, name: str, namespace: str = "") -> str:
-        """Return the function's name for a tool, of this request or of an earlier one."""
+        """Return the name of the function for a tool. The tool may be one of an earlier request."""
         return self._flat.get((namespace, name)) or flat_name(name, namespace)
 
     def find(self, name: str) -> ToolName:
-        """Return the tool that a model means. A bare or dotted name counts when it fits one tool
-        only; a name that was not offered is a function of that name.
+        """Return the tool for the name in a model's call.
+
+        The name may lack the namespace, or have it with a dot, if only one tool fits. Any other
+        name is taken for a function of this name.
         """
         if tool := self._names.get(name):
             return tool
@@ -106,7 +113,9 @@ class Toolbox:
 
 
 def flat_name(name: str, namespace: str = "") -> str:
-    """Return a name that chat completions allow; one too long keeps its head and a checksum."""
+    """Return a function's name for a tool in a namespace, with characters that chat completions
+    allow. A name that is too long is cut and gets a checksum at its end.
+    """
     if not namespace:
         return name
     joined = _UNFIT.sub("_", f"{namespace.rstrip('_')}__{name}")
@@ -125,15 +134,18 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
 
 _SEARCH = "Search for more tools; those found can be called afterwards."
 
-# Kinds of tools that clients run: from an entry of the request to a function, from an item of the
-# history to that function's input, and from a model's call to an item of the reply.
-
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """`item`: the type of the call. `prefix`: of item ids; Codex 0.169 keeps only ids that begin
-    with `rs_`, `msg_`, `fc_` and `ctc_`. `offer` gives the function of a name and a description,
-    `read` its input, `write` the fields of a reply's item from the tool and the input.
+    """A type of tool that clients run.
+
+    Attributes:
+        item: the type of the item of a call.
+        prefix: the beginning of the item's id. Codex 0.169 drops an id that does not begin with
+            `rs_`, `msg_`, `fc_` or `ctc_`.
+        offer: returns the function for a flat name, a description and the request's entry.
+        read: returns the function's input for an item of the history.
+        write: returns the fields of an item of the reply for the tool and the input of a call.
     """
 
     item: str
@@ -144,7 +156,7 @@ class CallKind:
 
 
 def named(tool: ToolName) -> dict[str, object]:
-    """Return the tool's name as its client offered it."""
+    """Return the fields with a tool's name and namespace."""
     return {"name": tool.name, **({"namespace": tool.namespace} if tool.namespace else {})}
 
 
@@ -153,8 +165,8 @@ def _read_arguments(item: Fields) -> Mapping[str, object]:
 
 
 def free_text(arguments: Mapping[str, object]) -> str:
-    """Return the text of a custom tool's call; a model may name its only string otherwise, or write
-    no JSON at all.
+    """Return the free text in the arguments of a custom tool's call. The model may have given the
+    only string another name, or may have written no JSON.
     """
     for text in (arguments.get(CUSTOM_INPUT), arguments.get(WRAPPED), *arguments.values()):
         if isinstance(text, str):
@@ -194,6 +206,6 @@ CALL_KINDS = {
         lambda _, arguments: {"execution": "client", "arguments": dict(arguments)},
     ),
 }
-"""The kinds of `ToolName`."""
+"""The types of tools that clients run, by `ToolName.kind`."""
 KIND_OF_ITEM = {row.item: kind for kind, row in CALL_KINDS.items()}
-"""A call item's type -> its kind."""
+"""Type of a call's item -> kind."""
