@@ -44,7 +44,7 @@ class Mark(enum.Enum):
         CLOSE: ends a thought.
         SILENT: is dropped.
         UNMATCHED: a closer without an opener; it is dropped.
-        FRAME, FRAME_END: the answer's tags (`<answer>`, `</answer>`); they are dropped.
+        ANSWER_OPEN, ANSWER_CLOSE: the answer's tags (`<answer>`, `</answer>`); they are dropped.
         TOOL, TOOL_END: begins a call; closes a call or a section of calls.
         PHRASE, PHRASE_END: words that begin and end a thought; they stay in the text.
         TEXT: not a mark, but text that is not blank.
@@ -57,8 +57,8 @@ class Mark(enum.Enum):
     CLOSE = enum.auto()
     SILENT = enum.auto()
     UNMATCHED = enum.auto()
-    FRAME = enum.auto()
-    FRAME_END = enum.auto()
+    ANSWER_OPEN = enum.auto()
+    ANSWER_CLOSE = enum.auto()
     TOOL = enum.auto()
     TOOL_END = enum.auto()
     PHRASE = enum.auto()

@@ -33,7 +33,7 @@ MOST_TRIES = 8
 """How many points of a candidate are judged: so many outside of strings, and so many in strings."""
 _HEAD_LIMIT = 4096
 _TEXT = Verdict(failed=Failed.TEXT)
-_NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.FRAME_END)
+_NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
 _THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
 
 

@@ -351,7 +351,7 @@ class Engine:
         else:
             self._marks = table.marks(
                 state,
-                *self.answer.frames,
+                *self.answer.answer_tags,
                 late=self._late if state in (State.ANSWERING, State.CALLED) else (),
                 again=heads_in_section(self._section or ()) if state in BEHIND_CALL else (),
                 thought=thought.begun,
@@ -469,7 +469,7 @@ class Engine:
         else:
             self._at_head = False
             waits = self._state in UNDECIDED
-            self._out += self.answer.say(text, waits=waits)
+            self._out += self.answer.emit(text, waits=waits)
             if waits and (state := self._start.by_length(text)):
                 self._begin_at(state)
 
@@ -523,8 +523,8 @@ class Engine:
         match mark:
             case Mark.TOOL:
                 self._take_call(literal)
-            case Mark.FRAME_END:
-                self._take_frame_end(literal)
+            case Mark.ANSWER_CLOSE:
+                self._take_answer_close(literal)
             case Mark.WITH_ATTRIBUTES:
                 self._take_attributes(literal)
             case Mark.PHRASE | Mark.PHRASE_END:
@@ -550,7 +550,7 @@ class Engine:
         """Return True if a mark is text because of its position."""
         if self._value and self._value.quote:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
-        if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
+        if self._state not in IN_TEXT or mark in (Mark.ANSWER_CLOSE, Mark.TOOL):
             return False
         if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.begins(literal[0]):
             return True
@@ -582,10 +582,10 @@ class Engine:
         if begins:
             self.thought.forget()
         self.thought.unclosed = begins
-        self.answer.spoke = True
+        self.answer.has_text = True
         self._emit(self._source.take(len(literal)))
 
-    def _take_frame_end(self, literal: str) -> None:
+    def _take_answer_close(self, literal: str) -> None:
         """Drop the answer's closer at the end of the reply, where blanks may follow. Anywhere else
         the closer is text.
         """
@@ -594,7 +594,7 @@ class Engine:
             return self._emit_character()
         self._source.need_more()
         self._source.take(len(literal))
-        return self._step(Mark.FRAME_END)
+        return self._step(Mark.ANSWER_CLOSE)
 
     def _step(self, mark: Mark, literal: str = "") -> None:
         """Go to the next state for a mark. End the thought, draft or text before the mark if it
@@ -613,8 +613,8 @@ class Engine:
             self._emit_thought(self.thought.end())
         if mark is Mark.CLOSE and self._state in BEHIND_CALL and self._table.reads_calls:
             self._out.append(LateCloser(self.answer.choice))
-        if mark in (Mark.FRAME, Mark.FRAME_END):
-            self.answer.frame(opens=mark is Mark.FRAME)
+        if mark in (Mark.ANSWER_OPEN, Mark.ANSWER_CLOSE):
+            self.answer.pass_tag(opens=mark is Mark.ANSWER_OPEN)
         self.answer.closed_by(literal if mark is Mark.CLOSE else "", self._table.answer_tags)
         if mark in _ON_A_LINE:
             self._context.begin_code_anew()

@@ -196,8 +196,8 @@ class MarkTable:
     def marks(
         self,
         state: State,
-        frame: str = "",
-        frame_end: str = "",
+        answer_open: str = "",
+        answer_close: str = "",
         *,
         late: tuple[str, ...] = (),
         again: tuple[str, ...] = (),
@@ -208,23 +208,23 @@ class MarkTable:
 
         Args:
             state: the state.
-            frame, frame_end: the answer's tags, if they count.
+            answer_open, answer_close: the answer's tags, if they count.
             late: closers of a call before this text, which are dropped.
             again: marks with which another call of the section may begin.
             thought: the reply has had a thought, so that a closer in the answer has no meaning.
             emitted: text of a thought was emitted, so that phrases have no meaning.
         """
-        key = (state, frame, frame_end, late, again, thought, emitted)
+        key = (state, answer_open, answer_close, late, again, thought, emitted)
         if key not in self._searches:
-            frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
-            frames.pop("", None)
+            tags = {answer_open: Mark.ANSWER_OPEN, answer_close: Mark.ANSWER_CLOSE}
+            tags.pop("", None)
             mute = {Mark.PHRASE} if emitted else set()
             if thought and (state, Mark.CLOSE) not in NEXT_STATE:
                 mute.add(Mark.CLOSE)
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
             has_phrases = not _PHRASES.isdisjoint(kinds.values())
             ends = dict.fromkeys(late, Mark.SILENT)
-            kinds = ends | dict.fromkeys(again, Mark.TOOL) | kinds | frames
+            kinds = ends | dict.fromkeys(again, Mark.TOOL) | kinds | tags
             counts = self._counts if self.reads_calls and state not in BEHIND_CALL else None
             search = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds, counts=counts)
             self._searches[key] = search

@@ -78,7 +78,7 @@ class Answer:
     Attributes:
         lead: blanks that wait: they are dropped if a call follows, and are text if not.
         waiting: text that waits: it is a thought if a closer follows.
-        spoke: True if text was emitted that is not blank.
+        has_text: True if text was emitted that is not blank.
         unmatched_closer: True if a closer without an opener is in the text.
         closer_apart: True if that closer stands at the border of a line or behind a sentence, as
             models write closers.
@@ -92,24 +92,24 @@ class Answer:
     unmatched_closer: bool = False
     dropped_closer: bool = False
     closer_apart: bool = False
-    spoke: bool = False
+    has_text: bool = False
     _closer_left: int = -1  # how many characters of an unmatched closer are not emitted yet
     _tags: tuple[str, str] = _NONE  # the answer's tags, directly behind a thought
-    _frame_end: str = ""  # the closer of the answer's tags, if the opener was dropped
+    _closer: str = ""  # the closer of the answer's tags, if the opener was dropped
 
     @property
-    def frames(self) -> tuple[str, str]:
+    def answer_tags(self) -> tuple[str, str]:
         """The opener and closer of the answer's tags that count here; empty for none."""
-        return self._tags[0], self._frame_end
+        return self._tags[0], self._closer
 
-    def say(self, text: str, *, waits: bool = False) -> list[Text]:
+    def emit(self, text: str, *, waits: bool = False) -> list[Text]:
         """Return the text as an event, behind blanks that waited. If `waits`, keep it in `waiting`
         instead.
         """
         text_and_lead = self.take_lead() + text
         if self._closer_left >= 0:
             self._look_behind_closer(text)
-        self.spoke = self.spoke or not text_and_lead.isspace()
+        self.has_text = self.has_text or not text_and_lead.isspace()
         if waits:
             self.waiting.append(text_and_lead)
             return []
@@ -119,7 +119,7 @@ class Answer:
         """Note a closer that stays text, unless it stands at the beginning of the answer. `before`:
         the character before the closer.
         """
-        if self.spoke and not self.unmatched_closer:
+        if self.has_text and not self.unmatched_closer:
             self.unmatched_closer = True
             self.closer_apart = before != "" and before in LINE_ENDS + SENTENCE_ENDS
             self._closer_left = len(closer)
@@ -134,7 +134,7 @@ class Answer:
 
     def release(self) -> list[Text]:
         """Return the blanks that waited as text, because no call follows."""
-        return self.say("") if self.lead else []
+        return self.emit("") if self.lead else []
 
     def take_lead(self) -> str:
         """Return the blanks that waited, and forget them."""
@@ -157,11 +157,11 @@ class Answer:
         opener.
         """
         self._tags = next(iter(tags.values()), _NONE)
-        self._frame_end = self._tags[1]
+        self._closer = self._tags[1]
 
-    def frame(self, *, opens: bool) -> None:
+    def pass_tag(self, *, opens: bool) -> None:
         """Note that the opener (`opens`) or the closer of the answer's tags was dropped."""
-        self._frame_end = self._tags[1] if opens else ""
+        self._closer = self._tags[1] if opens else ""
 
 
 @dataclass(slots=True)

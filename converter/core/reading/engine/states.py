@@ -160,7 +160,7 @@ NEXT_STATE = {
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
     (State.PHRASED, Mark.CLOSE): State.ENDED,  # the chat template has opened the thought
     (State.PHRASED, Mark.SILENT): State.PHRASED,
-    (State.PHRASED, Mark.FRAME_END): State.BEHIND,
+    (State.PHRASED, Mark.ANSWER_CLOSE): State.BEHIND,
     # A repeated opener: the server or the model repeats the chat template's, or the model its own.
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
@@ -176,10 +176,10 @@ NEXT_STATE = {
     (State.CALLED_INSIDE, Mark.SILENT): State.CALLED,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
-    **{(state, Mark.FRAME): State.BEHIND for state in _SILENT_IN_ANSWER},
-    (State.HEAD, Mark.FRAME_END): State.BEHIND,
-    (State.BEHIND, Mark.FRAME_END): State.BEHIND,
-    (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
+    **{(state, Mark.ANSWER_OPEN): State.BEHIND for state in _SILENT_IN_ANSWER},
+    (State.HEAD, Mark.ANSWER_CLOSE): State.BEHIND,
+    (State.BEHIND, Mark.ANSWER_CLOSE): State.BEHIND,
+    (State.ANSWERING, Mark.ANSWER_CLOSE): State.BEHIND,
     (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
     **{(state, Mark.TEXT): State.ANSWERING for state in _SILENT_IN_ANSWER},
     (State.CALLED_INSIDE, Mark.TEXT): State.RESUMED,

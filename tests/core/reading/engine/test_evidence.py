@@ -69,7 +69,7 @@ def test_a_closer_at_a_border_stands_apart(
 
 
 def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
-    shown, answer = Beginning(), Answer(0, spoke=True)
+    shown, answer = Beginning(), Answer(0, has_text=True)
     answer.note_unmatched("\n", "</think>")
     Evidence(IN_TEXT, shown).find_closer(answer)
     assert (shown.correction, shown.closer_apart) == (

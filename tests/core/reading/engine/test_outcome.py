@@ -36,7 +36,7 @@ def _parts(events: Sequence[Event]) -> list[str]:
 
 def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
     answer = Answer(0, lead="\n")
-    assert answer.say("a") == [Text("\na")]
+    assert answer.emit("a") == [Text("\na")]
     answer.lead = "\n\n"
     assert answer.take_lead() == "\n\n"
     assert answer.release() == []
@@ -46,7 +46,7 @@ def test_blanks_before_a_call_go_with_it_or_come_before_the_next_text() -> None:
 
 def test_text_that_a_closer_would_make_a_thought_waits() -> None:
     answer = Answer(2)
-    assert answer.say("a", waits=True) == []
+    assert answer.emit("a", waits=True) == []
     assert answer.take_waiting() == "a"
     assert answer.take_waiting() == ""
 
@@ -54,17 +54,17 @@ def test_text_that_a_closer_would_make_a_thought_waits() -> None:
 def test_the_answers_closer_counts_once_its_opener_went() -> None:
     answer = Answer(0)
     answer.closed_by("</think>", {"</think>": ("<answer>", "</answer>")})
-    assert answer.frames == ("<answer>", "")
-    answer.frame(opens=True)
+    assert answer.answer_tags == ("<answer>", "")
+    answer.pass_tag(opens=True)
     answer.closed_by("", {})
-    assert answer.frames == ("", "</answer>")
+    assert answer.answer_tags == ("", "</answer>")
 
 
 def test_an_unmatched_closer_behind_text_is_noted() -> None:
     answer = Answer(0)
     answer.note_unmatched("", "</think>")
     assert not answer.unmatched_closer
-    answer.say("a")
+    answer.emit("a")
     answer.note_unmatched("", "</think>")
     assert answer.unmatched_closer
 
