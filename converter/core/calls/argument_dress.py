@@ -1,5 +1,5 @@
-"""Dress around the arguments of a call, taken off before they are judged: one more object around
-the object, and Gemma's quotes within quotation marks.
+"""Removal of what some models write around a call's arguments: an outer object, as in
+`{"arguments": {"city": "Oslo"}}`, and Gemma's quotes within quotation marks.
 """
 
 import re
@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
 _HEADS = ("", "{", '{"')
-"""The beginning of any object, which goes on at once."""
+"""Beginnings that an object with or without an outer object has. They are emitted at once."""
 _LONGEST = 1024
-"""Characters before the name of the first argument that are looked at."""
+"""How many characters are searched for the name of the first argument."""
 QUOTE = '<|"|>'
 """Gemma's quote, a special token."""
 _IN_STRING = r"<|\"|>"
@@ -18,12 +18,16 @@ _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 class Wrapping:
-    """Feed the text of `{"arguments": {"city": ...}}`; the text of the inner object comes out.
+    """A filter that removes an outer object: `{"arguments": {"city": "Oslo"}}` becomes `{"city":
+    "Oslo"}`.
 
     Arguments:
-        keys: those that the outer object may have.
-        parameters: those of the tool. A key that is a parameter is no wrapping, nor is an object
-            whose first key is none.
+        keys: the keys that an outer object may have.
+        parameters: the tool's parameters. An object is an outer one only if its key is no
+            parameter, and the first key of the object within it is one.
+
+    Attributes:
+        unwrapped: True if an outer object was removed.
     """
 
     def __init__(self, keys: Collection[str], parameters: Collection[str]) -> None:
@@ -34,11 +38,13 @@ class Wrapping:
 
     @property
     def holds(self) -> bool:
-        """Return True if text waits."""
+        """True if text is held."""
         return self._text != self._sent
 
     def feed(self, text: str) -> str:
-        """Return the text that can go on."""
+        """Return the text that is decided. The closing bracket of an outer object stays;
+        `Arguments` drops it.
+        """
         if not self._heads:
             return text
         self._text += text
@@ -48,7 +54,7 @@ class Wrapping:
             self._sent += fresh
             return fresh
         self.unwrapped = any(map(bare.startswith, self._heads))
-        if self.unwrapped:  # the quotation mark of its key begins that of the inner object
+        if self.unwrapped:  # the outer key is cut out
             head, _, inner = self._text.partition('"')
             self._text = f'{head}"{inner.split('"', 2)[2]}'
         fresh = self._text[len(self._sent) :]
@@ -57,8 +63,11 @@ class Wrapping:
 
 
 class GemmaQuotes:
-    """Feed the text of an object; a string that begins with Gemma's quote comes out without it, and
-    without one at its end. Such quotes amid a string stay.
+    """A filter for the text of an object: `"<|"|>Oslo<|"|>"`, whose inner quotation marks are
+    escaped, becomes `"Oslo"`. Gemma's quotes in the middle of a string stay.
+
+    Attributes:
+        unwrapped: True if quotes were removed.
     """
 
     def __init__(self) -> None:
@@ -68,11 +77,13 @@ class GemmaQuotes:
 
     @property
     def waits(self) -> bool:
-        """Return True if the next quote may be dress and not text."""
+        """True if a quote that comes next could be one that has to be removed."""
         return self._inside or self._tail.endswith('"')
 
     def feed(self, text: str, in_string: bool) -> str:
-        """Return the text that can go on. `in_string`: the text before ended within a string."""
+        """Return the text that is decided. `in_string`: True if the text before ended within a
+        string.
+        """
         text, self._held = self._held + text, ""
         if self._inside or "<" in text:
             opened = in_string and not self._inside and self.waits and self._tail != r"\""
@@ -99,7 +110,9 @@ class GemmaQuotes:
         return "".join(out)
 
     def _kept(self, text: str) -> int:
-        """Return the length of the end that may be a part of a quote, or of an escape."""
+        """Return how many characters at the end of `text` may be the beginning of a quote or of an
+        escape.
+        """
         lengths = range(min(len(_IN_STRING), len(text)), 0, -1)
         half = next((n for n in lengths if text.endswith(_IN_STRING[:n])), 0)
         if self._inside:

@@ -1,8 +1,11 @@
-"""The arguments of one call as they come: pieces of text in, pieces of one JSON object out.
+"""The arguments of one call: text comes in pieces, and pieces of one JSON object are emitted.
 
-`PartialJson` judges the object itself. This module decides about text behind the object: the same
-object once more is the same call, an object behind `{}` takes its place where the tool has
-parameters, closing marks are dropped, and all other text is unfit.
+`PartialJson` checks the object itself. This module decides about text behind the object:
+
+- The same object once more is dropped.
+- An object behind `{}` takes its place, if the tool has parameters.
+- Closing marks and brackets are dropped.
+- Any other text is unfit: the call is broken.
 """
 
 import hashlib
@@ -16,19 +19,19 @@ from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing
 
 CUSTOM_INPUT = "input"
-"""The only argument of a tool that takes a text."""
+"""The only parameter of a tool that takes free text."""
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
-"""Fields in which models and servers put a call's arguments; the first one is the APIs'."""
+"""Fields in which servers and models put a call's arguments. The APIs have the first one."""
 REMEMBERED = 4096
-"""Characters of an open call that are kept to be compared while other calls begin."""
+"""How many characters of an open call are kept for comparison when another call begins."""
 NEAR = 60
-"""Characters of unfit text that an error quotes."""
+"""How many characters of unfit text an error quotes."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 
 
 def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
-    """Return the arguments of a server's call as text, and whether they stood as the APIs have
-    them: in `arguments`, as a string or left out.
+    """Return the text of a call's arguments, and True if they had the shape of the APIs: a string
+    in `arguments`, or no field at all.
     """
     key = next((key for key in ARGUMENT_KEYS if function.get(key) is not None), ARGUMENT_KEYS[0])
     value = function.get(key)
@@ -40,8 +43,8 @@ def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
 
 
 class Arguments:
-    """Feed the text. `parameters`: those of the tool; where it has any, an empty object waits,
-    because the real one may follow.
+    """Takes a call's text and returns the JSON of its arguments. `parameters`: the tool's
+    parameters; if there are any, an empty object is held, because the real object may follow.
     """
 
     def __init__(self, parameters: Collection[str] = ()) -> None:
@@ -49,60 +52,62 @@ class Arguments:
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
         self._quotes = GemmaQuotes()
         self._object = self._new()
-        self._held = ""  # an empty object that waits
-        self._text: list[str] | None = []  # of the object that went on; None: too long to compare
-        self._digest = b""  # of the object, where its words are not kept
+        self._held = ""  # an empty object
+        self._text: list[str] | None = []  # of the emitted object; None: not kept
+        self._digest = b""  # of the emitted object, if its text is not kept
         self._length = 0
         self._again: PartialJson | None = None  # a second object, which may repeat the first
         self._repeat: list[str] = []
-        self._tail = ""  # text behind the object that begins no second one
+        self._tail = ""  # text behind the object, unless it is an object
         self.mended = False
 
     @staticmethod
     def _new() -> PartialJson:
-        # a bare name shows that the server's own reader has failed: such a call is not trusted
+        # names without quotes are refused: they show that the server's own reader has failed
         return PartialJson(bare_names=False)
 
     @property
     def complete(self) -> bool:
-        """Return True if the object went on, whole, and nothing stands open behind it."""
+        """True if the whole object was emitted, and no second object is open behind it."""
         return self._object.complete and not self._held and self._again is None
 
     @property
     def waiting(self) -> bool:
-        """Return True if an empty object waits."""
+        """True if an empty object is held."""
         return bool(self._held)
 
     @property
     def begun(self) -> bool:
-        """Return True if the object is open, or was."""
+        """True once the object has begun."""
         return self._object.begun or self._object.complete
 
     @property
     def has_text(self) -> bool:
-        """Return True if there was anything but blanks."""
+        """True if any text but blanks has come."""
         return self._object.has_text
 
     @property
     def wakes(self) -> str | None:
-        """The characters up to which all text belongs to a string; see `PartialJson.wakes`."""
+        """The characters that end plain text of the open string; see `PartialJson.wakes`."""
         waits = self._quotes.waits or self._wrapping.holds
         return None if waits else self._object.wakes
 
     @property
     def unfit(self) -> str:
-        """Unfit text; empty where there is none, or where the end must decide."""
+        """Text that makes the call broken; empty if there is none, or if the end of the reply has
+        to decide.
+        """
         if self._object.complete:
             return "" if means_nothing(self._tail) else self._tail
         return self._object.unfit if self._object.broken else ""
 
     @property
     def odd(self) -> bool:
-        """Return True if some of the text could not be part of an object."""
+        """True if some of the text cannot be part of the object."""
         return bool(self._object.unfit)
 
     def feed(self, text: str) -> str:
-        """Return the text that can go on. Raises TooMuchError."""
+        """Return the JSON that is certain after this text. Raises TooMuchError."""
         if self._object.complete:
             return self._behind(text)
         text = self._quotes.feed(self._wrapping.feed(text), self._object.wakes is not None)
@@ -118,13 +123,14 @@ class Arguments:
         return fresh + (self._behind(rest) if rest else "")
 
     def release(self) -> str:
-        """Return the empty object that waits: nothing came behind it."""
+        """Return the empty object that is held, because no other object can follow."""
         held, self._held = self._held, ""
         return held
 
     def close(self, as_input: bool = False) -> str:
-        """Return the text that completes the object, where the text is over and has one meaning;
-        see `PartialJson.close`. `as_input`: text that is no object is the tool's only argument.
+        """Return the text that completes the object, if it has one meaning only; see
+        `PartialJson.close`. `as_input`: text that is no object is the value of the tool's only
+        parameter.
         """
         if self._object.complete:
             return self.release()
@@ -137,7 +143,7 @@ class Arguments:
         return completed
 
     def forget(self) -> None:
-        """Keep a digest in place of the text that may be compared: another call has begun."""
+        """Keep only a digest of the object, to save memory, because another call has begun."""
         if self._text is None or self._again is not None:
             return
         if self._object.complete:
@@ -153,8 +159,8 @@ class Arguments:
             self._text = None
 
     def _behind(self, text: str) -> str:
-        """Take text behind the object. Where the object is empty and another object follows, return
-        the text of the other object that may go on.
+        """Take text behind the object. If an object follows the held `{}`, return the beginning of
+        that object.
         """
         if self._held and text.lstrip()[:1] == "{":
             self._held, self._object, self._text, self._length = "", self._new(), [], 0
@@ -181,8 +187,10 @@ class Arguments:
 
 
 def meaning_of(text: str) -> str:
-    """Return the meaning of JSON, to be compared; empty where there is none."""
-    try:  # 1, 1.0 and 1e0 are one number, and true is another value
+    """Return JSON in a normal form, for comparison: key order, blanks and `1` or `1.0` make no
+    difference. Empty if `text` is no JSON.
+    """
+    try:  # 1.0 and 1e0 are read as 1, because they are one number; true is another value
         return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
     except (ValueError, RecursionError):
         return ""

@@ -1,4 +1,4 @@
-"""The assembler, through which every call of a reply goes; see the package's docstring."""
+"""The assembler, which checks every call of a reply; see the docstring of the package."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +14,9 @@ from converter.core.model.events import Event, Failure, Finish, TextKind, ToolCa
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
 
 CALLED = ("tool_calls", "function_call")
-"""The finishes that say that the calls are over."""
+"""Finish reasons that say that the calls are complete."""
 _WHOLE = ("stop", *CALLED)
-"""The finishes of a reply that no limit and no filter cut off."""
+"""Finish reasons of a reply that neither a limit nor a filter has cut."""
 BROKEN = "the model's call of {name!r} is no whole call, so it must not be run: {why}"
 NO_MEANING = "its arguments are no JSON object, near {near!r}"
 NO_END = "its arguments have no end"
@@ -24,18 +24,20 @@ NO_NAME = "the server's call has no name, so it must not be run"
 
 
 def failure_of(name: str, why: str) -> Failure:
-    """Return the end of a reply whose call must not be run."""
+    """Return the failure that ends a reply because one of its calls must not be run."""
     return Failure(BROKEN.format(name=name, why=why), status=502)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that calls are held against: schemas by name.
+    """The tools that the model may call, and how their calls are read.
 
     Attributes:
-        stops: the request's own stop strings, one of which may have cut a call.
-        call_in: reads the offered name and the arguments out of a name that holds a call.
-        types_values: the values of calls get the types of the schemas.
+        schemas: the tools' schemas, by name.
+        stops: the request's own stop strings; one of them may have cut a call.
+        call_in: returns the offered name and the arguments of a call that is written within a name:
+            `get_weather(city="Oslo")`.
+        types_values: True if values are given the types of the schema.
     """
 
     schemas: Schemas = field(default_factory=dict)
@@ -48,15 +50,18 @@ class Offer:
         return properties_of(self.schemas.get(name, {})).keys()
 
     def takes_text(self, name: str) -> bool:
-        """Return True if a tool's only argument is a text, which models write without an object."""
+        """Return True if a tool's only parameter is `input`. Models write such a text without an
+        object.
+        """
         return [*self.parameters(name)] == [CUSTOM_INPUT]
 
 
 class Assembler:
-    """Events of one choice in, events out; calls come out whole, or as no call.
+    """Takes the events of one choice, and returns them with whole calls only.
 
-    `mended` gets the names of calls that were put right, `typed` those of arguments whose values
-    got another type.
+    Arguments:
+        mended: a list that gets the name of each call that was mended.
+        typed: a list that gets the name of each argument whose value was given another type.
     """
 
     def __init__(
@@ -69,7 +74,7 @@ class Assembler:
         self._sent = self._held = self._choice = 0
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes."""
+        """Return the events for this event."""
         if not isinstance(event, ToolCall):
             return self._finish(event) if isinstance(event, Finish) else [event]
         try:
@@ -79,7 +84,9 @@ class Assembler:
             return [Failure(message, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return text within a string of the only open call, and all text that is of no call."""
+        """Say which text passes unchanged (see `Stage.plain`): text that belongs to no call, and
+        text within a string of the only open call.
+        """
         if kind is not ToolCall:
             return kind, ""
         calls = [call for call in self._calls.all if not call.complete]
@@ -87,7 +94,7 @@ class Assembler:
         return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
-        """Return nothing: a call whose end did not come is no call."""
+        """Return nothing, because a call whose end did not come is no call."""
         return []
 
     def _piece(self, event: ToolCall) -> Sequence[Event]:
@@ -108,8 +115,8 @@ class Assembler:
         return [*out, *self._begun()]
 
     def _replaced(self, call: Call | None) -> Sequence[Event]:
-        """Return the end of a call that another call replaces at its index, where no id can name
-        the replaced call again.
+        """Return the end of a call whose index another call takes. A call that has an id stays
+        open, because a later piece may name the id.
         """
         for earlier in self._calls.all:
             earlier.arguments.forget()
@@ -127,11 +134,11 @@ class Assembler:
         self._calls.add(call)
         return call
 
-    # The calls that go out.
+    # The events of calls.
 
     def _begun(self) -> Sequence[Event]:
-        """Return the calls that can go out: their names are decided, and each call before is whole,
-        because most clients read one call after another.
+        """Return the first events of the calls that can now be emitted. A call can if its name is
+        decided and each call before it is whole, because most clients read one call after another.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
@@ -144,19 +151,21 @@ class Assembler:
         return out
 
     def _call_in(self, call: Call) -> tuple[str, str]:
-        """Return the tool and the arguments of the call in a name; two empty texts for none."""
+        """Return the tool and the arguments of a call that is written within the name; two empty
+        strings if none is.
+        """
         if call.inner is None and not call.is_text and self._calls.is_dressed(call.written):
             call.inner = self._offer.call_in(call.written, self._offer.schemas)
         return call.inner or ("", "")
 
     def _is_settled(self, call: Call) -> bool:
-        """Return False while the call may have no arguments but those in its name."""
+        """Return False while it is open whether the arguments within the name are the only ones."""
         name, inner = self._call_in(call)
         text = call.held_arguments.strip()
         return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
     def _begin(self, call: Call) -> Sequence[Event]:
-        """Return the pieces that waited, as one."""
+        """Return the first event of a call, with the text of all pieces that were held."""
         self._calls.waiting.remove(call)
         pieces, arguments = call.held, call.held_arguments
         name, inner = self._call_in(call)
@@ -176,7 +185,9 @@ class Assembler:
         return self._sent_piece(call, replace(named, arguments=arguments), begins=True)
 
     def _sent_piece(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
-        """Return the piece as it goes out; nothing for a piece without content."""
+        """Return the events for a piece of a call that has begun: the piece itself if nothing
+        changes; nothing if the piece has no content.
+        """
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
         if not call.arguments.begun:
@@ -185,7 +196,7 @@ class Assembler:
         fresh, complete = call.typed(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.number:
-            return [event] if fresh else []  # all of it went on
+            return [event] if fresh else []  # as it came
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
             piece = replace(
@@ -204,21 +215,23 @@ class Assembler:
         return out
 
     def _count(self, text: str) -> None:
-        """Count text that waits. Raises TooMuchError for too much of it."""
+        """Count text that is held. Raises TooMuchError above the bound."""
         self._held += len(text)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
 
-    # The end.
+    # The finish.
 
     def _ending(self, call: Call, rest: str) -> Sequence[Event]:
-        """Return the last piece of a call's arguments, if any is left."""
+        """Return the last piece of a call's arguments, if `rest` has any text."""
         rest = call.typed(rest, is_last=True)
         end = ToolCall(call.number, "", "", rest, self._choice, ends=call.complete)
         return [replace(end, free_text=call.is_text)] if rest else []
 
     def _finish(self, event: Finish) -> Sequence[Event]:
-        """Return the finish behind the calls; an open one becomes a call that nobody runs."""
+        """Return the finish, after the ends of all calls. A call that is still open stays
+        incomplete, so that no client runs it.
+        """
         if event.at_limit and not all(call.complete for call in self._calls.all):
             event = replace(event, reason="length")
         out: list[Event] = []
@@ -239,7 +252,9 @@ class Assembler:
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 
     def _finish_of(self, event: Finish, sent: Sequence[Call], nameless: bool) -> Finish | Failure:
-        """Return the finish as it is true of the calls, or the reply's failure."""
+        """Return the finish with the reason that fits the calls, or a failure if a call is not
+        whole.
+        """
         cut = [call for call in sent if not call.complete]
         if event.reason not in _WHOLE:
             return event
@@ -256,8 +271,8 @@ class Assembler:
         return failure_of(cut[0].name, NO_END)
 
     def _may_close(self, call: Call, reason: str) -> bool:
-        """Return True if the finish says that the call is over. A stop string may have cut brackets
-        off, but not all of the arguments.
+        """Return True if the finish shows that the call's text has ended. A stop string may have
+        cut off its brackets, but not all of its arguments.
         """
         if call.complete or call.is_read or reason not in _WHOLE:
             return False

@@ -1,5 +1,5 @@
-"""The server's own calls in a reply whose client wants none (`tool_choice: none`): their JSON is
-text, and the finish is that of an answer.
+"""Calls that a server sends although the client forbids calls (`tool_choice: none`). The JSON of
+such a call becomes text, and the finish that of an answer.
 """
 
 import json
@@ -11,15 +11,15 @@ from converter.core.model.events import Event, Finish, Text, TextKind, ToolCall
 
 
 class ForbiddenCalls:
-    """Takes the events of one choice from the assembler, and returns them with text in place of
+    """Takes the events of one choice from the assembler, and returns them with text instead of
     calls.
     """
 
     def __init__(self) -> None:
-        self._begun = False  # text came out, so that a call begins a paragraph
+        self._begun = False  # text was emitted, so that a call has to begin a paragraph
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes."""
+        """Return the events for this event."""
         match event:
             case ToolCall():
                 text = event.arguments + ("}" if event.ends else "")
@@ -35,9 +35,9 @@ class ForbiddenCalls:
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return all text that is of no call."""
+        """Say that text passes unchanged unless it belongs to a call (see `Stage.plain`)."""
         return None if kind is ToolCall else (kind, "")
 
     def close(self) -> Sequence[Event]:
-        """Return nothing: a reply without a finish has failed."""
+        """Return nothing, because no event is held."""
         return []

@@ -1,5 +1,5 @@
-"""The input of a call of type `custom`: a free text, written as an object with one string, `input`,
-because every dialect has a field for an object.
+"""The input of a call of the type `custom`, which is free text. It is emitted as an object with one
+string, `{"input": "text"}`, because every dialect has a field for an object.
 """
 
 import json
@@ -12,8 +12,8 @@ _END = '"}'
 
 
 class FreeText:
-    """Feed the text; pieces of the object come out. The text has no end of its own: `close` adds
-    the end of the object. `Arguments` has the same members; the faults of an object cannot occur
+    """Takes the text and returns pieces of the object. The end of the object is added by `close`,
+    because free text has no end mark. The members are those of `Arguments`; text can have no faults
     here.
     """
 
@@ -25,7 +25,7 @@ class FreeText:
         self.begun = self.complete = self.has_text = False
 
     def feed(self, text: str) -> str:
-        """Return the text as a piece of the object."""
+        """Return the piece of the object that holds this text."""
         head = "" if self.begun else _BEGIN
         self.begun, self.has_text = True, self.has_text or bool(text)
         return head + json.dumps(text, ensure_ascii=False)[1:-1]
@@ -36,15 +36,15 @@ class FreeText:
         return _END
 
     def release(self) -> str:
-        """Return nothing: no piece waits."""
+        """Return nothing, because no text is held."""
         return ""
 
     def forget(self) -> None:
-        """Keep nothing, as ever."""
+        """Do nothing, because no text is kept."""
 
 
 def text_of(piece: ToolCall) -> str:
-    """Return the text in a piece of such an object, as `FreeText` wrote it."""
+    """Return the free text in a piece that `FreeText` has made."""
     inner = piece.arguments.removeprefix(_BEGIN) if piece.name else piece.arguments
     inner = inner.removesuffix(_END) if piece.ends else inner
     return str(json.loads(f'"{inner}"'))

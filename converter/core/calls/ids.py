@@ -6,41 +6,45 @@ import re
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _SUFFIX = 12
-"""Characters of the exchange's name in the ids of calls, because servers repeat theirs, Ollama
-draws from 999, and APIs take 64.
+"""How many characters of the exchange's name are part of a new id. They make it unique: servers
+repeat ids, and Ollama draws from 999 numbers. APIs accept 64 characters.
 """
 _COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
-"""Kimi's ids, which its template writes back where the name should stand."""
+"""The ids of Kimi models. The chat template writes the id where the tool's name should be, so the
+id must keep this form.
+"""
 
 
 def is_counted(written: str) -> bool:
-    """Return True if it is an id of Kimi's: `functions.NAME:NUMBER`."""
+    """Return True if `written` is an id of a Kimi model: `functions.NAME:NUMBER`."""
     return _COUNTED.fullmatch(written) is not None
 
 
 SHORT_MODELS = re.compile(r"(?i:(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral)")
-"""Mistral's, whose templates refuse an id that is not nine letters and digits."""
+"""Names of Mistral's models. Their templates accept only ids of nine letters and digits."""
 _SHORT = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def short_id(written: str) -> str:
-    """Return an id of nine letters and digits: the same one if it is such, else a hash of it."""
+    """Return an id of nine letters and digits: `written` itself if it has this form, else a hash of
+    it.
+    """
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
     return written if _SHORT.fullmatch(written) else base64.b32encode(digest).decode()[:9]
 
 
 def suffix_of(exchange: str) -> str:
-    """Return the part of an exchange's name that stands in the ids made for it."""
+    """Return the part of an exchange's name that is used in the ids of its calls."""
     return _NO_NAME.sub("", exchange)[-_SUFFIX:]
 
 
 class CallIds:
-    """The ids of a conversation's calls.
+    """Gives each call of a conversation a unique id.
 
     Arguments:
-        taken: those of its history.
-        suffix: makes an id unique.
-        model: its name, which may ask for a form of ids.
+        taken: the ids in the conversation's history.
+        suffix: a part of new ids that makes them unique.
+        model: the model's name, because Mistral's models need short ids.
     """
 
     def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:
@@ -50,14 +54,16 @@ class CallIds:
         self._are_short = SHORT_MODELS.search(model) is not None
 
     def take_ours(self, wanted: str) -> str:
-        """Return the id of a call that the addon has read from text, in the model's form."""
+        """Return the id of a call that was read from text, in the form that the model needs."""
         call_id = self.take(wanted)
         while self._are_short and not _SHORT.fullmatch(call_id):
             call_id = self.take(short_id(call_id))
         return call_id
 
     def take(self, wanted: str) -> str:
-        """Return an id that no call has, the wanted one if it is free. Kimi's count goes on."""
+        """Return `wanted` if no call has this id, else another id. Of a Kimi id only the number is
+        changed.
+        """
         call_id, counted = wanted, _COUNTED.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0
         while not call_id or call_id in self._taken:

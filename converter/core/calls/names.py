@@ -1,12 +1,13 @@
-"""The name of a tool call, held against the names of the offered tools.
+"""Comparison of a call's written name with the offered tools' names.
 
-Models and servers dress a name: with marks (`get_weather<|channel|>commentary`), a namespace
-(`functions.get_weather:0`, `default_api:get_weather`), quotes, blanks, a call's brackets, or the
-same name once more (`get_weatherget_weather`). One rule takes the dress off, for calls in text as
-for a server's own: an offered name that is left, and nothing else that says anything beside it.
+Models and servers write more than the name: marks (`get_weather<|channel|>commentary`), a namespace
+(`functions.get_weather:0`, `default_api:get_weather`), quotes, blanks, brackets, or the name twice
+(`get_weatherget_weather`). One rule holds for calls in text and for a server's own calls: all this
+is removed; what remains must be one offered name and no other word.
 
-    offered_name(written, offered) -> the offered name, empty where none is left or several are
-    may_become(written, offered) -> whether more characters may make it another offered name
+    offered_name("functions.get_weather:0", offered) -> "get_weather"
+    offered_name("rain", offered) -> ""
+    may_become("get", offered) -> True, if "get_weather" is offered
 """
 
 import re
@@ -16,32 +17,32 @@ _MARK = re.compile(
     r"<\|[^<>|]*\|>|<｜[^<>｜]*｜>|</?(?:think|thinking|tool_calls?|function|invoke|parameters?"
     r"|arg_key|arg_value|minimax:tool_call)/?>|\[/?[A-Z_]+\]"
 )
-"""A special token, or a tag of a call's form. The text between two marks is a part."""
+"""A special token, or a tag of a form of calls. A name is split at these marks into parts."""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
-"""A tag that holds the name: it counts as its name."""
+"""A tag with a name in it. The name becomes a part."""
 _HEADERS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
     r"|tool_call)(?:\s++|\Z))++"
 )
-"""Words of a header beside a name, which are no part of the name."""
+"""Words of a message's header that may stand beside a name and are no part of it."""
 _EDGES = " \t\r\n\"'`*"
-"""Characters around a name that are none of it."""
+"""Characters that are removed at both ends of a name."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
-"""Behind a name: Kimi's count of calls, `functions.get_weather:0`."""
+"""The number behind a Kimi model's name: `functions.get_weather:0`."""
 _COUNTED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
-"""A name with Kimi's count, as servers write it that take no dots."""
+"""A Kimi model's name as servers write it that allow no dots: `functions_get_weather_0`."""
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
-"""Between a namespace and a name."""
+"""Separators between a namespace and a name."""
 _LONGEST = 512
-"""Characters of a written name that are looked at; the longest offered ones have 64."""
+"""A longer written name is not searched; the longest offered names have 64 characters."""
 
 
 def offered_name(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` means, without the marks around it.
+    """Return the offered name that `written` means.
 
-    Return an empty text if no offered name is left, if several are, or if other words stand beside
-    the name, because they would be lost. A name that is offered as it is written means itself.
-    `offered` should find names quickly (a set or a mapping).
+    Return an empty text if no offered name remains, or several do, or other words stand beside the
+    name, because these words would be lost. An offered name as it is means itself. `offered` should
+    find names quickly (a set or a mapping).
     """
     if written in offered:
         return written
@@ -56,15 +57,15 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 
 
 def may_become(written: str, offered: Collection[str]) -> bool:
-    """Return True if more characters behind `written` may make it another offered name. A name in
-    pieces waits for them.
+    """Return True if further characters may turn `written` into an offered name, or into a longer
+    one.
     """
     begun = written.lstrip(_EDGES)
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)
 
 
 def _of_part(part: str, offered: Collection[str]) -> str:
-    """Return the offered name that one part means."""
+    """Return the offered name that one part means; empty if it means none."""
     for candidate in _candidates(part):
         if candidate in offered:
             return candidate
@@ -78,7 +79,9 @@ def _of_part(part: str, offered: Collection[str]) -> str:
 
 
 def _candidates(part: str) -> Iterator[str]:
-    """Yield the part without a count, then the rest behind each namespace."""
+    """Yield the texts that may be the name in a part: the part without number or brackets, and the
+    rest behind each separator.
+    """
     numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
     for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):
         yield bare
@@ -88,13 +91,13 @@ def _candidates(part: str) -> Iterator[str]:
 
 
 def _repeated(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` repeats, without any other text."""
+    """Return the offered name if `written` is this name, twice or more, and nothing else."""
     times = ((name, len(written) // len(name)) for name in offered if name)
     return next((name for name, number in times if number > 1 and name * number == written), "")
 
 
 def _in_namespace(written: str, offered: Collection[str]) -> str:
-    """Return the only offered name that is `written` in a namespace."""
+    """Return the offered name that is `written` in a namespace, if it is the only one."""
     spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
     fitting = {name for name, end in spaced if name[end:] == written}
     return fitting.pop() if len(fitting) == 1 else ""

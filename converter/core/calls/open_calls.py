@@ -1,23 +1,23 @@
-"""The calls of one choice that are open, and the call of each piece.
+"""The calls of one choice, and the call to which each piece belongs.
 
-Servers tell calls apart by index, by id, by name, or by some of these. The call that stands at a
-piece's index (without an index the last call) is the one that the piece may go on; a call is
-replaced there when another begins. An id that another call has names that call. Then the two things
-that a piece says of itself decide, its name and its id, held against that call:
+Servers tell calls apart by index, by id, by name, or by several of these. A piece is compared with
+one call: the last call with the piece's index (without an index, the last call of all), or, if the
+piece has the id of another call, that call. Then the piece's name and id decide whether the piece
+continues this call or begins another one:
 
-    name \\ id   | none                    | the call's own | a new one
-    -------------+-------------------------+----------------+--------------------------
-    none         | goes on                 | goes on        | begins behind a whole call
-    the call's   | begins behind a whole   | goes on        | begins behind a whole call,
-                 | call without an id, if  |                | and where the call has an id
-                 | an object begins        |                |
-    more of it   | goes on                 | goes on        | begins where the call has an
-                 |                         |                | id and a part of its name
-    another one  | begins                  | begins         | begins
+    name \\ id       | none                     | the call's id | a new id
+    ----------------+--------------------------+---------------+----------------------------
+    none            | continues                | continues     | begins if the call is whole
+    the call's name | begins if the call is    | continues     | begins if the call is whole
+                    | whole and has no id, and |               | or has an id
+                    | an object begins         |               |
+    a further part  | continues                | continues     | begins if the call has an
+    of the name     |                          |               | id and a part of its name
+    another name    | begins                   | begins        | begins
 
-The offered names tell a name that goes on (`get`, `_weather`) from another one. While pieces may
-still make it another offered name, a name waits. Calls go out one behind the other, though call 1
-may begin between two pieces of call 0.
+The offered names show whether `_weather` behind `get` is a further part of the name or another
+name. A name is held while further pieces may turn it into another offered name. Calls are emitted
+one after another, even if call 1 begins between two pieces of call 0.
 """
 
 import enum
@@ -35,7 +35,14 @@ type Schemas = Mapping[str, Schema]
 
 
 class Named(enum.Enum):
-    """The name in a piece, held against that of a call."""
+    """The name in a piece, compared with the name of a call.
+
+    Attributes:
+        NONE: the piece has no name.
+        AGAIN: it is the call's name.
+        MORE: it is a further part of the call's name.
+        OTHER: it is another name.
+    """
 
     NONE = enum.auto()
     AGAIN = enum.auto()
@@ -45,18 +52,22 @@ class Named(enum.Enum):
 
 @dataclass(slots=True)
 class Call:
-    """One call as far as it came.
+    """A call, as far as it has come.
 
     Attributes:
-        written: its name as the server writes it.
-        name: its name as it goes on.
-        number: its number among the calls that were sent, -1 before.
-        finish: the finish behind it, which is another for the calls of before 2024.
-        over: nothing more comes of it.
-        is_value: its arguments came as an object, which no limit cut.
-        held: pieces that came before its name was decided.
-        inner: the name and the arguments of a call that stands in its name.
-        values: gives its values the types of the tool's schema.
+        arguments: reads the text of the arguments.
+        finish: the finish reason of a reply with this call: `function_call` for the calls of
+            clients from before 2024, else `tool_calls`.
+        is_read: True if the call was read from text.
+        number: the position among the emitted calls; -1 before the call is emitted.
+        id, name: as they are emitted.
+        written, server_id: name and id as the server sent them.
+        over: True if no further piece of the call can come.
+        is_value: True if the server sent the arguments as an object, which no limit can have cut.
+        held: the pieces that came before the name was decided.
+        inner: name and arguments of a call that is written within the name; None if not searched
+            yet.
+        values: gives the values the types of the tool's schema; None if it has no such types.
     """
 
     arguments: Arguments | FreeText
@@ -75,29 +86,29 @@ class Call:
 
     @property
     def is_text(self) -> bool:
-        """Return True if its input is a free text."""
+        """True if the call's input is free text."""
         return isinstance(self.arguments, FreeText)
 
     @property
     def sent(self) -> bool:
-        """Return True if it has gone out, at least its name."""
+        """True if the beginning of the call was emitted."""
         return self.number >= 0
 
     @property
     def complete(self) -> bool:
-        """Return True if it has gone out, whole."""
+        """True if the whole call was emitted."""
         return self.sent and self.arguments.complete
 
     @property
     def wakes(self) -> str | None:
-        """The characters up to which all text belongs to a string that stays a string; None where
-        there is no such string.
+        """The characters that end plain text of the open string; None if no string is open, or if
+        the string may become a value of another type.
         """
         return None if self.values and not self.values.in_string else self.arguments.wakes
 
     def typed(self, text: str, *, is_last: bool = False) -> str:
-        """Return a piece of the arguments, with values of the schema's types. `is_last`: no other
-        piece comes, though the arguments may have no end.
+        """Return a piece of the arguments in which values have the types of the schema. `is_last`:
+        no further piece comes, even if the arguments are cut.
         """
         if self.values is None:
             return text
@@ -106,24 +117,29 @@ class Call:
 
     @property
     def held_arguments(self) -> str:
-        """The arguments in the pieces that are held."""
+        """The text of the arguments in the held pieces."""
         return "".join(piece.arguments for piece in self.held)
 
     @property
     def argued(self) -> bool:
-        """Return True if anything of its arguments came."""
+        """True if any text of the arguments has come."""
         return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
 
     @property
     def ended(self) -> bool:
-        """Return True if another call may follow: it is whole, or an empty object that may be all
-        waits. A text has no end of its own.
+        """True if another call may follow: the call is whole, or its arguments so far are `{}`.
+        Free text may end anywhere.
         """
         return self.argued if self.is_text else self.complete or self.arguments.waiting
 
 
 class OpenCalls:
-    """The calls of a choice in their order. `waiting`: those that have not gone out."""
+    """The calls of one choice, in their order.
+
+    Attributes:
+        all: all calls since the last finish.
+        waiting: the calls that are not emitted yet.
+    """
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
@@ -133,25 +149,25 @@ class OpenCalls:
         self.waiting: list[Call] = []
 
     def find(self, event: ToolCall) -> Call | None:
-        """Return the call that the piece goes on; None where it begins one."""
+        """Return the call that a piece continues; None if the piece begins a call."""
         call = self.at(event)
         if event.id and (event.id != call.server_id if call else not event.name):
             call = self._of_id.get(event.id, call)
         return None if call is None or self._begins(call, event) else call
 
     def at(self, event: ToolCall) -> Call | None:
-        """Return the call at the index of the piece."""
+        """Return the last call with the index of the piece."""
         if event.index == NO_INDEX:
             return self.all[-1] if self.all else None
         return self._at_index.get(event.index)
 
     def add(self, call: Call) -> None:
-        """Take a call that begins."""
+        """Add a call that begins."""
         self.all.append(call)
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
-        """Take the index, the id and the name of a piece of the call."""
+        """Note the index, the id and the name of a piece that belongs to `call`."""
         self._at_index[event.index] = call
         if event.id:
             self._of_id[event.id] = call
@@ -160,19 +176,19 @@ class OpenCalls:
             call.written = self._named(call, event.name)[1]
 
     def clear(self) -> None:
-        """Forget all calls: the reply is at its finish."""
+        """Forget all calls, because the choice has finished."""
         self.all, self.waiting = [], []
         self._at_index.clear()
         self._of_id.clear()
 
     def is_named(self, call: Call) -> bool:
-        """Return True if the call's name is decided."""
+        """Return True if no further piece can change the name of the call."""
         if call.argued or call.over:
             return True
         return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
-        """Return True if the piece begins another call than `call`, which stands at its index."""
+        """Return True if the piece begins another call, and does not continue `call`."""
         has_new_id = event.id not in ("", call.server_id)
         match self._named(call, event.name)[0]:
             case Named.NONE:
@@ -188,25 +204,29 @@ class OpenCalls:
                 return call.over or named is Named.OTHER
 
     def _named(self, call: Call, piece: str) -> tuple[Named, str]:
-        """Return how a piece of a name stands to the call's, and the name with this piece."""
+        """Return how the name in a piece compares with the call's name, and the call's name
+        including this piece.
+        """
         schemas, joined = self._schemas, call.written + piece
         if not piece or not call.written:
             return (Named.MORE if piece else Named.NONE), joined
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
         if piece == call.written or (whole and whole == call.name):
             return Named.AGAIN, call.written
-        if call.sent:  # marks may follow the name
+        if call.sent:  # then only marks may follow
             goes_on = meant == call.name and not whole
         elif call.argued or (whole and offered_name(call.written, schemas)):
             goes_on = False
         elif piece.startswith(call.written):
-            goes_on, joined = True, piece  # the whole name so far, in each piece
+            goes_on, joined = True, piece  # each piece repeats the name so far
         else:
             begun = meant or may_become(joined, schemas) or self.is_dressed(call.written)
             goes_on = bool(begun) and not whole
         return (Named.MORE, joined) if goes_on else (Named.OTHER, piece)
 
     def is_dressed(self, written: str) -> bool:
-        """Return True if an offered name stands within a name that is none by itself."""
+        """Return True if `written` contains an offered name but also other text, so that it means
+        none yet.
+        """
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

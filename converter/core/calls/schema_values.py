@@ -1,4 +1,6 @@
-"""The schemas of tools: the JSON types of a value, and a bare text as a value of one of them."""
+"""Schemas of tools: the JSON types that a value may have, and a bare text as a value of such a
+type.
+"""
 
 import ast
 import json
@@ -11,9 +13,9 @@ from converter.core.wire.json_text import refuse
 type Schema = Mapping[str, object]
 
 REFERENCE_LIMIT = 16
-"""References and unions within one another; a schema may go round in circles."""
+"""How many references and unions within one another are followed; a schema may refer to itself."""
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
-"""All types but a string's, for a value that shows its type by itself."""
+"""All JSON types but string, for a value that shows its type by its form."""
 NULLS = ("null", "None")
 _BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _OTHER_NAMES = {
@@ -24,7 +26,7 @@ _OTHER_NAMES = {
     "dict": "object",
     "list": "array",
 }
-"""The types' names in tools of some frameworks."""
+"""Names of types in the tools of some frameworks -> JSON types."""
 _KINDS = {
     str: "string",
     bool: "boolean",
@@ -36,28 +38,28 @@ _KINDS = {
 }
 _NUMBERS = frozenset({"integer", "number"})
 _READ = _NUMBERS | {"array", "object"}
-"""The types whose values are read, because they are more than a word."""
+"""Types whose values have to be parsed. Booleans and null are recognised by their word."""
 
 _SOURCE_NAME = "<tool call>"
-# an escape that a model makes up, \d in a string, is none to be told in the terminal
+# Python would warn in the terminal of an unknown escape in a model's text, such as \d.
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_SOURCE_NAME))
 
 
 def properties_of(schema: Schema) -> Mapping[str, object]:
-    """Return the properties that a schema has, by their names."""
+    """Return the properties of an object's schema, by name."""
     properties = schema.get("properties")
     return properties if isinstance(properties, Mapping) else {}
 
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
-    """Return the JSON types that a parameter may have; none when the schema names none."""
+    """Return the JSON types that a parameter may have; empty if the schema names none."""
     return type_names(part(schema, name), schema)
 
 
 def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
-    """Return the schema of a property, or of a list's items for a name that is none.
+    """Return the schema of a property; if the schema is that of a list, the schema of its items.
 
-    `root`: the tool's schema, which holds the schemas that references name.
+    `root`: the tool's whole schema, in which references are looked up.
     """
     schema = resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
@@ -68,7 +70,7 @@ def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema allows; none when it names none."""
+    """Return the JSON types that a schema allows; empty if it names none."""
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
     schema = resolved(schema, root)
@@ -83,7 +85,9 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
 
 
 def resolved(schema: Schema, root: Schema) -> Schema:
-    """Return the schema that a local reference names: `#/$defs/Place`, as Pydantic writes them."""
+    """Return the schema to which a local reference leads: `#/$defs/Place`, as Pydantic writes it. A
+    schema without a reference is returned as it is.
+    """
     for _ in range(REFERENCE_LIMIT):
         reference = schema.get("$ref")
         if not isinstance(reference, str):
@@ -98,7 +102,7 @@ def resolved(schema: Schema, root: Schema) -> Schema:
 
 
 def _implied(schema: Schema) -> frozenset[str]:
-    """Return the types that a schema allows without naming them."""
+    """Return the types that follow from a schema's `properties`, `items`, `enum` or `const`."""
     if isinstance(schema.get("properties"), Mapping):
         return frozenset({"object"})
     if "items" in schema:
@@ -109,7 +113,9 @@ def _implied(schema: Schema) -> frozenset[str]:
 
 
 def typed(text: str, types: frozenset[str]) -> str:
-    """Return the JSON text of a bare value: of one of the types if it can be, else of a string."""
+    """Return a bare text as JSON: a value of one of the `types` if it can be read as such a value,
+    else a string.
+    """
     bare = text.strip()
     if "null" in types and bare in NULLS:
         return "null"
@@ -132,7 +138,9 @@ def _json(text: str) -> object:
 
 
 def _escaped(text: str) -> object:
-    """Read JSON as it stands in a string, with its quotes escaped."""
+    """Return the value of JSON whose quotes are escaped, as it stands within a string; None if it
+    is none.
+    """
     try:
         return _json(json.loads(f'"{text}"')) if '\\"' in text else None
     except ValueError:
@@ -140,7 +148,9 @@ def _escaped(text: str) -> object:
 
 
 def _python(text: str) -> object:
-    """Read a Python literal, which models write where they mean JSON."""
+    """Return the value of a Python literal, which some models write instead of JSON; None if it is
+    none.
+    """
     try:
         read_value = ast.literal_eval(parsed(text))
         literal(read_value)
@@ -150,12 +160,12 @@ def _python(text: str) -> object:
 
 
 def parsed(written: str) -> ast.expr:
-    """Return a Python expression. Raises the errors of `ast.parse`."""
+    """Return the syntax tree of a Python expression. Raises the errors of `ast.parse`."""
     return ast.parse(written, _SOURCE_NAME, mode="eval").body
 
 
 def literal(value: object) -> str:
-    """Return the JSON text of a value. Raises ValueError for a number that JSON lacks, and
-    TypeError for a value that JSON lacks.
+    """Return a value as JSON. Raises ValueError for a number that JSON lacks (infinity), and
+    TypeError for any other value that JSON lacks.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,10 +1,10 @@
-"""The values of calls in the types of the tool's schema, for the assembler.
+"""Values of a call's arguments, changed to the types of the tool's schema.
 
-Models, and servers that read their calls, send a list, an object, a number or a truth value as a
-string (`"[1]"`, `"5"`, `"true"`), or a single value where a list is asked for. Such a value is put
-right where the schema leaves one type, and the value reads as it; a string that the schema takes
-stays a string. Only a string where the schema has no place for one waits for its end; all other
-arguments go on as they come.
+Models, and servers that read their calls, send a list, an object, a number or a boolean as a string
+(`"[1]"`, `"5"`, `"true"`), or a single value instead of a list. Such a value is changed if the
+schema allows only one type and the value can be read as this type. A string stays a string if the
+schema allows one. Text is held only within a string where the schema allows no string; all other
+text is emitted at once.
 """
 
 import json
@@ -26,8 +26,8 @@ from converter.core.wire.json_text import objects
 
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
-"""The type of a value by its first character; a list and null are never put into a list, all others
-are numbers.
+"""First character of a value -> its type. Any other character begins a number, for lists and null
+are never put into a list.
 """
 _AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
 _OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
@@ -36,11 +36,12 @@ _OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 
 @dataclass(slots=True)
 class _Level:
-    """An object or a list that is open.
+    """An open object or list.
 
     Attributes:
-        key: of the member that is read, None where a key is to come.
-        around: the list was put around a single value.
+        schema: the schema of the object or list.
+        key: the key whose value is read; None while a key is to come.
+        around: True if the list was added around a single value.
     """
 
     schema: Schema
@@ -50,15 +51,18 @@ class _Level:
 
 
 class ArgumentValues:
-    """The arguments of one call, JSON text in pieces. `changed` has the names of the arguments that
-    were put right.
+    """Takes the JSON of one call's arguments in pieces, and returns it with values of the right
+    types.
+
+    Attributes:
+        changed: the names of the arguments whose values were changed.
     """
 
     def __init__(self, schema: Schema) -> None:
         self._root = schema
         self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
-        self._string: list[str] | None = None  # the key or the value that waits for its end
+        self._string: list[str] | None = None  # a held key or string
         self._length = 0
         self._in_scalar = False
         self._out: list[str] = []
@@ -66,25 +70,25 @@ class ArgumentValues:
 
     @property
     def in_string(self) -> bool:
-        """Return True if the open value is a string that stays a string."""
+        """True if the open value is a string, and stays one."""
         return self._string is None and self._reader.wakes is not None
 
     def feed(self, text: str) -> str:
-        """Return the text that can go on."""
+        """Return the text that is decided."""
         if self._string is None and self._reader.passes(text):
-            return text  # words of a string that stays one
+            return text  # text within a string that stays a string
         for kind, piece, _ in self._reader.feed(text):
             self._take(kind, piece)
         out, self._out = "".join(self._out), []
         return out
 
     def close(self) -> str:
-        """Return the string that waits: the arguments end within it."""
+        """Return the held string, because the arguments end within it."""
         held, self._string = self._string, None
         return "".join(held or ()) + self._reader.waiting
 
     def _take(self, kind: JsonPart, piece: str) -> None:
-        """Write a part of the text, or let it wait."""
+        """Emit a part of the JSON, or hold it."""
         if kind in _AS_IT_IS:
             self._out.append(piece)
         elif kind in _OF_STRINGS:
@@ -100,7 +104,9 @@ class ArgumentValues:
                 self._ended()
 
     def _read_string(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a key or a string. A key waits, and a string that may be another value."""
+        """Read a part of a key or string. A key is held, and so is a string that may become another
+        value.
+        """
         if kind is JsonPart.TEXT:
             self._say(piece)
         elif kind is JsonPart.END:
@@ -112,7 +118,7 @@ class ArgumentValues:
             self._out.append(piece)
 
     def _read_value(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a bare value, or the beginning of an object or a list."""
+        """Read a part of a number or word, or the beginning of an object or list."""
         if not self._in_scalar:
             self._put_in_list(piece[0])
         self._out.append(piece)
@@ -149,14 +155,16 @@ class ArgumentValues:
             self._ended()
         else:
             self._note()
-            reader = JsonReader(Want.VALUE)  # what stands within it has types as well
+            reader = JsonReader(Want.VALUE)  # the values within it are typed, too
             for kind, piece, _ in reader.feed(converted):
                 self._take(kind, piece)
             if (rest := reader.end_word(numbers=True)) is not None:
                 self._take(JsonPart.SCALAR, rest)
 
     def _put_in_list(self, character: str) -> None:
-        """Open a list around the value that begins, where the schema takes only a list."""
+        """Emit `[` before a single value if the schema allows only a list. `character`: the first
+        one of the value.
+        """
         schema = self._wanted()
         single = only_type(schema, self._root) == "array"
         if single and self._fits_in(schema, _KINDS.get(character, "number"), character):
@@ -165,7 +173,7 @@ class ArgumentValues:
             self._out.append("[")
 
     def _ended(self) -> None:
-        """Close the list that was put around the value that has ended."""
+        """Emit `]` behind a value if a list was added around it."""
         if self._levels and self._levels[-1].around:
             self._levels.pop()
             self._out.append("]")
@@ -178,7 +186,9 @@ class ArgumentValues:
         return part(level.schema, level.key or "", self._root)
 
     def _converted(self, written: str) -> str:
-        """Return a string as the value that it reads as; as it is where it reads as none."""
+        """Return a JSON string as a value of the schema's type; `written` itself if it cannot be
+        read as one.
+        """
         schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
         converted = typed(text, type_names(schema, self._root))
         if not converted.startswith('"'):
@@ -190,7 +200,7 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
-        """Return True if a list of this schema may hold a single value of this kind."""
+        """Return True if a list of this schema may hold a value of this type."""
         if character in "[n":
             return False
         items = self._item_types(schema)
@@ -205,8 +215,8 @@ class ArgumentValues:
 
 
 def meant(schema: Schema, root: Schema) -> Schema:
-    """Return the schema that a reference names, or that is the only one of a union beside null, as
-    Pydantic writes an optional argument.
+    """Return the schema to which a reference leads. Of a union with null, return the other schema:
+    Pydantic writes an optional argument as such a union.
     """
     schema = resolved(schema, root)
     for union in ("anyOf", "oneOf"):
@@ -218,8 +228,8 @@ def meant(schema: Schema, root: Schema) -> Schema:
 
 
 def only_type(schema: Schema, root: Schema) -> str:
-    """Return the only type that a schema leaves beside null; empty where it leaves more or names
-    none.
+    """Return the only type that a schema allows, apart from null; empty if it allows several or
+    names none. `integer` and `number` count as `number`.
     """
     names = type_names(schema, root) - {"null"}
     if names and names <= _NUMBERS:
@@ -228,6 +238,6 @@ def only_type(schema: Schema, root: Schema) -> str:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Return True if an argument of the tool has one type that is no string's."""
+    """Return True if a parameter of the tool allows only one type, and this type is not string."""
     names = properties_of(schema)
     return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)
