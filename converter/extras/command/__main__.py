@@ -10,7 +10,9 @@ from converter.addon.shell_lines import UnprintableError
 from converter.extras.command.addresses import CommandError, UsageError
 
 FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
-"""Exit codes beside 0; the last two are those of the shell for the signals."""
+"""Exit codes of failures. The last two are a shell's codes for a program that SIGINT or SIGPIPE
+ended.
+"""
 CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("converter.extras.command.doctor", "main"),
@@ -18,13 +20,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "env": ("converter.extras.command.launch", "show"),
     **dict.fromkeys(CLIENTS, ("converter.extras.command.launch", "main")),
 }
-"""The module and function of each first argument; without one of these the proxy starts. None is
-imported before it is needed, because mitmproxy alone takes a second.
+"""The module and function of each subcommand. A command line without a subcommand starts the proxy.
+A module is imported when its subcommand runs, because the import of mitmproxy alone takes a second.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do as the command line says; return the exit status."""
+    """Run the command line; return the exit status."""
     line = sys.argv[1:] if arguments is None else list(arguments)
     try:
         return _command(line[0] if line else "")(line)
@@ -34,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of the pipe has ended; without this the flush at exit raises again
+        # Nobody reads the pipe any more: into it, Python's flush at exit would raise once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 
 
 def _command(word: str) -> Callable[[Sequence[str]], int]:
-    """Return the parser of a command line that begins with `word`."""
+    """Return the function that runs a command line whose first argument is `word`."""
     if word not in COMMANDS:
         _check_spelling(word)
         start = import_module("converter.extras.command.start")
@@ -51,7 +53,7 @@ def _command(word: str) -> Callable[[Sequence[str]], int]:
 
 
 def _check_spelling(word: str) -> None:
-    """Raise UsageError for a word that is nearly one of the commands, because no host is meant."""
+    """Raise UsageError for a misspelled subcommand (`docter`), which would count as a host."""
     meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
     if meant and word != "localhost":
         raise UsageError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")

@@ -1,4 +1,4 @@
-"""Addresses, ports and folders as people write them."""
+"""Addresses, ports and folders as a user writes them, read and checked."""
 
 import re
 import socket
@@ -14,11 +14,11 @@ USUAL_PORTS = {
     1234: "LM Studio",
     30000: "SGLang",
 }
-"""Where servers listen when nobody has said otherwise."""
+"""The default ports of model servers."""
 CONFDIR = "~/.mitmproxy"
-"""mitmproxy's own default (12.2)."""
+"""The default of mitmproxy's option `confdir` (12.2)."""
 PORTS_TRIED = 20
-"""Ports that are tried, from the usual one on, when the user has not chosen one."""
+"""How many ports are tried, from the usual port upwards, when the user has not chosen a port."""
 _EXAMPLE = "an address such as http://localhost:8000"
 
 
@@ -27,12 +27,12 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """The same, where the command line itself is wrong."""
+    """The reason why a command line is wrong, in one line for its user."""
 
 
 def server_address(text: str) -> str:
-    """Return SCHEME://HOST[:PORT]; a missing http:// and a / or /v1 at the end are forgiven. A port
-    alone is one of this machine's.
+    """Return `text` as SCHEME://HOST[:PORT]: `gpu-box:8000/v1` -> `http://gpu-box:8000`, and `8000`
+    -> `http://localhost:8000`. Raises UsageError for any path except `/` and `/v1`.
     """
     text = re.sub(r"^:?(\d+)$", r"localhost:\1", text, flags=re.ASCII)
     try:
@@ -49,7 +49,9 @@ def server_address(text: str) -> str:
 
 
 def chosen_port(option: str, text: str, host: str) -> int:
-    """Return the port that the user asks for. Raises CommandError when it cannot be used."""
+    """Return the port in `text`, the value of `option`. Raises UsageError if nobody can listen at
+    the port.
+    """
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
         raise UsageError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
     port = int(text)
@@ -59,7 +61,9 @@ def chosen_port(option: str, text: str, host: str) -> int:
 
 
 def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
-    """Return the usual port, or else the next one that nobody uses."""
+    """Return the first port from `usual` upwards that is free and is not `taken`. Raises
+    CommandError, which names `option`, when `PORTS_TRIED` ports are in use.
+    """
     reason = ""
     for port in range(usual, usual + PORTS_TRIED):
         if port != taken and not (reason := refusal(port, host)):
@@ -70,13 +74,13 @@ def free_port(option: str, usual: int, host: str, taken: int | None = None) -> i
 
 
 def refusal(port: int, host: str) -> str:
-    """Return why nobody can listen at `port`, nothing when it is free."""
+    """Return why nobody can listen at `port`, empty when the port is free."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise CommandError(f"{host!r} is no address to listen at: {error.strerror}") from None
     with socket.socket(family) as probe:
-        # As mitmproxy does: a port that was in use a minute ago is free.
+        # mitmproxy sets it too: a port whose last connections have just ended counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)
@@ -86,6 +90,8 @@ def refusal(port: int, host: str) -> str:
 
 
 def certificates_folder(arguments: Iterable[str]) -> Path:
-    """Return where mitmproxy keeps its certificates when it gets these arguments."""
+    """Return the folder of mitmproxy's certificates: the last `confdir=DIR` in its command line's
+    arguments, else mitmproxy's default.
+    """
     folders = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
     return Path(folders[-1] if folders else CONFDIR).expanduser()

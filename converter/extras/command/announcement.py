@@ -1,6 +1,6 @@
-"""A mitmproxy script: once the proxy listens, say where it is and what to try.
+"""A mitmproxy script: once the proxy listens, print its address and commands to try.
 
-It also ends the proxy when the terminal in which it was started is gone.
+The script also ends the proxy when the terminal in which the proxy was started is closed.
 """
 
 import logging
@@ -37,7 +37,7 @@ from converter.extras.command.link import (
 
 SECONDS_TO_ANSWER = 2.0
 WIDTH = 80
-"""Columns of the narrowest usual terminal."""
+"""Columns of a line: those of a terminal of usual width."""
 STOPS = "Ctrl-C stops everything."
 UNTOLD = ModelFacts()
 
@@ -45,8 +45,9 @@ logger = logging.getLogger(__name__)
 
 
 def running() -> None:
-    """Print the announcement, as mitmproxy's hook for the moment when everything listens. After an
-    error at the start print none, because mitmproxy ends at once.
+    """Print the announcement. mitmproxy calls this hook when the proxy listens.
+
+    After an error at the start nothing is printed, because mitmproxy is about to end.
     """
     for name in undeclared_options():
         alike = get_close_matches(name, ctx.options.keys(), 1, 0.7)
@@ -60,7 +61,7 @@ def running() -> None:
     options = ctx.options
     authority = options.ssl_verify_upstream_trusted_ca or ""
     model, facts, fault = met(server, bool(options.ssl_insecure), authority)
-    # with the token that opens it; mitmdump has none
+    # mitmweb's `web_url` includes the token of its login; mitmdump has no such attribute.
     web: Any = getattr(ctx.master, "web_url", None)
     lines = announcement(server, proxy_address(), web and str(web), model, facts, fault)
     if hasattr(ctx.master, "keymap"):
@@ -76,7 +77,7 @@ def failed() -> bool:
 
 
 def proxy_address() -> str:
-    """Return where a client on this machine connects."""
+    """Return the URL at which a client on this machine reaches the proxy."""
     return start_lines.address(ctx.options.listen_host, ctx.options.listen_port)
 
 
@@ -88,14 +89,17 @@ def announcement(
     facts: ModelFacts = UNTOLD,
     fault: str = "",
 ) -> str:
-    """Return the lines for the person who started the proxy. `fault`: why no model can be asked,
-    empty where one can.
+    """Return the lines for the person who started the proxy: addresses, model and commands to try.
+
+    `web`: mitmweb's URL, None without mitmweb. `fault`: why no model can be asked, empty if a model
+    can be asked.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     about = fault or (f"{model}  ({facts.line})" if facts.line else "")
     lines += wrap(f"Model:   {about}", WIDTH, subsequent_indent=" " * 9) if about else []
-    page = extra_packages.load("page", "addon")  # a script's own `load` is a hook
-    if web:  # the page has a link to mitmweb
+    # `load` is not imported by name, because mitmproxy would call it as this script's hook.
+    page = extra_packages.load("page", "addon")
+    if web:  # One address is enough, because the page links to mitmweb.
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
     if model == start_lines.UNKNOWN_MODEL:
         return "\n".join([*lines, f"\n{STOPS}\n"])
@@ -107,7 +111,9 @@ def announcement(
 
 
 def _one_word() -> list[str]:
-    """Return the line of the clients that are installed here and need no settings by hand."""
+    """Return `["think-addon claude  # or codex"]` for the clients that are installed on this
+    machine, `[]` if none is.
+    """
     names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
     first, *others = names or [""]
     also = f"  # or {', '.join(others)}" if others else ""
@@ -115,8 +121,11 @@ def _one_word() -> list[str]:
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
-    """Return the server's first model, its facts, and why no model can be asked. Log this reason as
-    a warning; log another where the server is a think-addon, whose replies are rewritten already.
+    """Ask the server for its models. Return its first model, the model's facts, and the reason why
+    no model can be asked, empty if there is none.
+
+    Log the reason as a warning. Log another warning if the server is itself a think-addon, because
+    its replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""
@@ -142,10 +151,10 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
 
 
 def watch_terminal(file: int, end: Callable[[], object]) -> None:
-    """Call `end` when the terminal, pipe or socket of a file descriptor has hung up.
+    """Call `end` when the terminal, pipe or socket of the file descriptor `file` is closed.
 
-    The signal that says so does not reach a child of GNU make when make leads the session, as in
-    `tmux new -d 'make run'`: make waits for its children to end by themselves (4.3).
+    SIGHUP is not enough: it does not reach a child of GNU make 4.3 if make leads the session, as in
+    `tmux new -d 'make run'`. make only waits until its children end.
     """
     watch = select.poll()
     watch.register(file, 0)

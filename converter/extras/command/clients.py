@@ -1,4 +1,4 @@
-"""The clients that `think-addon` starts, a row each: its program, environment and command line."""
+"""The table of clients that `think-addon` starts: their programs, environments and arguments."""
 
 import json
 import os
@@ -9,7 +9,9 @@ from typing import Literal
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
-"""Of so many tokens of the window one may be the reply's: Claude Code keeps them free."""
+"""A reply may take a quarter of the window, because Claude Code keeps the longest reply's tokens
+free.
+"""
 MOST_OUTPUT = 32_000
 
 
@@ -18,8 +20,8 @@ class ClientFacts:
     """The facts that go into a client's settings.
 
     Attributes:
-        window: tokens of context, None where unknown.
-        sees: the server says that its model takes pictures.
+        window: the tokens of the model's context, None if unknown.
+        sees: True if the server reports that its model reads pictures.
     """
 
     proxy: str
@@ -29,14 +31,17 @@ class ClientFacts:
 
     @property
     def output(self) -> int | None:
-        """Tokens that a reply may have."""
+        """The tokens of the longest reply, None if the window is unknown."""
         return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSettings:
-    """The settings that `--save` writes into a client's own file. `values`: by their keys; in JSON
-    they may be nested.
+    """The settings that `--save` writes into a client's own file.
+
+    Attributes:
+        file: returns the path of the client's file.
+        values: returns the settings, by key. Values for JSON may be nested objects.
     """
 
     format: Literal["JSON", "TOML", "YAML"]
@@ -46,15 +51,17 @@ class SavedSettings:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program.
+    """A client that `think-addon` starts.
 
     Attributes:
-        install: the command that installs it.
-        needs: its environment. An object is written to a file, whose path is the variable's value.
-        arguments: its command line.
-        options: options of a proxy that is started for it.
-        alone: it works with a proxy of its own only.
-        saved: its own file of settings.
+        program: the program's name; empty for `run`, whose arguments name the program.
+        install: the command that installs the program.
+        needs: returns the environment variables. A mapping as a variable's value is written to a
+            file, and the variable gets the file's path.
+        arguments: returns the arguments that come before the user's.
+        options: the options of a proxy that is started for this client.
+        alone: True if the client always gets a new proxy, because it needs these options.
+        saved: the settings for `--save`, None if the client has no file for them.
     """
 
     program: str
@@ -74,7 +81,8 @@ def _claude(facts: ClientFacts) -> Mapping[str, object]:
         **{f"ANTHROPIC_{name}": facts.model for name in models},
         "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
-        # a first prompt of 23,000 tokens, not 40,000; loaded tools keep the cache (2.1.332)
+        # Tools are then sent when they are used: the first prompt has 23,000 tokens in place of
+        # 40,000, and a tool that is added later leaves the cached prompt valid (2.1.332).
         "ENABLE_TOOL_SEARCH": "true",
     }
 
@@ -90,14 +98,17 @@ def _openai(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _all(facts: ClientFacts) -> Mapping[str, object]:
-    # Claude Code alone asks its user about this key: other programs know no other variable
+    # `_claude` alone has no ANTHROPIC_API_KEY, because Claude Code asks its user about this key.
+    # Other programs read no other variable.
     keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
     return {**_claude(facts), **_openai(facts), **keys}
 
 
 def _aider(facts: ClientFacts) -> Mapping[str, object]:
-    """Return a file that describes the model as well. Without it aider looks for a description at
-    GitHub, and asks its user at each start about a model that it does not know.
+    """Return the variables, one of them a file that describes the model.
+
+    Without this file aider looks for a description at GitHub, and asks its user about an unknown
+    model at each start.
     """
     sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
     described: dict[str, object] = {"litellm_provider": "openai", "mode": "chat"}
@@ -133,7 +144,7 @@ def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
         "model_provider": "local",
         "model_context_window": facts.window,
         "model_reasoning_summary": "auto",
-        "web_search": "disabled",  # only OpenAI can run it
+        "web_search": "disabled",  # Only OpenAI's own servers can run Codex's web search.
         **{f"model_providers.local.{name}": value for name, value in provider.items()},
     }
     return {name: value for name, value in settings.items() if value is not None}
@@ -154,17 +165,18 @@ def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy}/v1",
         "openai-api-key": NO_KEY,
-        "show-model-warnings": False,  # no description of the model is there
+        # Without the launcher aider has no file that describes the model, and would warn.
+        "show-model-warnings": False,
     }
 
 
 def _folder(variable: str, usual: str) -> Path:
-    """Return a folder that the user names by a variable, else the usual one in the home folder."""
+    """Return the folder in the environment variable, else the folder `usual` of the user's home."""
     return Path(os.environ.get(variable) or Path.home() / usual)
 
 
 _NO_BLANKS = {"think_blanks": "trim"}
-"""For a client that shows a reply's first blanks as empty lines."""
+"""For a client that shows the blanks at the head of a reply as empty lines."""
 CLIENTS: Mapping[str, Client] = {
     "claude": Client(
         "claude",
@@ -213,4 +225,4 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "run": Client("", "", _all),
 }
-"""By the word that starts it; `run` starts any program."""
+"""Each client by its subcommand of `think-addon`; `run` starts any program."""

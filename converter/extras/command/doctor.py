@@ -37,7 +37,7 @@ from converter.extras.command.link import (
 from converter.extras.command.start import take_key
 
 KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
-"""Commands by which a person types the key unseen, and no shell keeps it."""
+"""A shell line that reads the key without echo, so that no history of a shell has the key."""
 QUESTION = "What is 12 * 7?"
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
 TOOL = {
@@ -57,7 +57,9 @@ _APIS = "endpoints"
 IN_TEXT = "every client, since thinking stands in the text"
 CALLS_IN_TEXT = "agents, since calls stand in the text"
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
-"""Servers that tell the addon where a reply begins, so that nobody has to say it."""
+"""Servers that the addon can ask for the end of a prompt. Whether a reply begins in a thought
+follows from the answer, so no option has to say it.
+"""
 ENOUGH = 65536
 MORE_CONTEXT = {
     "llama.cpp": f"llama-server -c {ENOUGH}",
@@ -71,7 +73,7 @@ CALLS_TOOLS = {
     "sglang": "sglang --tool-call-parser NAME",
     "llama.cpp": "llama-server --jinja",
 }
-"""How to start a server so that it reads tool calls itself."""
+"""The commands that start a server with its own parser of tool calls."""
 _CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
 _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
@@ -81,9 +83,10 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        options: options of the addon that follow from the finding.
-        wrong: a user should do something about it.
-        needed: the clients for which the addon is needed because of it.
+        about: the topic, such as `thinking`; the line's first word.
+        options: the addon's options that the finding calls for.
+        wrong: True if the user should mend something; the line is marked `!`.
+        needed: the clients that need the addon because of the finding, with the reason.
     """
 
     about: str
@@ -106,7 +109,8 @@ def main(arguments: Sequence[str]) -> int:
         findings.append(finding)
         mark = "!" if finding.wrong else " "
         print(f"{mark} {finding.about:<10}{one_line(finding.text)}", flush=True)
-    typed = f"{KEY_TYPED} " if chosen.key else ""  # a report is shown to others
+    # The printed command reads the key again, because the report may be shown to other people.
+    typed = f"{KEY_TYPED} " if chosen.key else ""
     print(f"\n{typed}{command_line(link.address, findings)}")
     print(f"\n{verdict(findings)}")
     return 1 if any(finding.wrong for finding in findings) else 0
@@ -136,7 +140,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
-    """Yield the findings as they come."""
+    """Ask the server question after question, and yield each finding at once. Raises CommandError
+    if no model server answers, or the server wants an API key.
+    """
     replies = {path: link.reply(path) for path in IDENTITY_PATHS}
     server = recognise(replies)
     if any(map(wants_key, replies.values())):
@@ -165,11 +171,12 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     yield thinking(streamed, server, model, asks_for_thinking)
     facts = model_facts(link, model, server)
     yield context(facts.window, server)
-    if facts.abilities:  # in the server's words
+    if facts.abilities:
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.calls))
-    if TOOL_CHOICE in refused(min(STATUSES), called.refused):  # the addon asks in the same way
+    # Here the addon's hooks, too, send the request again with `tool_choice: none`.
+    if TOOL_CHOICE in refused(min(STATUSES), called.refused):
         yield tools_in_text(link.stream({**body, "tool_choice": "none"}, lambda _: False), server)
     else:
         yield tools(called, server)
@@ -178,13 +185,15 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
 
 
 def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
-    """Return which dialects the server speaks itself. `replies`: its answers to an empty request of
-    each dialect; a server that knows the path refuses the request with another status than 404.
+    """Return the finding that lists the dialects which the server speaks itself.
+
+    `replies`: the server's answers to an empty request, by the path of each dialect. A server that
+    has the path refuses such a request, but not with 404, 405 or 501.
     """
     missing = {
         path
         for path, reply in replies.items()
-        # LM Studio says so with status 200
+        # LM Studio answers an unknown path with status 200 and "Unexpected endpoint".
         if reply is None or reply.status in (404, 405, 501) or b"nexpected endpoint" in reply.body
     }
     served = {dialect.requests.path: dialect.label.title for dialect in DIALECTS}
@@ -197,7 +206,7 @@ def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
 
 
 def _joined(names: Sequence[str], last: str) -> str:
-    """Return names as a sentence lists them: `A, B and C`."""
+    """Return the names as a list in a sentence: `A, B and C`. `last`: the word before the last."""
     return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
@@ -226,7 +235,9 @@ def _listed(models: Sequence[str], model: str) -> Finding:
 
 
 def _thinks(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
-    """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
+    """Ask the model a question. If no thinking comes, ask again, with the server's fields that
+    switch thinking on. Return the reply, and True if it came to a request with these fields.
+    """
     body = _question(model, QUESTION)
     streamed = link.stream(body, _answers)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
@@ -243,12 +254,14 @@ def _question(model: str, text: str) -> dict[str, object]:
 
 
 def _answers(streamed: StreamedReply) -> bool:
-    """Return True if an answer has begun behind a thought, so that its rest is not needed."""
+    """Return True if the server has sent thinking apart and has begun the answer: the rest of the
+    reply would show nothing new.
+    """
     return bool(streamed.fields and streamed.text.strip())
 
 
 def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
-    """Return the server's facts of a model."""
+    """Ask the server for all facts of a model, such as its window, and return them."""
     replies = {path: link.get(path) for path in WINDOW_FIELDS}
     if server.name == "ollama":
         replies[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
@@ -256,8 +269,10 @@ def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
 
 
 def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
-    """Return the server's facts of a model, without further requests once the window is known,
-    because a person waits for the start. `listed`: the server's list of models.
+    """Ask the server for facts of a model until the window is known, and return the facts.
+
+    Further requests would only delay the start, for which a person waits. `listed`: the server's
+    list of models, which is read first.
     """
     replies = {"/v1/models": listed}
     for path in WINDOW_FIELDS:
@@ -269,7 +284,10 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
 def thinking(
     streamed: StreamedReply, server: Server, model: str, asks_for_thinking: bool
 ) -> Finding:
-    """Return how the model thinks. `asks_for_thinking`: the request switched thinking on."""
+    """Return the finding on the model's thinking: apart, in the text between marks, or none.
+
+    `asks_for_thinking`: True if fields of the request switched thinking on.
+    """
     when = (
         f"; the first words came after {streamed.first:.1f} s" if streamed.first is not None else ""
     )
@@ -298,20 +316,24 @@ def thinking(
 
 
 def shows_thinking(streamed: StreamedReply) -> bool:
-    """Return True if thinking came, marked in any way."""
+    """Return True if the reply has thinking: apart, or in its text between marks of any kind."""
     return bool(streamed.fields or _marks(streamed.text) or _unread(streamed.text))
 
 
 def _unread(text: str) -> Pair | None:
-    """Return the marks around the text's head that no family has. Any closed tag counts, because
-    the answer to so short a question has no other tags.
+    """Return the opener and closer of a thought at the beginning of `text` whose marks belong to no
+    family, None if there is none: `"<mull>a</mull>b"` -> `<mull>` and `</mull>`.
+
+    Any tag that is closed counts, because the answer to the short `QUESTION` has no tags.
     """
     closed = _CLOSED.match(text)
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
 
 
 def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
-    """Return the family whose mark comes first, and True if this mark is an opener."""
+    """Return the family of the first mark in `text`, and True if the mark is an opener. Return None
+    if the text has no mark.
+    """
     matches = [
         (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
@@ -339,7 +361,7 @@ def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tu
 
 
 def context(size: int | None, server: Server) -> Finding:
-    """Return whether the server's context holds the prompts of agents."""
+    """Return the finding on the model's window: `size` tokens, and which agents need more."""
     if size is None:
         return Finding("context", "the server does not report it; agents need " + _needs(NEEDS))
     short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
@@ -355,7 +377,7 @@ def _needs(needs: Mapping[str, int]) -> str:
 
 
 def tools(streamed: StreamedReply, server: Server) -> Finding:
-    """Return how the model calls tools."""
+    """Return the finding on tool calls: parsed by the server, in the text, refused, or none."""
     remedy = CALLS_TOOLS.get(server.name)
     start = f"; start it with: {remedy}" if remedy else ""
     if streamed.refused:
@@ -369,7 +391,10 @@ def tools(streamed: StreamedReply, server: Server) -> Finding:
 
 
 def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:
-    """Return how the model calls tools where its server has no parser for calls."""
+    """Return the finding on tool calls for a server without a parser of calls.
+
+    `streamed`: the reply to a request with `tool_choice: none`.
+    """
     if not _CALLS.search(streamed.text + "".join(streamed.fields.values())):
         return tools(streamed, server)
     text = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
@@ -377,7 +402,7 @@ def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:
 
 
 def command_line(address: str, findings: Iterable[Finding]) -> str:
-    """Return the command that starts the proxy as the findings want it."""
+    """Return the command that starts the proxy with the options of all findings."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
     arguments = (each for option in options for each in ("--set", option))
     return shell_lines.line(["think-addon", address, *arguments])

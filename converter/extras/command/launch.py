@@ -1,6 +1,6 @@
-"""`think-addon claude`: start a client on a local model, and the proxy if none runs.
+"""`think-addon claude`: start a client on a local model, and a proxy if no proxy runs.
 
-The client is set up by its environment and its command line; no file of the user's is written. A
+The client gets its settings by environment and command line; the user's files are not changed. A
 proxy that was started for a client ends with the client.
 """
 
@@ -53,11 +53,15 @@ from converter.extras.command.start import (
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 _MISSING, _NOT_STARTED = 127, 126
-"""Exit codes of a shell for a program that is not there, and for one that the system refuses."""
+"""A shell's exit codes for a program that is not installed, and for a program that the system
+cannot start.
+"""
 _PATIENCE_FOR_OURS = 1.0
-"""Seconds for the answer of a proxy on this machine, which tells its server at once."""
+"""Seconds to wait for an answer from a port of this machine. A think-addon answers at once."""
 _NO_LIST = (200, 404, 405, 501)
-"""Answers of a server without a list of models, whose words (*Not Found*) tell no remedy."""
+"""Status codes by which a server shows that it lists no models. The text of such a response (*Not
+Found*) would not help the user.
+"""
 _KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -76,10 +80,12 @@ _CLOUDS = tuple(
         "VERTEX",
     )
 )
-"""With one of them Claude Code 2.1.332 asks that cloud, whatever ANTHROPIC_BASE_URL says."""
+"""Variables by which Claude Code 2.1.332 sends its requests to a cloud in place of
+ANTHROPIC_BASE_URL.
+"""
 _NOT_INHERITED = (*_KEYS, *_CLOUDS, KEY_VARIABLE)
-"""Keys and switches of clouds, because the words are for the model here; the server's key, because
-the proxy has it.
+"""Variables that a client does not get. With the keys and switches of clouds, prompts might go to a
+cloud; the server's key is only for the proxy.
 """
 _NO_PROXY = ("no_proxy", "NO_PROXY")
 _KEPT = (
@@ -87,11 +93,11 @@ _KEPT = (
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "ENABLE_TOOL_SEARCH",
 )
-"""Variables that stay as the user has set them."""
+"""Variables for which the user's value, if there is one, takes the place of the launcher's."""
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
-"""Clients whose first request needs a window of some size."""
+"""The keys in `start_lines.NEEDS`, the least windows, of the clients here."""
 _USAGE = """\
 usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE ...] -- PROGRAM ...
 
@@ -101,12 +107,13 @@ the program's. Settings go into its environment and command line only."""
 
 @dataclass(slots=True)
 class Chosen:
-    """The user's arguments for us.
+    """The launcher's own arguments.
 
     Attributes:
-        url: the server, or a proxy that runs.
+        url: the address of the server, or of a proxy that runs.
         key: the server's API key.
-        options: options of the proxy.
+        model: the model's name; empty for the first model that the server lists.
+        options: the proxy's options, as `["--set", "NAME=VALUE", ...]`.
         save: `--save`, `--unsave`, or empty.
     """
 
@@ -118,7 +125,9 @@ class Chosen:
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Start the proxy if need be, and the client; return the client's exit status."""
+    """Start the client `name`, and a proxy if needed; return the client's exit status. Or write the
+    client's settings (`--save`), or remove them (`--unsave`).
+    """
     chosen, rest = _own(name, arguments)
     if chosen.save == "--unsave":
         print(saving.unsave(name))
@@ -133,14 +142,15 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
-    for number in _PASSED_ON:  # until the client runs: it gets the signals then
+    for number in _PASSED_ON:  # While the client runs, `_run` passes these signals on to it.
         signal.signal(number, _leave)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(chosen, client) as proxy,
     ):
         facts = facts_at(proxy, chosen.model)
-        if name != "run" and _model_among(rest) == facts.model:  # the client gets it from us
+        # The client's variables or arguments name the model already, with the right prefix.
+        if name != "run" and _model_among(rest) == facts.model:
             at = next(at for at, word in enumerate(rest) if word.startswith("--model"))
             del rest[at : at + (2 if rest[at] == "--model" else 1)]
         if small := too_small(_TITLES.get(name, ""), facts.window):
@@ -150,8 +160,9 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def _running(url: str) -> str:
-    """Return the address of the proxy at a URL, of one in front of it, or of any that runs. Raises
-    CommandError where none does.
+    """Return the address of a running proxy: the proxy at `url`, else the proxy in front of the
+    server at `url`, else (without `url`) any proxy on this machine. Raises CommandError if none
+    runs.
     """
     proxy = url if url and in_front_of(ServerLink(url)) else running_proxy(url)
     if not proxy:
@@ -160,13 +171,17 @@ def _running(url: str) -> str:
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
-    """End by a signal as `sys.exit` does, so that proxy and folder end too."""
+    """Exit at a signal through `sys.exit`: the `with` blocks then end the proxy and remove the
+    temporary folder.
+    """
     sys.exit(128 + number)
 
 
 def inherited(proxy: str) -> dict[str, str]:
-    """Return the part of our environment that a client gets: no keys and switches of clouds. A
-    company's proxy stays, for the client's tools, but is not asked for ours.
+    """Return this process's environment for a client, without `_NOT_INHERITED`.
+
+    A company's proxy (`HTTPS_PROXY`) stays for the client's tools; `no_proxy` keeps the client's
+    requests to `proxy` away from the company's proxy.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     near = dict.fromkeys((urlsplit(proxy).hostname or LOCAL, "localhost"))
@@ -200,7 +215,9 @@ def show(arguments: Sequence[str]) -> int:
 
 
 def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
-    """Return our own arguments, and the rest, which are the client's."""
+    """Return the launcher's own arguments, and the rest, which the client gets. The launcher's come
+    first: `--url URL --set NAME=VALUE -p hello` -> url and options; `["-p", "hello"]`.
+    """
     rest, values, options = list(arguments), dict[str, str](), list[str]()
     save = rest.pop(0) if rest[:1] in (["--save"], ["--unsave"]) else ""
     while rest and rest[0] in ("--url", "--key", "--model", "--set"):
@@ -223,7 +240,9 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
 
 
 def _model_among(rest: Sequence[str]) -> str:
-    """Return the model that the client's own arguments name, whatever provider stands before it."""
+    """Return the model that the client's arguments name, without the provider; empty if they name
+    none: `["--model", "openai/qwen3"]` -> `qwen3`.
+    """
     for word, value in zip(rest, [*rest, ""][1:], strict=True):
         if word == "--":
             break
@@ -234,8 +253,8 @@ def _model_among(rest: Sequence[str]) -> str:
 
 
 def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's variables. Write each that is an object to a file in `folder`, whose path
-    is the variable's value; without a folder leave these variables out.
+    """Return a client's environment variables. A variable whose value is a mapping gets the path of
+    a file in `folder` to which the mapping is written; without `folder` it is left out.
     """
     variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
@@ -249,8 +268,10 @@ def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dic
 
 
 def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
-    """Return the facts for a client of this proxy: its model and the model's window. The model is
-    the wanted one if the server lists it or lists none, else the server's first.
+    """Ask the server behind `proxy`, and return the facts for a client: model and window.
+
+    The model is `wanted` if the server lists this model, or lists no models; else the first model
+    of the list. Raises CommandError if there is no model to ask, or a key is missing.
     """
     behind = in_front_of(ServerLink(proxy))
     reply = ServerLink(proxy).reply("/v1/models")
@@ -268,14 +289,16 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
         raise CommandError(f"{behind} lists no model whose name can be printed: got {models[0]!r}")
     try:
         facts = facts_until_window(ServerLink(behind, server_key()), model, listed)
-    except CommandError:  # a certificate that only the proxy was told to take
+    except CommandError:  # The server's certificate may be one that only the proxy's options allow.
         facts = read({"/v1/models": listed}, model)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
 def running_proxy(server: str) -> str:
-    """Return the address of a proxy of ours on this machine, in front of this server if one is
-    named. All ports are asked at once, because a port that never answers costs a second.
+    """Return the address of a think-addon that runs on this machine in front of `server`, or in
+    front of any server if `server` is empty. Return an empty text if there is none.
+
+    All ports are asked at once, because the wait for a port that never answers takes a second.
     """
     addresses = [f"http://{LOCAL}:{port}" for port in range(PORT, PORT + PORTS_TRIED)]
     with ThreadPoolExecutor(PORTS_TRIED) as asking:
@@ -286,7 +309,7 @@ def running_proxy(server: str) -> str:
 
 
 def _server_behind(address: str) -> str:
-    """Return the server behind the proxy at an address, nothing where no proxy answers."""
+    """Return the server behind the think-addon at an address, empty if no think-addon answers."""
     try:
         return in_front_of(ServerLink(address, patience=_PATIENCE_FOR_OURS))
     except CommandError:
@@ -295,11 +318,12 @@ def _server_behind(address: str) -> str:
 
 @contextmanager
 def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
-    """Yield the address of a proxy: a running one, unless options are wanted; else a new one in
-    front of the same server, with the client's options, until the client ends.
+    """Yield the address of a proxy for the client.
 
-    A new one listens where no other program looks for a proxy. The user's options count before the
-    client's.
+    A proxy that already runs is taken, unless the user gave options or a key, or the client needs a
+    proxy of its own. Otherwise a new proxy starts in front of the same server, and ends when the
+    `with` block does. The new proxy gets the client's options, which the user's options override,
+    and listens at ports at which nobody looks for a proxy.
     """
     insecure = any(word.startswith("ssl_") for word in chosen.options)
     behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))
@@ -309,7 +333,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         return
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
-        # the system gives these ports to nobody else for a while
+        # The system chose these ports, and will choose others for a while: they stay free.
         ports = [str(each.getsockname()[1]) for each in (one, other)]
     defaults = {"listen_port": ports[0], "web_port": ports[1]}
     defaults |= {"think_lessons": "true", **client.options}
@@ -320,12 +344,12 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # closed when we end, however we end
+            stdin=subprocess.PIPE,  # It closes when this process ends, even if killed.
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             env={**os.environ, "PYTHONPATH": str(ADDON.parent)},
-            start_new_session=True,  # Ctrl-C is the client's
+            start_new_session=True,  # Ctrl-C in the terminal must not end the client's proxy.
         ) as process,
     ):
         try:
@@ -339,7 +363,9 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
 
 
 def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
-    """Return the proxy's address once it listens; say where its page is."""
+    """Wait until the proxy listens, print the address of its page, and return the proxy's address.
+    Raises CommandError if the proxy ends before.
+    """
     assert process.stdout
     identity: dict[str, str] = {}
     lines = list[str]()
@@ -358,15 +384,16 @@ def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run a program in this terminal, with the signals that reach us; return its exit status."""
-    # the terminal tells the program, too; a function is not handed down as SIG_IGN would be
+    """Run a program in this terminal, and pass signals on to it; return its exit status."""
+    # The terminal sends Ctrl-C to the program as well, so it is ignored here. The handler is a
+    # function, because the program would inherit SIG_IGN.
     handlers = {signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None)}
     try:
         process = subprocess.Popen(command, env=environment)
         for number in _PASSED_ON:
             handlers[number] = signal.signal(number, lambda got, _: process.send_signal(got))
         status = process.wait()
-    except OSError as error:  # its interpreter is gone, or the file is another system's
+    except OSError as error:  # A script's interpreter is missing, or the file does not run here.
         missing = isinstance(error, FileNotFoundError)
         reason = error.strerror or type(error).__name__
         reason = "the interpreter in its first line is missing" if missing else reason

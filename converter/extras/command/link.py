@@ -1,4 +1,4 @@
-"""Model servers: the one on this machine, and how `think-addon doctor` talks to one."""
+"""How `think-addon` finds a model server on this machine, and sends requests to a server."""
 
 import http.client
 import socket
@@ -26,22 +26,24 @@ from converter.core.wire.sse import FrameDecoder
 from converter.extras.command.addresses import USUAL_PORTS, CommandError
 
 PATIENCE = 120.0
-"""Seconds for a reply; a server may have to load its model first."""
+"""Seconds to wait for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
-"""Reasons of OpenSSL's for a handshake that is answered in plain HTTP, or not at all."""
+"""OpenSSL's reasons when a server answers a TLS handshake in plain HTTP, or ends the connection."""
 _PIECE = 65536
 
 
 @dataclass(slots=True)
 class StreamedReply:
-    """A reply of chat completions, as far as it has come.
+    """The part of a chat completion that has arrived.
 
     Attributes:
-        refused: the server's words where it refused to answer.
-        fields: the thinking that came apart from the text, by the names of its fields.
+        refused: the server's error message, or why no reply came; empty if the server replies.
+        text: the answer's text so far.
+        fields: the thinking that came apart from the text, by the name of its field in the delta,
+            such as `reasoning_content`.
         calls: the names of the called tools.
-        first: seconds from the request to the first text or thinking.
+        first: seconds from the request to the first text or thinking, None before.
     """
 
     refused: str = ""
@@ -53,9 +55,10 @@ class StreamedReply:
     _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
 
     def feed(self, chunk: bytes, at: float) -> None:
-        """Read bytes that came after `at` seconds; no bytes: the reply is over."""
+        """Add the bytes that came `at` seconds after the request. Empty bytes end the reply."""
         for frame in self._frames.feed(chunk) if chunk else self._frames.close():
-            whole = replace(frame, data=frame.data or frame.raw)  # of a server that streams nothing
+            # A server that does not stream sends plain JSON, which has no `data:` lines.
+            whole = replace(frame, data=frame.data or frame.raw)
             for event in self._decoder.feed(whole):
                 self._add(event, at)
 
@@ -76,13 +79,14 @@ class StreamedReply:
 
 @dataclass(frozen=True, slots=True)
 class ServerLink:
-    """A server, and how to connect to it.
+    """A server's address, and how to connect to the server.
 
     Attributes:
         key: the server's API key.
         patience: seconds to wait for a reply.
-        insecure: any certificate counts.
-        authority: the file with the certificate of the server's own authority.
+        insecure: True if any certificate of the server is accepted.
+        authority: the file with the certificate of the authority that signed the server's; empty
+            for the public authorities.
     """
 
     address: str
@@ -92,8 +96,8 @@ class ServerLink:
     authority: str = ""
 
     def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
-        """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
-        `body`: of a POST; a GET without one.
+        """Send a POST with `body`, or a GET without one, and return the response. Return None if no
+        response came. Raises CommandError if no connection is possible.
         """
         patience = min(PROBE_PATIENCE, self.patience)
         try:
@@ -102,21 +106,22 @@ class ServerLink:
                 reply = ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             reply = None
-        refused = reply and reply.status == 400 and b"HTTPS" in reply.body  # nginx's and Go's words
+        # nginx and Go servers answer plain HTTP at a TLS port with 400 and a text about HTTPS.
+        refused = reply and reply.status == 400 and b"HTTPS" in reply.body
         if refused or (reply is None and self._speaks_tls()):
             at = self.address.removeprefix("http://")
             raise CommandError(f"{self.address} speaks TLS: write https://{at}")
         return reply
 
     def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
-        """Return the JSON at `path`, None for none."""
+        """Return the value of the JSON response at `path`, None if no such response came."""
         reply = self.reply(path, body)
         return reply.value() if reply else None
 
     def stream(
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
-        """Return a streamed reply, cut short as soon as `enough` returns True."""
+        """Ask for a chat completion, and return as much as came until `enough` returned True."""
         streamed, began = StreamedReply(), time.monotonic()
         try:
             with self._request(COMMON.requests.path, body, self.patience) as reply:
@@ -135,7 +140,7 @@ class ServerLink:
     def _request(
         self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
     ) -> Iterator[http.client.HTTPResponse]:
-        """Yield the answer at `path`. Raises CommandError when nobody is there."""
+        """Yield the response at `path`. Raises CommandError if no connection is possible."""
         connection = self._connection(patience)
         try:
             connection.connect()
@@ -168,13 +173,13 @@ class ServerLink:
         host = parts.hostname or ""
         if parts.scheme != "https":
             return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
-        # as mitmproxy will: by certifi's authorities, not the system's
+        # mitmproxy, too, trusts the authorities of certifi, not those of the operating system.
         tls = context(insecure=self.insecure, trusted_ca=self.authority or None)
         port = parts.port or 443
         return http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
 
     def _speaks_tls(self) -> bool:
-        """Return True if the server, which gave no answer in plain HTTP, takes a TLS handshake."""
+        """Return True if the server accepts a TLS handshake, though its address begins `http:`."""
         parts = urlsplit(self.address)
         if parts.scheme == "https":
             return False
@@ -192,8 +197,8 @@ PARTS = "thinking parts of the content"
 
 
 def find_local_server() -> str:
-    """Return the address of the first server that lists models at one of the usual ports, and print
-    it. An addon that answers there is passed over. Raises CommandError.
+    """Print and return the address of the first server at one of `USUAL_PORTS` that lists models. A
+    think-addon does not count. Raises CommandError if there is no such server.
     """
     for port in USUAL_PORTS:
         address = f"http://127.0.0.1:{port}"
@@ -214,12 +219,12 @@ def find_local_server() -> str:
 
 
 def in_front_of(link: ServerLink) -> str:
-    """Return the server behind a proxy of ours at this link, nothing where no such proxy is."""
+    """Return the server behind the think-addon at `link`, empty if no think-addon answers there."""
     return server_behind(link.get(ADDON_PATH))
 
 
 def itself(server: str) -> str:
-    """Return the description of a proxy of ours in front of this server."""
+    """Return a think-addon's description for messages: `think-addon itself, in front of SERVER`."""
     return f"think-addon itself, in front of {server}"
 
 
@@ -229,11 +234,11 @@ def listed_models(link: ServerLink) -> list[str]:
 
 
 def wants_key(reply: ProbeReply | None) -> bool:
-    """Return True if a server lets nobody in without another key."""
+    """Return True if the reply refuses the API key, or the lack of a key (401, 403)."""
     return reply is not None and reply.status in (401, 403)
 
 
 def key_remedy(address: str, key: str) -> str:
-    """Return the remedy where a server refuses this API key, or wants one and got none."""
+    """Return the message for a user whose server refuses `key`, or wants a key (`key` is empty)."""
     wanted = "another API key" if key else "an API key"
     return f"{address} wants {wanted}: put it into {KEY_VARIABLE}, or give --key KEY"

@@ -1,9 +1,10 @@
-"""`think-addon claude --save`: write the client's own settings, so that the client works on the
-local model without the launcher; `--unsave` takes them back.
+"""`think-addon claude --save`: write the client's own file of settings, so that the client works on
+the local model without the launcher. `--unsave` removes the settings again.
 
-Only entries that nobody has set are written, and only entries that still have the written values
-are taken out: a file of JSON gets entries, a file of TOML or YAML a block between two comments.
-What was written is kept in a record beside the addon's other state.
+A setting that the user's file has with another value is not replaced: `--save` stops. A JSON file
+gets entries, of which `--unsave` removes those that still have the written value. A TOML or YAML
+file gets a block between two comments. The written values are kept in `saved.json` in the folder of
+the addon's state.
 """
 
 import json
@@ -29,7 +30,7 @@ _LOST = object()
 
 
 def state_folder() -> Path:
-    """Return the folder of the addon's state, which is made if it is missing."""
+    """Return the folder of the addon's state; create it if it is missing."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     folder = Path(state, "think-addon")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -37,8 +38,9 @@ def state_folder() -> Path:
 
 
 def save(name: str, facts: ClientFacts) -> str:
-    """Write the settings of a client for this proxy and model; return the lines for the user.
-    Raises CommandError, and leaves the file, where an entry has another value already.
+    """Write a client's settings for this proxy and model into the client's file; return lines for
+    the user. Raises CommandError, without a change of the user's own entries, if an entry has
+    another value already.
     """
     saved = _settings_of(name)
     unsave(name, silent=True)
@@ -58,8 +60,8 @@ def save(name: str, facts: ClientFacts) -> str:
 
 
 def unsave(name: str, *, silent: bool = False) -> str:
-    """Take out what `save` has written and nobody has changed; return the lines for the user.
-    Raises CommandError where nothing was saved, unless `silent`.
+    """Remove the settings that `save` has written and nobody has changed; return lines for the
+    user. If nothing was saved, raise CommandError, or return an empty text if `silent`.
     """
     saved, record = _settings_of(name), _record()
     entry = record.pop(name, None)
@@ -153,8 +155,12 @@ class _Json:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A block of `name = value` (TOML) or `name: value` (YAML) lines. The block of TOML comes
-    first, because a line behind the name of a table belongs to that table.
+    """A block of lines between two comments: `name = value` (TOML) or `name: value` (YAML).
+
+    Attributes:
+        equals: the text between name and value.
+        first: True if the block begins the file. In TOML it must, because a line that follows a
+            table's header belongs to the table.
     """
 
     equals: str
@@ -191,7 +197,7 @@ _KINDS: Mapping[str, _Json | _Lines] = {
 def _leaves(
     values: Mapping[str, Any], before: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each value that is no object, with the keys that lead to the value."""
+    """Yield each value of nested mappings, with its keys: `{"a": {"b": 1}}` -> `("a", "b"), 1`."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, (*before, key))

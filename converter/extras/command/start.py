@@ -1,4 +1,4 @@
-"""`think-addon http://localhost:8000`: mitmproxy with the addon, in front of a server."""
+"""`think-addon http://localhost:8000`: start mitmproxy with the addon in front of a server."""
 
 import argparse
 import ipaddress
@@ -30,14 +30,14 @@ ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
 PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
-"""mitmproxy's own programs, by what shows the flows."""
+"""mitmproxy's programs by the command's flag: a web page, log lines alone, or a terminal."""
 _FLAGS = {
     "listen_port": "port",
     "listen_host": "host",
     "web_port": "web_port",
     "web_host": "web_host",
 }
-"""mitmproxy's options that have flags of ours, by the flag."""
+"""mitmproxy's options for which `think-addon` has a flag of its own, and the flag's name."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def versions() -> str:
-    """Return the versions of all parts."""
+    """Return the versions of the addon, mitmproxy and Python, and the addon's folder."""
     ours, theirs = converter.__version__, version("mitmproxy")
     folder = ADDON.parent
     return (
@@ -100,7 +100,7 @@ def versions() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Start the proxy as the command line says, and stay until it ends."""
+    """Run the proxy as the command line describes, and return when it ends."""
     chosen, more = read(arguments)
     if chosen.end_with_input:
         threading.Thread(target=_end_with_input, daemon=True).start()
@@ -112,23 +112,25 @@ def main(arguments: Sequence[str]) -> int:
     warn(chosen)
     check_folder(passed_on)
     if chosen.workers != 1:
-        # of several processes the first alone says where they are
-        from converter.extras.command import workers  # noqa: PLC0415 (as below)
+        from converter.extras.command import workers  # noqa: PLC0415 (--help is to come at once)
 
         if chosen.interface != "dump":
             raise UsageError("--workers needs --dump: a page shows the flows of one process only")
         try:
+            # The announcement is for the first process alone: once is enough.
             return workers.run(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
         except ValueError as error:
             raise UsageError(str(error)) from None
-    programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
+    # This import takes a second, so it comes late: --help is to come at once.
+    programs = import_module("mitmproxy.tools.main")
     getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
 
 
 def _end_with_input() -> None:
-    """End in good order with the program that holds the other end of our standard input, however
-    that program ends.
+    """Wait until standard input is closed, then end this process by SIGTERM.
+
+    The launcher holds the other end of standard input, which closes even if the launcher is killed.
     """
     while os.read(0, 1024):
         pass
@@ -136,8 +138,8 @@ def _end_with_input() -> None:
 
 
 def take_key(key: str | None) -> None:
-    """Put the server's key into the environment, where the addon reads it and no list of processes
-    shows it. Raises UsageError for a key that no header can carry.
+    """Put the server's key into this process's environment, from which the addon reads it. `None`
+    leaves the environment. Raises UsageError for a key that an HTTP header cannot carry.
     """
     if key is not None:
         os.environ[KEY_VARIABLE] = key
@@ -148,8 +150,8 @@ def take_key(key: str | None) -> None:
 
 
 def check_options(written: Sequence[str]) -> None:
-    """Raise UsageError, in one line and before anything starts, for an unknown option of the addon
-    or an unreadable value.
+    """Raise UsageError if one of the `NAME=VALUE` texts has an unknown option of the addon, or a
+    value that cannot be read: before mitmproxy starts, the user gets one line and no traceback.
     """
     options = {option.name: option for option in settings.OPTIONS}
     for name, equals, value in (word.partition("=") for word in written):
@@ -168,8 +170,8 @@ def check_options(written: Sequence[str]) -> None:
 
 
 def check_folder(arguments: Sequence[str]) -> None:
-    """Raise CommandError where mitmproxy cannot keep its certificates, as in a container without a
-    home: it would end in a traceback.
+    """Raise CommandError if mitmproxy cannot write to the folder of its certificates, as in a
+    container without a home folder. mitmproxy itself would end in a traceback.
     """
     folder = certificates_folder(arguments)
     try:
@@ -182,8 +184,9 @@ def check_folder(arguments: Sequence[str]) -> None:
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the user's choices, and the arguments behind `--`, which go to mitmproxy unchanged.
-    An option of mitmproxy's that has a flag of ours counts as this flag. Raises UsageError.
+    """Return the parsed arguments, and those behind `--`, which go to mitmproxy unchanged.
+
+    `--set listen_port=9000` counts as `--port 9000` (`_FLAGS`). Raises UsageError for both at once.
     """
     at = arguments.index("--") if "--" in arguments else len(arguments)
     chosen, more = parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
@@ -208,21 +211,21 @@ def set_names(arguments: Sequence[str]) -> set[str]:
 
 
 def without(defaults: Mapping[str, str], names: set[str]) -> list[str]:
-    """Return `--set` arguments for the defaults whose names the user has not set, because mitmproxy
-    takes one value of an option.
+    """Return `--set` arguments for the defaults whose names are not in `names`. A name that the
+    user has set is left out, because mitmproxy takes one value of an option.
     """
     rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
     return [word for row in rows for word in ("--set", row)]
 
 
 def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) -> list[str]:
-    """Return the arguments for a program of mitmproxy's, with `more` of the user's behind them.
-    Raises CommandError.
+    """Return the arguments for a program of mitmproxy's; `more`, arguments of the user's for
+    mitmproxy, comes last. Raises CommandError if there is no server or no port to use.
     """
     port = _port("--port", chosen.port, PORT, chosen.host)
     page, defaults = list[str](), {"think_print": "true"} if chosen.print else {}
     if chosen.interface == "dump":
-        defaults["flow_detail"] = "0"  # the addon's line on a reply is enough
+        defaults["flow_detail"] = "0"  # mitmdump's own lines would repeat the addon's log lines.
     if chosen.interface == "web":
         defaults["web_open_browser"] = "false"
         web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
@@ -253,7 +256,7 @@ def is_open_to_others(host: str) -> bool:
 
 
 def warn(chosen: argparse.Namespace) -> None:
-    """Print a warning where anybody in the network can use the proxy, and so the server."""
+    """Print a warning if other machines can use the proxy, and thus the server, unauthenticated."""
     if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
         warning = "whoever reaches this machine can use the server"
         print(f"think-addon: it listens at {chosen.host}: {warning}", file=sys.stderr)

@@ -1,14 +1,13 @@
 """Several processes of mitmdump on one port: `run(4, arguments)`.
 
-The kernel gives each new connection to one of them. A process that was killed or ended in good
-order is replaced. An error ends all processes, because mitmdump ends with one only when it cannot
-start. They share a memory of replies and of lessons about servers: a file, unless the user names
-another.
+The kernel gives each new connection to one of the processes. A process that was killed, or that
+ended with exit code 0, is replaced. Any other exit code ends all processes, because mitmdump fails
+only when it cannot start. The processes share one memory of replies and of lessons about servers: a
+SQLite file, unless the user sets another memory.
 
-The event loop is changed where mitmproxy has no options for it: mitmproxy 12 opens its port with
-`asyncio.start_server`, runs by `asyncio.run`, and takes its task factory from
-`asyncio.eager_task_factory`. mitmproxy looks these names up when it needs them, so a worker
-replaces all three before mitmproxy starts.
+A worker replaces three functions of `asyncio` before mitmproxy starts, because mitmproxy 12 has no
+options for them: `asyncio.start_server`, by which mitmproxy opens its port, `asyncio.run`, and
+`asyncio.eager_task_factory`. mitmproxy looks them up in `asyncio` at each use.
 """
 
 import asyncio
@@ -31,24 +30,29 @@ from converter.addon.exchange.option_readers import MEMORY_VARIABLE
 from converter.extras.command.addresses import certificates_folder
 
 NUMBER = "{worker}"
-"""In an argument: the number of the process, so that each has a file of its own."""
+"""This text in an argument stands for the process's number: `-w flows-{worker}` is another file in
+each process.
+"""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 SECONDS_TO_STOP = 10
 _AUTHORITY, _LAST_FILE = "mitmproxy-ca.pem", "mitmproxy-dhparam.pem"
-"""mitmproxy's own certificates; it looks for the first of them, and writes the other one last."""
+"""The files of mitmproxy's authority. If `_AUTHORITY` is missing, mitmproxy makes all files;
+`_LAST_FILE` is the last that it writes.
+"""
 _NAMES_A_FILE = ("-w", "--save-stream-file")
 _OWN_TARGET = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
-"""Options that need a file or a port of their own in each process; recordings and thoughts do not.
+"""Options whose file or port two processes cannot share. Processes can share the folder of
+`think_record` and the target of `think_thoughts`.
 """
 
 _spawn = get_context("spawn")
 
 
 def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
-    """Run `count` processes until a signal ends them; return the exit code.
+    """Run `count` processes of mitmdump until a signal ends them; return the exit code.
 
-    `arguments` are mitmdump's; `first` are for the first process alone. Raises ValueError when they
-    cannot work side by side.
+    `arguments` are mitmdump's; `first` are further arguments for the first process alone. Raises
+    ValueError if the processes cannot work side by side.
     """
     check(count, arguments)
     _say(f"starting {count} processes")
@@ -58,7 +62,7 @@ def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
 
 
 def check(count: int, arguments: Sequence[str]) -> None:
-    """Raise ValueError when so many processes cannot run with such arguments."""
+    """Raise ValueError if `count` processes with these arguments cannot work side by side."""
     if count < 1:
         raise ValueError(f"expected a number from 1 for --workers, got {count}")
     if count > 1 and not can_share_port():
@@ -71,7 +75,9 @@ def check(count: int, arguments: Sequence[str]) -> None:
 
 
 def _shared(arguments: Sequence[str]) -> str:
-    """Return the argument that would have all processes write to one place; none: empty."""
+    """Return the file or port in the arguments that all processes would share, empty if there is
+    none: `["-w", "flows"]` -> `flows`, `["-w", "flows-{worker}"]` -> empty.
+    """
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         target = following if word in _NAMES_A_FILE else word
         if word.startswith(_OWN_TARGET) and NUMBER not in target and not target.endswith("="):
@@ -84,19 +90,19 @@ def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     share_port()
     use_uvloop()
-    from mitmproxy.tools.main import mitmdump  # noqa: PLC0415 (who only watches needs none of it)
+    from mitmproxy.tools.main import mitmdump  # noqa: PLC0415 (the parent needs no mitmproxy)
 
     mitmdump([word.replace(NUMBER, str(number)) for word in arguments])
 
 
 def _end_with(parent: Connection) -> None:
-    """Wait until the parent is gone, however it ended, and then end this process in good order."""
+    """Wait until the parent process has ended, even by a kill; then end this process by SIGTERM."""
     wait([parent])
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 class _Crew:
-    """The processes, seen from the one that has started them."""
+    """The worker processes, as their parent starts, replaces and stops them."""
 
     def __init__(self, count: int, arguments: Sequence[str], first: Sequence[str]) -> None:
         self._count, self._arguments, self._first = count, list(arguments), list(first)
@@ -115,15 +121,15 @@ class _Crew:
                 signal.signal(number, handler)
 
     def _start_all(self) -> None:
-        """Start the first worker, and the others once the certificates are there, which the first
-        one makes. Several workers that write certificates at one time read half a file, and end.
+        """Start the first worker, wait until it has written mitmproxy's certificates, and start the
+        others. Workers that wrote certificates at the same time would read incomplete files.
         """
         folder = certificates_folder(self._arguments)
         goes_on = (folder / _AUTHORITY).exists()
         self._start(1)
         [first] = self._workers
         while not (goes_on or self._stopping or (folder / _LAST_FILE).exists()):
-            # or it has ended: `_watch` says why
+            # If the first worker has ended, the wait is over; `_watch` reports the exit code.
             goes_on = bool(wait([first.sentinel], timeout=0.05))
         for number in range(2, self._count + 1):
             self._start(number)
@@ -133,11 +139,13 @@ class _Crew:
         process = _spawn.Process(target=_work, args=(number, arguments, self._theirs))
         process.start()
         self._workers[process] = number
-        if self._stopping:  # the signal came while it started
+        if self._stopping:  # A stop signal during `start` did not reach this process.
             process.terminate()
 
     def _watch(self) -> int:
-        """Replace processes that end, until all are to stop or one cannot start."""
+        """Replace each worker that ends, until a stop signal comes or a worker ends with an error.
+        Return the exit code.
+        """
         while not self._stopping:
             wait([process.sentinel for process in self._workers])
             for process in [each for each in self._workers if not each.is_alive()]:
@@ -182,12 +190,16 @@ def can_share_port() -> bool:
 
 
 def share_port() -> None:
-    """Let other processes listen on the same port; the kernel divides new connections."""
+    """Replace `asyncio.start_server` by one that lets other processes listen on the same port; the
+    kernel spreads new connections over the processes.
+    """
     asyncio.start_server = functools.partial(asyncio.start_server, reuse_port=True)
 
 
 def use_uvloop() -> bool:
-    """Run on uvloop if it is installed, because a chunk costs less then; return True if it is."""
+    """Have `asyncio.run` use uvloop if it is installed, because a chunk then takes less time.
+    Return True if uvloop is installed.
+    """
     try:
         uvloop = importlib.import_module("uvloop")
     except ImportError:
@@ -203,10 +215,12 @@ def _run[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
 
 
 def _eager_task_factory(factory: Any) -> Any:
-    """uvloop 0.23 passes `eager_start`, which the factory of Python 3.13.0 does not take."""
+    """Return a task factory that accepts `eager_start`, which uvloop 0.23 passes and the factory of
+    Python 3.13.0 does not take.
+    """
 
     def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:
-        del eager_start  # it always is
+        del eager_start  # A task of this factory is always eager.
         return factory(loop, coroutine, **options)
 
     return task
