@@ -1,4 +1,4 @@
-"""How `think-addon` finds a model server on this machine, and sends requests to a server."""
+"""Find a model server on this machine, and send requests to a server from `think-addon`."""
 
 import http.client
 import socket

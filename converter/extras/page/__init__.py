@@ -1,7 +1,7 @@
-"""The page at /think in mitmweb: the exchanges as they come, what the model thinks and says, where
-the time went.
+"""The page at /think in mitmweb: a live list of exchanges, with their thinking, text and times.
 
-It stands behind mitmweb's own login. Nothing is kept up to date while nobody has it open. In the
-browser `think.js` begins; `list.js` has the rows, `exchange.js` what is chosen, `turns.js`,
-`growing_text.js` and `markdown.js` its text, `connection.js` what it asks of `handlers`.
+The page needs mitmweb's own login. While no browser has the page open, nothing is updated. In the
+browser, `think.js` starts the rest: `list.js` draws the list, `exchange.js` the chosen exchange,
+`turns.js`, `growing_text.js` and `markdown.js` the exchange's text; `connection.js` sends requests
+to `handlers.py`.
 """

@@ -1,6 +1,4 @@
-"""The page that stands in mitmweb: it opens and closes with the pages that look, and does what
-their buttons ask.
-"""
+"""The server's side of the page at /think: the open pages, and the actions of their buttons."""
 
 import asyncio
 from collections.abc import Mapping
@@ -35,7 +33,13 @@ _KEPT = ("name", "thinking", "text", "why")
 
 
 class Page:
-    """The page of one mitmweb. `exchanges`: those that mitmweb lists."""
+    """The page of one mitmweb.
+
+    Attributes:
+        client: sends requests to model servers.
+        exchanges: the exchanges in mitmweb's list.
+        search: the texts that the page's search has read.
+    """
 
     def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
         self.client, self.exchanges = client, exchanges
@@ -43,7 +47,9 @@ class Page:
         self.search = Search()
 
     def opened(self) -> Watcher:
-        """Return the watcher for a page that opens; the first begins to follow mitmweb's list."""
+        """Return a watcher for a page that a browser has opened. The first one subscribes to
+        mitmweb's list.
+        """
         if not self._watchers:
             self.exchanges.open()
         watcher = Watcher(self.exchanges)
@@ -51,7 +57,7 @@ class Page:
         return watcher
 
     def closed(self, watcher: Watcher) -> None:
-        """Forget the watcher of a page that closes; behind the last follow the list no more."""
+        """Forget a closed page's watcher. After the last one, unsubscribe from mitmweb's list."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             if not self._watchers:
@@ -59,8 +65,8 @@ class Page:
                 self.search = Search()
 
     async def session(self, flow: HTTPFlow) -> list[SessionExchange]:
-        """Take the exchanges that belong together with one."""
-        watcher = self.opened()  # nobody may look any more
+        """Return the exchanges of the flow's session and of its branches."""
+        watcher = self.opened()  # Without an open page the list would not be up to date.
         try:
             await self.exchanges.refresh()
             return self.exchanges.session(flow.id)
@@ -68,12 +74,14 @@ class Page:
             self.closed(watcher)
 
     async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
-        """Return the parts of the prompt that the server got, by size, and the server's facts of
-        the model. `counts`: the server's tokenizer is asked, and the session's other exchanges are
-        read, which is only done for the tab *Context*.
+        """Return the parts of the prompt that the server got, with their sizes, and the server's
+        facts of the model.
+
+        `counts`: True for the tab *Context* alone. Then the server's tokenizer counts the tokens,
+        and the session's other exchanges are read for the tools that were called.
         """
         whole = await self.session(flow) if counts else []
-        sent = sent_of(flow) or flow.request  # of a flow that was let go
+        sent = sent_of(flow) or flow.request  # Without a backup, the request went on unchanged.
         chosen = reading_of(flow, of_server=True)[0]
         body, counted = content_of(sent), facts_of(flow).get("input_tokens")
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
@@ -94,14 +102,14 @@ class Page:
         return await aside(len(body), parts, SHOWING)
 
     async def tools(self, flow: HTTPFlow) -> list[ToolCost]:
-        """Return what each tool has cost over the session."""
+        """Return the tokens that each tool has cost in the session: see `session.tools`."""
         whole = await self.session(flow)
         size = sum(len(each.body) for each in whole)
         return await aside(size, lambda: session.tools(whole), SHOWING)
 
     async def forget(self, flow: HTTPFlow) -> str:
-        """Take an exchange out of mitmweb's list, and so out of the file of `think_page`. Raises
-        ValueError.
+        """Delete an exchange from mitmweb's list and thereby from the file of `think_page`. Raises
+        ValueError while the exchange is running.
         """
         if flow.live:
             raise ValueError(_RUNS)
@@ -109,8 +117,10 @@ class Page:
         return "deleted"
 
     async def keep(self, flow: HTTPFlow, message: object) -> str:
-        """Keep an exchange as a recording under the name, and with the expectation, that the page's
-        message holds; return the recording's path once it is written. Raises ValueError.
+        """Keep an exchange as a recording, and return the recording's path once it is written.
+
+        `message` is the page's JSON: `name`, and the expected `thinking` and `text` with the reason
+        `why`. Raises ValueError if the exchange cannot be kept.
         """
         fields = message if isinstance(message, dict) else {}
         name, thinking, text, why = values = [fields.get(each) for each in _KEPT]
@@ -125,14 +135,14 @@ class Page:
         return await asyncio.wrap_future(kept)
 
     async def apply(self, flow: HTTPFlow) -> str:
-        """Have replies read from now on as a misread one should have been; return what was set.
-        Raises ValueError.
+        """Set the options that would have read this misread reply rightly, for all later replies;
+        return the options as text. Raises ValueError for a reply that was not misread.
         """
         return remedy.apply(flow)
 
     async def again(self, flow: HTTPFlow) -> str:
-        """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as
-        any other. Raises ValueError.
+        """Send the flow's request again as a new flow in mitmweb's list; return the new flow's id.
+        Raises ValueError if mitmproxy cannot send the request again.
         """
         copied = flow.copy()
         refused = _RUNS if flow.live else ctx.master.addons.get("clientplayback").check(copied)
@@ -145,13 +155,17 @@ class Page:
 
 
 def address(web_url: str) -> str:
-    """Return the page's address, given mitmweb's, with the token that opens it."""
+    """Return the page's address for mitmweb's: `http://HOST/?token=T` ->
+    `http://HOST/think?token=T`. The token replaces mitmweb's login.
+    """
     base, question, query = web_url.partition("?")
     return f"{base.rstrip('/')}{PATH}{question}{query}"
 
 
 def _completion(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
-    """Return a request as the chat completion that a server's tokenizer takes."""
+    """Return a request's body as a chat completion, the form that a server's tokenizer takes; None
+    if the body cannot be translated.
+    """
     try:
         if exchange.client is not COMMON:
             return read_request.read(exchange, body).written(server, parses=False).body

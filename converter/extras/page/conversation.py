@@ -1,7 +1,7 @@
-"""One exchange as the page shows it: the request, the client's reply, and the addon's part in it.
+"""One exchange as the page shows it: the request, the client's reply, and the addon's notes.
 
-All of it may take its time in a thread: a flow that is over changes no more, unless a person edits
-it, and is told anew then.
+Any function may run in a thread, because a finished flow no longer changes. If a person edits the
+flow, the page gets the exchange again.
 """
 
 import asyncio
@@ -43,17 +43,17 @@ SEARCH_LIMIT = Bound(
     "words of conversations that the page's search remembers",
     "read again for the next search",
 )
-"""The conversations of a long day."""
+"""Enough for the conversations of a long day."""
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: a text in the prompt that asks the model to think."
 _KEPT_BACK = "Withheld: the client got no thinking."
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
-"""How a part of a comment begins that tells of the thinking, which the page shows; in older files
-with a picture.
+"""The beginning of the comment's part about thinking (`3 thoughts, ...`), which the page leaves out
+because it shows the thinking itself. In flow files of older versions a picture precedes.
 """
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
-"""Headers that hold a key, and what stands in their place."""
+"""Headers that hold a key, with the text that `curl` writes in place of the header."""
 _SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
@@ -63,7 +63,9 @@ _KEY_IN_LINK = re.compile(
 
 
 def conversation(flow: HTTPFlow, running: bool) -> Values:
-    """Return an exchange. Of a reply that still comes, it is for others to tell."""
+    """Return an exchange as the page's JSON. While the exchange is `running` the reply is left out,
+    because a `SideReader` sends it to the page piece by piece.
+    """
     chosen = reading_of(flow, of_server=True)[0]
     answer = Transcript() if running else answer_of(flow)
     answer = replace(answer, beside=(*answer.beside, *_refused(flow)))
@@ -82,8 +84,8 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
 
 
 def _end(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
-    """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each. A
-    failure that the reply tells is told there alone.
+    """Return how an exchange ended, and a line for everything that the addon mended, withheld or
+    guessed. A failure that the reply's own text shows is not repeated in these lines.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
     parts = (part for turn in answer.turns for part in turn.parts)
@@ -108,14 +110,16 @@ def _end(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
-    """Return the end of a reply whose parts the page has got as they came."""
+    """Return the JSON that ends a reply on the page, which already has the reply's parts."""
     beside = [shown.part(field) for field in whole.beside]
     end = _end(flow, whole)
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
 
 
 def _refused(flow: HTTPFlow) -> list[Field]:
-    """Return both requests that the server got, where it refused a part of the first."""
+    """Return the request that the server refused and the request that was sent in its place; `[]`
+    if the server refused nothing.
+    """
     first = flow.metadata.get(REFUSED)
     if not isinstance(first, str):
         return []
@@ -125,7 +129,7 @@ def _refused(flow: HTTPFlow) -> list[Field]:
 
 
 def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
-    """Return the model's thoughts, where the client got none of them."""
+    """Return the model's thoughts if the client got none of them, else `[]`."""
     if _thoughts(got) or not facts.get("thoughts"):
         return []
     return _thoughts(read_reply(backup_of(flow), *reading_of(flow, of_server=True)))
@@ -137,8 +141,10 @@ def _thoughts(of: Transcript) -> list[str]:
 
 
 class Search:
-    """The words of conversations, remembered while the page is open. A thread reads each once, one
-    at a time.
+    """The page's search in the texts of conversations.
+
+    A thread reads one conversation after another, each once: the texts are remembered while a page
+    is open.
     """
 
     def __init__(self) -> None:
@@ -146,11 +152,12 @@ class Search:
         self._size = 0
 
     async def find(self, flows: Iterable[HTTPFlow], query: str) -> list[str]:
-        """Return the ids of those in which all words stand, in any case."""
+        """Return the ids of the flows whose text contains all words of `query`, in any case."""
         wanted = query.casefold().split()
         names = []
         for flow in flows:
-            key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
+            # mitmproxy's replay keeps a flow's id: only the time shows that its text is new.
+            key = flow.id, flow.request.timestamp_start
             text = self._texts.get(key)
             if text is None:
                 text = await asyncio.to_thread(_text_of, flow)
@@ -178,10 +185,12 @@ def _texts(part: Part) -> Iterable[str]:
 
 
 def curl(flow: HTTPFlow) -> str:
-    """Return the command for a shell that asks the same again. No key is in it: a person pastes
-    such a command into a chat or an issue. And it sends what stands in it: `--data-raw` reads no
-    file for a body that begins with `@`, `-g` takes no bracket of an address for a pattern. Raises
-    ValueError for a body that is no text.
+    """Return a curl command that sends the client's request again.
+
+    The command has no key, because people paste such commands into chats and issues. curl sends
+    everything literally: with `--data-raw` a body that begins with `@` is not read from a file, and
+    with `-g` brackets in the address are not a pattern. Raises ValueError for a body that is no
+    text.
     """
     try:
         body = content_of(flow.request).decode()
@@ -204,7 +213,9 @@ def curl(flow: HTTPFlow) -> str:
 
 
 def _address(flow: HTTPFlow) -> str:
-    """Return where the client asked: the proxy itself where it stands before a server."""
+    """Return the URL to which the client sent the request: in reverse mode the proxy's own URL,
+    else the server's.
+    """
     here = flow.client_conn.sockname
     if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
         host = f"[{here[0]}]" if ":" in here[0] else here[0]
@@ -213,5 +224,7 @@ def _address(flow: HTTPFlow) -> str:
 
 
 def _in_json(body: str) -> str:
-    """Return the body with all that acts on a terminal escaped, for it stands within strings."""
+    """Return a JSON body in which characters that act on a terminal are JSON escapes (`\\u001b`).
+    In JSON such characters stand in strings alone, so the escapes mean the same.
+    """
     return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

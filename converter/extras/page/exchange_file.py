@@ -1,4 +1,4 @@
-"""A file of exchanges, bounded in number and bytes: the oldest go."""
+"""A SQLite file of exchanges, bounded in number and bytes. The oldest are deleted first."""
 
 import sqlite3
 import zlib
@@ -11,9 +11,9 @@ from converter.addon.memory.sqlite_store import open_private
 from converter.core.wire.bounds import Bound
 
 MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
-"""Some days of an agent."""
+"""The requests of an agent in some days."""
 MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
-"""They are read into mitmweb's list when it starts."""
+"""Bounded, because all kept exchanges are read into mitmweb's list at its start."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL
@@ -21,21 +21,26 @@ CREATE TABLE IF NOT EXISTS exchanges (
 """
 _DROP_OLDEST = "DELETE FROM exchanges WHERE id = (SELECT id FROM exchanges ORDER BY began LIMIT 1)"
 _SECONDS = 1.0
-"""A locked file is waited for."""
+"""Seconds to wait while another process has locked the file."""
 
 
 class ExchangeFile:
-    """Exchanges by the ids of their flows, each some bytes. Other threads may use the file."""
+    """Exchanges as bytes, by the ids of their flows. Any thread may call the methods."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, made where it is not there. Raises OSError, as all methods do."""
+        """Open the file, or create it. Raises OSError if the file fails, as all methods do."""
         self._lock = Lock()
         with _failures():
             self._connection = open_private(path, _SECONDS)
             self._connection.execute(_TABLE)
 
     def keep(self, name: str, began: float, flow: bytes, is_wanted: Callable[[], bool]) -> None:
-        """Keep an exchange, if it `is_wanted` now that nobody else changes the file."""
+        """Write an exchange, in place of an earlier one with its id, and delete the oldest beyond
+        the bounds.
+
+        `is_wanted` is called when the file is locked. If it returns False the exchange is not
+        written, because a person has deleted it meanwhile.
+        """
         row = name, began, zlib.compress(flow), len(flow)
         with self._changing() as run:
             if is_wanted():
@@ -44,13 +49,13 @@ class ExchangeFile:
                 run.execute(_DROP_OLDEST)
 
     def flows(self) -> list[bytes]:
-        """Return all exchanges, the oldest first; one that cannot be read is left out."""
+        """Return the bytes of all readable exchanges, the oldest first."""
         with self._changing() as run:
             rows = run.execute("SELECT flow FROM exchanges ORDER BY began").fetchall()
         return [flow for [packed] in rows if (flow := _unpacked(packed))]
 
     def forget(self, name: str) -> None:
-        """Delete an exchange, also from the log in which SQLite writes changes first."""
+        """Delete an exchange from the file and from SQLite's write-ahead log."""
         with self._changing() as run:
             run.execute("DELETE FROM exchanges WHERE id = ?", (name,))
         with _failures():

@@ -1,4 +1,4 @@
-"""The addons of this extra: the page, put into mitmweb's own server."""
+"""The addons of this extra: the page in mitmweb's own server, and the file of exchanges."""
 
 import logging
 from collections.abc import Callable
@@ -13,12 +13,14 @@ from converter.extras.page.kept_exchanges import KeptExchanges
 
 _log = logging.getLogger(__name__)
 ANNOUNCEMENT = "announcement.py"
-"""The script of `think-addon`, which prints the page's address itself, among the others."""
+"""A script that `think-addon` loads; the script prints the page's address among others."""
 
 
 class MountedPage:
-    """The place of the page in mitmweb. Its parts are imported there alone: they take a megabyte,
-    and mitmdump and mitmproxy's console have no use for them.
+    """The addon that adds the page to mitmweb.
+
+    The page's modules, a megabyte, are imported in mitmweb only: mitmdump and mitmproxy's console
+    have no page.
     """
 
     name = "think-page"
@@ -28,7 +30,7 @@ class MountedPage:
         self._unmount: Callable[[], None] | None = None
 
     def running(self) -> None:
-        """Add the page to mitmweb's own server, and say where it is."""
+        """Add the page to mitmweb's own server, and log the page's address."""
         app = getattr(ctx.master, "app", None)
         if app is None or self._unmount:
             return
@@ -36,18 +38,20 @@ class MountedPage:
         from converter.extras.page.addon import Page, address  # noqa: PLC0415
         from converter.extras.page.listed import Listed  # noqa: PLC0415
 
-        web: Any = ctx.master  # whatever has an app is mitmweb
+        web: Any = ctx.master  # It is mitmweb's master, because no other has an `app`.
         self._unmount = handlers.mount(app, Page(self._client, Listed(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
             _log.info("think: watch it think at %s", address(str(web.web_url)))
 
     def done(self) -> None:
-        """The script is loaded anew, or mitmproxy ends."""
+        """Remove the page. mitmproxy calls this hook when it ends, and before it reloads the
+        script.
+        """
         if self._unmount:
             self._unmount()
             self._unmount = None
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons."""
+    """Return the addons of this extra."""
     return [KeptExchanges(), MountedPage(services.client)]

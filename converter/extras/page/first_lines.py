@@ -1,4 +1,4 @@
-"""The lines to copy on a page that has no exchange to show yet."""
+"""The commands and settings that the page offers to copy while its list is empty."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,9 @@ from converter.core.dialects.table import COMMON
 
 
 def proxy_address() -> str:
-    """Return where a client on this machine connects, empty while the proxy does not listen."""
+    """Return the URL at which a client on this machine reaches the proxy, empty while the proxy is
+    not listening.
+    """
     addresses: Sequence[Any] = ctx.master.addons.get("proxyserver").listen_addrs()
     if not addresses:
         return ""
@@ -23,7 +25,7 @@ def proxy_address() -> str:
 
 
 def server() -> Upstream | None:
-    """Return the server that a reverse proxy is in front of."""
+    """Return the server behind the proxy, None unless mitmproxy is a reverse proxy."""
     mode = ProxyMode.parse(ctx.options.mode[0]) if ctx.options.mode else None
     if not isinstance(mode, ReverseMode) or mode.scheme not in ("http", "https"):
         return None
@@ -31,8 +33,8 @@ def server() -> Upstream | None:
 
 
 async def lines(client: UpstreamClient) -> list[Line]:
-    """Return the lines for this proxy, with the first model of its server and the model's
-    window, which are asked for now.
+    """Ask the server for its first model and the model's window, and return the lines to copy for
+    this proxy.
     """
     proxy, before = proxy_address(), server()
     if not proxy:
@@ -42,7 +44,7 @@ async def lines(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.models(before, headers)]
     model = start_lines.first_model(listed)
-    client.meets(before)  # whoever asks this proxy is sent there
+    client.meets(before)  # A reverse proxy's server is one that the addon may ask for facts.
     window = (await client.facts(before, headers, None, model)).window if listed else None
     question = start_lines.question(proxy, COMMON, model)
     return [("A question", question), *start_lines.clients(proxy, model, window)]

@@ -1,7 +1,7 @@
-"""The page's part of mitmweb's server.
+"""The page's handlers in mitmweb's server.
 
-Each handler is a child of mitmweb's own, so that its login, its check of the request's origin and
-its XSRF cookie hold here.
+Each handler is a subclass of mitmweb's, and so has mitmweb's login, its check of a request's origin
+and its XSRF cookie.
 """
 
 import asyncio
@@ -29,22 +29,24 @@ from converter.extras.page.watcher import Watcher
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 FILES = {file.name: _TYPES[file.suffix] for file in FOLDER.iterdir() if file.suffix in _TYPES}
-"""The style sheet and the scripts, with their types."""
+"""The names of the style sheet and the scripts, with their content types."""
 SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Nothing from elsewhere, and no text that becomes markup: stricter than mitmweb's own."""
+"""The Content-Security-Policy: nothing is loaded from other sites, and scripts cannot turn text
+into markup. mitmweb's own policy allows more.
+"""
 INTERVAL = 0.25
-"""Seconds between two updates of a page."""
+"""The least time between two updates of a page, in seconds."""
 SHARE = 4
-"""An update comes no sooner than so many times what the last one took."""
+"""The pause after an update is at least this many times as long as the update took."""
 _LONGEST_INTERVAL = 2.0
 
 
 def mount(app: Any, page: Page) -> Callable[[], None]:
-    """Add the page to mitmweb's server; return the call that takes it away again."""
+    """Add the page's handlers to mitmweb's server; return a function that removes them again."""
     arguments = {"page": page}
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
     handlers = [
@@ -68,21 +70,21 @@ class _PageHandler(mitmweb.RequestHandler):
         self.page = page
 
     def prepare(self) -> None:
-        """Refuse what another site's page asks for; mitmweb's own check answers that with a 500."""
+        """Refuse a POST from another site's page with 403. mitmweb's own check would answer 500."""
         origin = self.request.headers.get("Sec-Fetch-Site", "none")
         if self.request.method == "POST" and origin not in ("same-origin", "none"):
             raise mitmweb.APIError(403, "only this page may ask for that")
         super().prepare()  # type: ignore[no-untyped-call]
 
     def flow_of(self, flow_id: str) -> HTTPFlow:
-        """Return the conversation that is meant."""
+        """Return the flow with this id. Raises APIError 404 if mitmweb no longer lists it."""
         flow = self.page.exchanges.find(flow_id)
         if flow is None:
             raise mitmweb.APIError(404, "this exchange is not there any more")
         return flow
 
     async def answer(self, message: Awaitable[str]) -> None:
-        """Answer with plain text, or say why not, in one line."""
+        """Answer with the awaited text, or, if that raises, with status 400 and the reason."""
         try:
             answer = await message
         except (ValueError, OSError) as error:
@@ -92,54 +94,57 @@ class _PageHandler(mitmweb.RequestHandler):
         self.finish(answer.encode(errors="backslashreplace"))
 
     def closed(self, kind: str) -> None:
-        """Have what is answered, a page or a file, load and keep nothing."""
+        """Set the headers of a page that may load nothing from elsewhere, and that browsers do not
+        cache. `kind`: the content type.
+        """
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Security-Policy", SECURITY)
-        self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
+        # The page's address may hold the token of mitmweb's login.
+        self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("Cache-Control", "no-store")
 
 
 class Index(_PageHandler):
-    """The page, or mitmweb's form for its password."""
+    """The page itself, or mitmweb's form that asks for the password."""
 
     def auth_fail(self, invalid_password: bool) -> None:
-        """Ask for the password."""
+        """Show mitmweb's form for the password."""
         self.render("login.html", invalid_password=invalid_password)
 
     def get(self) -> None:
-        """Return the page; with it comes the cookie that its buttons need."""
-        assert self.xsrf_token
+        """Answer with the page, and set the XSRF cookie that its buttons need."""
+        assert self.xsrf_token  # To read the property sets the cookie.
         self.closed("text/html")
         self.finish((FOLDER / "think.html").read_bytes())
 
     post = get
-    """The form's answer."""
+    """mitmweb's form for the password posts to the page's own address."""
 
 
 class File(_PageHandler):
     """The style sheet and the scripts."""
 
     def get(self, name: str) -> None:
-        """Return one of them."""
+        """Answer with the file of this name."""
         self.set_header("Content-Type", FILES[name])
         self.set_header("Cache-Control", "no-cache")
         self.finish((FOLDER / name).read_bytes())
 
 
 class SearchField(_PageHandler):
-    """The field that searches."""
+    """The page's field for a search."""
 
     async def get(self) -> None:
-        """Return the ids of exchanges in which all words stand."""
+        """Answer with the ids of the exchanges that contain all words of the query."""
         query = self.get_query_argument("words", "")
         self.write({"found": await self.page.search.find(self.page.exchanges.flows(), query)})
 
 
 class FirstLines(_PageHandler):
-    """The lines of a page that has no exchange yet."""
+    """The lines to copy that the page shows while its list is empty."""
 
     async def get(self) -> None:
-        """Return the proxy's address, and lines to copy."""
+        """Answer with the proxy's address and the lines."""
         proxy = first_lines.proxy_address()
         self.write({"proxy": proxy, "lines": await first_lines.lines(self.page.client)})
 
@@ -148,7 +153,7 @@ class Button(_PageHandler):
     """The buttons *Keep as recording*, *Ask again*, *Delete* and *Read it so from now on*."""
 
     async def post(self, flow_id: str, action: str) -> None:
-        """Do what the button says; answer when that is done."""
+        """Carry out the button's action, and answer with its result."""
         flow, page = self.flow_of(flow_id), self.page
         acts: Mapping[str, Callable[[], Awaitable[str]]] = {
             "again": lambda: page.again(flow),
@@ -160,13 +165,15 @@ class Button(_PageHandler):
 
 
 class Written(_PageHandler):
-    """The buttons that copy, the line of what was read, a session's tools, and the tab *Context*,
-    counted when somebody opens it.
-    """
+    """An exchange in other forms, each computed when a person asks for it."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Return the exchange as one command or as plain text; or the parts of what the server got,
-        by size; or a misread reply as it should have been read.
+        """Answer with the exchange in the form that the path ends with.
+
+        - `curl`, `text`: a command to send the request again; a transcript.
+        - `context`, `read`: the parts of the prompt, with the server's count of tokens or without.
+        - `tools`: the tokens that each tool cost in the session.
+        - `reread`: a misread reply as it should have been read.
         """
         flow = self.flow_of(flow_id)
         if form in ("context", "read"):
@@ -183,10 +190,10 @@ class Written(_PageHandler):
 
 
 class SessionShown(_PageHandler):
-    """A session whole, as a page to read."""
+    """A whole session as one HTML page."""
 
     async def get(self, flow_id: str) -> None:
-        """Return the page, with two requests compared where it asks for that."""
+        """Answer with the page. If the query has `from` and `to`, compare these two requests."""
         exchanges = await self.page.session(self.flow_of(flow_id))
         pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
         size = sum(len(each.body) for each in exchanges)
@@ -199,12 +206,12 @@ _LINKED = '<link rel="icon" href="data:,"><link rel="stylesheet" href="../../thi
 
 
 class Shown(mitmweb.FlowContentView):
-    """mitmweb's own page: a message in a content view, drawn beside the loop where it is long."""
+    """mitmweb's own handler for a content view, except that a thread renders long messages."""
 
     async def get(  # type: ignore[override]
         self, flow_id: str, message: str, content_view: str
     ) -> None:
-        """Return the text as mitmweb does."""
+        """Answer with the rendered message, in the same JSON as mitmweb."""
         flow = self.flow
         shown = getattr(flow, message, None)
         size = len(getattr(shown, "raw_content", None) or b"")
@@ -217,31 +224,31 @@ class Shown(mitmweb.FlowContentView):
 
 
 class Updates(mitmweb.WebSocketEventBroadcaster):
-    """The line on which a page is told what is new. It is no part of mitmweb's own broadcasts."""
+    """The WebSocket by which a page gets its updates, apart from mitmweb's own broadcasts."""
 
     connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
 
     def initialize(self, page: Page) -> None:
-        """Take what `mount` gave."""
+        """Set the attributes. Tornado passes the arguments that `mount` put beside the path."""
         self._page = page
         self._watcher: Watcher | None = None
         self._task: asyncio.Task[None] | None = None
 
     def open(self, *_: str, **__: str) -> None:
-        """Begin to tell."""
+        """Begin to send updates."""
         super().open()  # type: ignore[no-untyped-call]
         self._watcher = self._page.opened()
         self._task = asyncio.create_task(self._tell(self._watcher), name="think page")
 
     def on_close(self) -> None:
-        """Tell no more."""
+        """Stop the updates of the page that has left."""
         if self._watcher and self._task:
             self._task.cancel()
             self._page.closed(self._watcher)
             super().on_close()  # type: ignore[no-untyped-call]
 
     def on_message(self, message: str | bytes) -> None:
-        """Take what the page asks for."""
+        """Pass the page's JSON message to its watcher; ignore a message that is no JSON."""
         with contextlib.suppress(ValueError, RecursionError):
             if self._watcher:
                 self._watcher.receive(json.loads(message))
@@ -249,7 +256,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     async def _tell(self, watcher: Watcher) -> None:
         while True:
             begun = time.perf_counter()
-            # a page that reads slowly gets it later, in one
+            # A page that has not read its last update gets the next news later, in one update.
             if mitmweb.has_sent_all(self) and (news := await watcher.news()):
                 self.send(json.dumps(news).encode())
             rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)

@@ -1,8 +1,9 @@
-"""Exchanges that outlive mitmweb, with `think_page=FILE`: each is put into the file when it is
-over, redacted as a recording is, and all are in mitmweb's list again at its next start.
+"""The file of `think_page=FILE`, which keeps exchanges for the next start of mitmweb.
 
-What a person deletes from mitmweb's list is deleted from the file; to clear the list, as mitmweb
-does when it opens another file, leaves the file alone.
+A finished exchange is redacted as a recording is, and written to the file. At its start mitmweb
+lists all exchanges of the file. An exchange that a person deletes from mitmweb's list is deleted
+from the file too. When mitmweb clears its whole list, as it does before it opens another flow file,
+the file stays as it is.
 """
 
 import logging
@@ -21,7 +22,7 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.mitmproxy_internals import flow_list, value_of
 from converter.addon.watcher import Watcher
 
-if TYPE_CHECKING:  # mitmdump's own binary is without it
+if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
     from mitmproxy.addons.view import View
 
     from converter.extras.page.exchange_file import ExchangeFile
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class KeptExchanges(Watcher):
-    """An addon of its own."""
+    """The addon that writes finished exchanges to the file, and reads them at the start."""
 
     name = "think-page-file"
 
@@ -40,13 +41,13 @@ class KeptExchanges(Watcher):
         self._view: View | None = None
 
     def running(self) -> None:
-        """Put what the file holds into mitmweb's list."""
+        """Add the file's exchanges to mitmweb's list; warn if there is a file but no mitmweb."""
         self.configure({"think_page"})
         if value_of("think_page") and flow_list() is None:
             _log.warning("think: think_page: expected mitmweb, because it keeps mitmweb's list")
 
     def configure(self, updated: set[str]) -> None:
-        """Take another file."""
+        """Close the file and open another one when `think_page` has changed."""
         view, path = flow_list(), str(value_of("think_page") or "")
         if "think_page" not in updated or path == self._path or view is None:
             return
@@ -56,7 +57,7 @@ class KeptExchanges(Watcher):
             self._open(Path(path).expanduser(), view)
 
     def _open(self, path: Path, view: "View") -> None:
-        # here, because SQLite takes a megabyte, and most proxies keep nothing in a file
+        # Imported on use, because SQLite takes a megabyte and most proxies have no such file.
         from converter.extras.page.exchange_file import ExchangeFile  # noqa: PLC0415
 
         try:
@@ -70,14 +71,14 @@ class KeptExchanges(Watcher):
         self._file, self._view = file, view
 
     def ended(self, seen: FlowRecord) -> None:
-        """Keep an exchange that is over."""
+        """Redact a finished exchange in the recorder's thread, and write it to the file."""
         recorder = ctx.master.addons.get("think-recorder") if self._file else None
         if recorder and self._file:
             redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
             redacted.add_done_callback(partial(self._keep, self._file, seen.flow.id))
 
     def done(self) -> None:
-        """The script is loaded anew, or mitmproxy ends."""
+        """Close the file. mitmproxy calls this hook at its end and before a reload."""
         if self._view:
             self._view.sig_store_remove.disconnect(self._removed)
         if self._file:
@@ -106,7 +107,7 @@ class KeptExchanges(Watcher):
 def _trying(change: Callable[[], None]) -> None:
     try:
         change()
-    except (OSError, ValueError) as error:  # the second: half a surrogate pair in a flow
+    except (OSError, ValueError) as error:  # ValueError: a flow's text has a lone surrogate.
         _log.error("think: think_page: the file is not changed: %s", error)
 
 
@@ -117,6 +118,6 @@ def _read(flows: list[bytes]) -> list[HTTPFlow]:
             state: Any = tnetstring.loads(data)
             flow = HTTPFlow.from_state(state)
             read += [flow] if isinstance(flow, HTTPFlow) else []
-        except Exception as error:  # any may come: mitmproxy checks nothing of a flow's inside
+        except Exception as error:  # mitmproxy checks no values of a flow, so any error may come.
             _log.error("think: think_page: an exchange cannot be read: %s", error)
     return read

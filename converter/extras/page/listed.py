@@ -1,4 +1,4 @@
-"""The exchanges that mitmweb lists, as rows that are made anew when their flows have changed."""
+"""The page's rows of the exchanges in mitmweb's list, and their updates when a flow has changed."""
 
 import asyncio
 import time
@@ -20,18 +20,20 @@ from converter.extras.page.row import Row
 from converter.extras.page.session import SessionExchange
 from converter.extras.page.sessions import Messages, Sessions
 
-if TYPE_CHECKING:  # mitmdump's own binary is without it
+if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
     from mitmproxy.addons.view import View
 
 SLICE = 0.01
-"""Seconds after which others have their turn, because a list of thousands is made in many slices.
+"""Seconds of work on rows after which mitmproxy's loop may do other work. A list of thousands takes
+many such slices.
 """
 
 
 class Listed:
-    """The rows of mitmweb's exchanges, by the ids of their flows: a changed row is a new object.
+    """The page's rows, kept up to date between `open` and `close`.
 
-    It listens to mitmweb's list of flows only between `open` and `close`.
+    Attributes:
+        rows: the rows by the ids of their flows. A row is never changed: a new one replaces it.
     """
 
     def __init__(self, view: "View") -> None:
@@ -45,7 +47,9 @@ class Listed:
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
-        self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
+        # Requests that are still arriving. mitmweb signals their end late, but a session that one
+        # of them begins must exist before later rows are read.
+        self._coming: dict[str, None] = {}
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
@@ -63,16 +67,18 @@ class Listed:
         self._sessions = Sessions(self._messages)
 
     def find(self, name: str) -> HTTPFlow | None:
-        """Return the conversation of an id."""
+        """Return the flow with this id, None if it is not listed or is no conversation."""
         listed = self._view.get_by_id(name)
         return listed if rows.is_listed(listed) else None
 
     def flows(self) -> list[HTTPFlow]:
-        """Return all conversations, the newest first."""
+        """Return the flows of all conversations, the newest first."""
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session(self, name: str) -> list[SessionExchange]:
-        """Return the exchanges of a session and its branches, in the order in which they began."""
+        """Return the exchanges of the session, and of its branches, to which the exchange with this
+        id belongs, in the order in which they began.
+        """
         kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
             session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))
@@ -81,7 +87,7 @@ class Listed:
         ]
 
     async def refresh(self) -> None:
-        """Make the rows anew that may have changed, some at a time."""
+        """Read the rows again whose flows may have changed, and let the loop run in between."""
         async with self._lock:
             self._stale |= {name: None for name in RUNNING_RECORDS if name in self.rows}
             begun = time.perf_counter()
@@ -107,7 +113,9 @@ class Listed:
             self.rows[name] = row
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
-        """Return the session of an exchange, once its request has come, and whose branch it is."""
+        """Add the exchange to its session once its request has arrived. Return the row's fields
+        `session` and `within`, the session of which this one is a branch; `{}` before.
+        """
         if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
             wish = housekeeping_of(fields, listed.request.path)
             added = self._sessions.add(listed.id, client, messages_of(fields), wish)
@@ -122,8 +130,8 @@ class Listed:
         return messages_of(self._fields(name))
 
     def _fields(self, name: str) -> Mapping[str, object]:
-        """Return the request that a client sent, nothing of one too long for a step, or without
-        messages.
+        """Return the fields of the client's request; `{}` for a request without messages, and for
+        one longer than `LONGEST_PROMPT`, which would hold up mitmproxy's loop.
         """
         listed = self.find(name)
         body = content_of(self._request(listed)) if listed else b""
@@ -131,18 +139,18 @@ class Listed:
         return read if messages_of(read) else {}
 
     def _request(self, flow: HTTPFlow) -> Request:
-        """Return the client's request. A flow under way shows the one that the server gets, maybe
-        of another dialect.
+        """Return the client's request. The flow of a running exchange has the request to the server
+        in its place, which may be of another dialect.
         """
         running = RUNNING_RECORDS.get(flow.id)
         return running.sides.client_request or flow.request if running else flow.request
 
     def _created(self, name: str) -> float:
-        """Return when an exchange began: a session grows in this order."""
+        """Return the time at which an exchange began, in which order a session grows."""
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0
 
-    # mitmproxy calls it by these names.
+    # mitmproxy's signals pass these arguments by name.
     def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 

@@ -1,7 +1,7 @@
-"""The used members of mitmweb's server, none of which mitmproxy promises.
+"""The members of mitmweb's server that the page uses. mitmproxy does not document them.
 
-Read in mitmproxy 12.2.3 and 12.3.1. Apart from `mitmproxy_internals`, because only mitmweb imports
-the server.
+They were read in mitmproxy 12.2.3 and 12.3.1. This file is not a part of `mitmproxy_internals`,
+because only mitmweb imports the server.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ CONTENT = (
     r"/flows/(?P<flow_id>[0-9a-f\-]+)/(?P<message>request|response)"
     r"/content/(?P<content_view>[0-9a-zA-Z\-\_%]+)(?:\.json)?"
 )
-"""Where mitmweb's page gets a message as a content view shows it."""
+"""The path, as a pattern, at which mitmweb's page gets a message rendered by a content view."""
 
 
 def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Callable[[], None]:
-    """Add handlers to mitmweb's server; return the call that takes them away again."""
+    """Add handlers to mitmweb's server; return a function that removes them again."""
     app.add_handlers(r".*$", handlers)
     rules = app.default_router.rules
-    return partial(rules.remove, rules[-2])  # the last one is mitmweb's own
+    return partial(rules.remove, rules[-2])  # mitmweb's own handlers stay the last rule.
 
 
 def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
-    """Return True if all messages for a page have been sent."""
+    """Return True if no message for the page waits to be sent."""
     return bool(socket._send_queue.empty())

@@ -1,6 +1,7 @@
-"""The options that would have read a misread reply rightly, and the reply as they read it.
+"""The remedy for a misread reply: options with which the reply would have been read rightly.
 
-The note in the flow's comment says how the reply was misread (`converter.core.reply.reply_notes`).
+The remedy follows from the note in the flow's comment, which says how the reply was misread
+(`converter.core.reply.reply_notes`).
 """
 
 import re
@@ -25,7 +26,7 @@ _PAIR = re.compile(r"--set think_tags='([^']+)'")
 
 
 def remedy_of(comment: str) -> Options:
-    """Return the options by the words of a flow's comment; empty where nothing was misread."""
+    """Return the options that the note in a flow's comment calls for, `{}` without such a note."""
     if _OPENER_MISSING in comment:
         return {"start": ["thinking"]}
     if _CLOSER_MISSING in comment:
@@ -34,19 +35,19 @@ def remedy_of(comment: str) -> Options:
         return {}
     if pair := _PAIR.search(comment):
         return {"tags": ["auto", pair[1]]}
-    opener = _OPENER.search(comment)  # a comment's notes are cut to a few words
+    opener = _OPENER.search(comment)  # A comment has only the first words of a note.
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 
 
 def as_arguments(options: Options) -> str:
-    """Return options as they stand on a command line."""
+    """Return options as arguments of a command line: `--set think_start=text`."""
     pairs = [f"think_{name}={value}" for name, values in options.items() for value in values]
     return shlex.join(word for pair in pairs for word in ("--set", pair))
 
 
 def reread(flow: HTTPFlow) -> dict[str, str]:
-    """Return the thinking and the text of a reply as its remedy reads them. Raises ValueError for a
-    reply that was not misread.
+    """Read a misread reply again with its remedy; return its `thinking` and `text`. Raises
+    ValueError for a reply that was not misread.
     """
     chosen = _chosen(flow)
     _, expected = reading_of(flow, of_server=True)
@@ -60,13 +61,13 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Return texts as an expectation has them."""
+    """Join texts as a recording's expectation does: with a blank line between two."""
     return "\n\n".join(filter(None, (each.strip("\r\n") for each in texts)))
 
 
 def apply(flow: HTTPFlow) -> str:
-    """Set the remedy's options for all replies from now on; return what was set, in words. Raises
-    ValueError for a reply that was not misread.
+    """Set the options of a misread reply's remedy for all later replies; return a line that names
+    the options. Raises ValueError for a reply that was not misread.
     """
     chosen = _chosen(flow)
     options = {f"think_{name}": value for name, value in _values(chosen).items()}
@@ -83,5 +84,5 @@ def _chosen(flow: HTTPFlow) -> Options:
 
 
 def _values(options: Options) -> dict[str, object]:
-    """Return options as mitmproxy keeps them: a sequence of tags, one word of where to start."""
+    """Return options in mitmproxy's types: `tags` is a list, `start` is one word."""
     return {name: list(each) if name == "tags" else each[0] for name, each in options.items()}

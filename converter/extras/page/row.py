@@ -1,4 +1,4 @@
-"""One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
+"""One exchange as a row of the page's list: plain values, read from a flow or a running reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,12 @@ type Row = dict[str, object]
 _GROWS = (
     ("text", "answering"),
     ("calls", "calling"),
-    ("calling", "calling"),  # a call in the text, which is held until its end
+    ("calling", "calling"),  # The count of a call in the text, which is held until it ends.
     ("thinking", "thinking"),
 )
-"""Counts of a summary, and the state in which each grows, the last state of a reply first."""
+"""The counts in a reply's summary, each with the state of a reply in which the count grows. The
+state that comes last in a reply is the first row.
+"""
 _SHOWN = (
     "thoughts",
     "thinking",
@@ -50,15 +52,15 @@ _SHOWN = (
 )
 _TITLE = 70
 _BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
-"""A client's words in tags, behind its user's."""
+"""The beginning of text in tags that a client adds after the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
-"""What Codex 0.171 puts before the output of a command."""
+"""The lines that Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
-"""Names of requests that a client makes for itself."""
+"""Titles for requests that a client sends for its own use."""
 _LONGEST_READ = 1 << 19
-"""Bytes of a request that is read for its question, which mitmproxy's loop waits for."""
+"""The bytes of the longest request whose question is read, because mitmproxy's loop must wait."""
 _LONGEST = 300
-"""Characters of a word that comes from a header or a server."""
+"""The most characters of a value from a header or a server."""
 
 
 def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
@@ -70,17 +72,20 @@ def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
 
 
 def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
-    """Return a flow's row. `before`: the flow's last row; a reply that has grown since is still
-    under way.
+    """Return a flow's row.
+
+    `running`: the flow's record while the reply comes, else None. `before`: the flow's last row, if
+    there is one. The state of a running reply follows from the counts that have grown since.
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
-    own = running.sides.client_request if running else None  # before it was rewritten
+    # The client's own request. A running flow has the request that was rewritten for the server.
+    own = running.sides.client_request if running else None
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short((own or flow.request).path.partition("?")[0]),
-        # the client's own name for itself, without what follows its version
+        # Only the client's name and version, the first product of its user agent.
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
         **_request(flow, before),
@@ -104,7 +109,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 
 
 def _runs(flow: HTTPFlow) -> bool:
-    """Return True if a flow that the addon does not act on is still on its way."""
+    """Return True if a flow is still running, for a flow that the addon does not act on."""
     return (
         flow.live
         and flow.error is None
@@ -113,7 +118,9 @@ def _runs(flow: HTTPFlow) -> bool:
 
 
 def _state(now: Row, before: Row | None) -> str:
-    """Return the state of a reply under way, by the count that has grown since the last row."""
+    """Return the state of a running reply: the state of the first count in `_GROWS` that has grown
+    since the last row, else the last row's state.
+    """
     for name, state in _GROWS:
         if number(now, name) > (number(before, name) if before else 0):
             return state
@@ -121,26 +128,26 @@ def _state(now: Row, before: Row | None) -> str:
 
 
 def number(values: Mapping[str, object], name: str) -> float:
-    """Return a number of a row or a summary, 0 for none."""
+    """Return the number `name` of a row or a summary, 0 if there is no such number."""
     value = values.get(name)
     return value if isinstance(value, int | float) else 0
 
 
 def _times(facts: Mapping[str, object]) -> Row:
-    """Return the seconds of waiting, thinking and answering, and until the end; those that nobody
-    measured are left out.
+    """Return how many seconds a reply waited, how many of them were thinking, and after how many it
+    ended; `{}` if the end was not measured.
     """
     first, end = facts.get("first_byte"), facts.get("end")
     if not isinstance(end, int | float):
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
-    # of a whole reply, which comes at once, nobody knows when it was thought
+    # A reply that is not streamed arrives at once, so no time of thinking can be measured.
     thought = min(number(facts, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
 
 
 def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, object]) -> str:
-    """Return why an exchange is broken, empty when it is not."""
+    """Return why an exchange is broken, empty if it is not broken."""
     if failure := str(facts.get("failure") or ""):
         return failure
     if flow.error:
@@ -159,14 +166,16 @@ def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, obje
 
 
 def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
-    """Return the model that was asked for, which is read of a request once."""
+    """Return the model in the request. A flow's last row has it, so that a body is read once."""
     if before is not None:
         return str(before["model"])
     return _short(model_of(content_of(flow.request)))
 
 
 def _request(flow: HTTPFlow, before: Row | None) -> Row:
-    """Return what is new in a request, which is read once, and what its client wants for itself."""
+    """Return a row's `title`, the new part of a request, and its `wish`: `TITLE`, `COMPACTION` or
+    empty. A flow's last row has both, so that a body is read once.
+    """
     if before and before["title"]:
         return {name: before[name] for name in ("title", "wish")}
     body = content_of(flow.request)
@@ -176,8 +185,8 @@ def _request(flow: HTTPFlow, before: Row | None) -> Row:
 
 
 def _title(turns: Sequence[ShownTurn]) -> str:
-    """Return the first words of what a request adds to the reply before it: the user's newest
-    question, without a client's own text in tags, or the results of tools.
+    """Return the first words that follow the last reply in a request: the user's newest question,
+    without text in tags that the client added, else the results of tools.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -196,7 +205,9 @@ def _question(turns: Sequence[ShownTurn]) -> str:
 
 
 def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
-    """Return the tools whose results are new, and how the last result begins."""
+    """Return the names of the tools with new results, and the beginning of the last result:
+    `← read_file, bash: total 12`.
+    """
     calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
     results = [part for part in _parts(new) if isinstance(part, ToolResult)]
     names = [part.name or calls.get(part.tool_use_id, "") or "a tool" for part in results]

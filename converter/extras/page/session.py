@@ -1,6 +1,7 @@
-"""A session whole: what each exchange added to the ones before it, and where two requests differ.
+"""A whole session: the turns that each exchange added, and the differences of two requests.
 
-What may change of flows is taken on mitmproxy's loop; reading it may take its time in a thread.
+`session_exchange` takes the values of a flow that may change, on mitmproxy's loop. The other
+functions may then run in a thread.
 """
 
 import difflib
@@ -36,7 +37,7 @@ from converter.extras.page.row import Row
 
 _PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
 _MOST_LINES = 5000
-"""Lines of a part that are compared one by one: what is repeated takes longer and longer."""
+"""The most lines of a part for `difflib`, whose time grows with the square of repeated lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,9 @@ class SessionExchange:
     """An exchange of a session, taken from its flow.
 
     Attributes:
-        body: the request that the client sent.
-        got: reads the client's reply; None while the reply still comes.
+        row: the exchange's row in the page's list.
+        body: the body of the request that the client sent.
+        got: a function that reads the client's reply; None while the reply still comes.
         facts: the reply's counts and times.
     """
 
@@ -55,19 +57,21 @@ class SessionExchange:
     facts: Mapping[str, object]
 
     def fields(self) -> Mapping[str, object]:
-        """Return the request that its client sent."""
+        """Return the fields of the request that the client sent, `{}` if it is no JSON object."""
         return json_text.object_in(self.body)
 
 
 def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
-    """Take an exchange from its flow. `body`: of its client's request."""
+    """Return a flow's exchange. `body`: the body of the client's request."""
     got = None if row["running"] else partial(answer_of, flow)
     own = {"session": flow.id, "within": ""}
     return SessionExchange({**own, **row}, body, got, facts_of(flow))
 
 
 def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
-    """Yield each exchange's row, with the turns that its request added, and its reply."""
+    """Yield each exchange's row, extended by `request`, the turns that the request added to the
+    session, and `reply`.
+    """
     before = dict[object, Mapping[str, object]]()
     for each in exchanges:
         fields = each.fields()
@@ -89,16 +93,18 @@ def called(exchanges: Iterable[SessionExchange]) -> set[str]:
 
 
 type ToolCost = tuple[str, int, int, int, int, int]
-"""A tool's name, its calls, those that failed, and about how many tokens its calls, its results and
-its description have.
+"""A tool's name, the number of its calls, the number of its failed calls, and the estimated tokens
+of its calls, its results and its description.
 """
 _NEVER_CALLED = "never called"
 _BYTES = 4
-"""Bytes of a token of English text or JSON."""
+"""The estimated bytes of a token in English text or JSON."""
 
 
 def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
-    """Return what each tool has cost: a call and a result are counted where they are new."""
+    """Return the cost of each tool in a session. A call or result counts once, though all later
+    requests repeat it. Tools that were never called share one row.
+    """
     counts = dict[str, Counter[str]]()
     names, described = dict[str, str](), dict[str, int]()
     for each in exchanges:
@@ -136,7 +142,9 @@ def _size(part: Values) -> int:
 
 
 def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
-    """Return the turns that a request adds to the request before it and to its reply."""
+    """Return the turns and fields of a request that neither the session's request before nor the
+    reply to it had.
+    """
     if before is None:
         return request.of_fields(now)
     messages = messages_of(now)
@@ -150,8 +158,8 @@ def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) ->
 def differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each difference of two requests: the name of a setting or of a part of the prompt, and
-    its lines, marked as `difflib` does.
+    """Yield the differences of two requests: the name of a field or of a part of the prompt, and
+    the part's lines as a unified diff.
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT and before.get(name) != now.get(name):
@@ -165,7 +173,7 @@ def differences(
 
 
 def _compared(before: str, now: str) -> list[str]:
-    """Return the lines that differ, with some of those around them."""
+    """Return a unified diff without its head; of very long texts only the numbers of lines."""
     one, other = before.splitlines(), now.splitlines()
     if max(len(one), len(other)) > _MOST_LINES:
         return [f"- {len(one):,} lines", f"+ {len(other):,} lines"]
@@ -184,13 +192,14 @@ _ABOUT = (
     ("output_tokens", "{:,} written"),
     ("failure", "{}"),
 )
-"""Fields of a row that stand below an exchange's title, and their formats."""
+"""The fields of a row that the page shows below an exchange's title, with their formats."""
 
 
 def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = ("", "")) -> str:
-    """Return a session for people to read, as one HTML page in which all that a client or a model
-    wrote is text. `head`: the element of its style sheet. `pair`: the exchanges whose requests are
-    compared.
+    """Return a session as one HTML page. Text of clients and models is escaped.
+
+    `head`: the elements that link to the style sheet. `pair`: the ids of the two exchanges whose
+    requests are compared; empty ids for no comparison.
     """
     exchanges: list[_Exchange] = [
         {**each, "number": number} for number, each in enumerate(read(session), 1)
@@ -218,7 +227,9 @@ def _differences(session: Iterable[SessionExchange], before: str, now: str) -> s
 
 
 def _comparison(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
-    """Return the form that compares two requests: at first the last two."""
+    """Return the HTML form that chooses two requests to compare. The last two are preselected if
+    `pair` is empty.
+    """
     last = [str(each["id"]) for each in exchanges[-2:]] or [""]
     chosen = pair[0] or last[0], pair[1] or last[-1]
     choices = "".join(
@@ -245,7 +256,9 @@ def _marked(line: str) -> str:
 
 
 def _tree(exchanges: Sequence[_Exchange]) -> str:
-    """Return all sessions. One whose parent is not in mitmweb's list any more stands by itself."""
+    """Return the HTML of all sessions, branches within their parents. A branch whose parent is no
+    longer in mitmweb's list is shown on the top level.
+    """
     by_session = dict[object, list[_Exchange]]()
     for each in exchanges:
         by_session.setdefault(each["session"], []).append(each)
@@ -257,7 +270,7 @@ def _tree(exchanges: Sequence[_Exchange]) -> str:
 
 
 def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
-    """Return the exchanges of a session; a branch stands behind the one in which it began."""
+    """Return the HTML of a session's exchanges. A branch follows the exchange in which it began."""
     name = own[0]["session"]
     branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
     ends = [*(each["number"] for each in own[1:]), inf]
@@ -290,16 +303,16 @@ def _exchange(exchange: _Exchange) -> str:
 
 
 def _text(value: object) -> str:
-    """Return words that are never markup, with all that acts on their reader spelled out."""
+    """Return a value as escaped text for HTML, with invisible characters made visible."""
     return escape(visible(str(value)))
 
 
 def turn_as_html(shown: Mapping[str, Any]) -> str:
-    """Return who speaks, and each part."""
+    """Return a turn as HTML: its role and its parts."""
     role = str(shown["role"])
     kind = role if role.isalnum() else ""
     inside = "".join(map(part_as_html, shown["parts"]))
-    if role in SYSTEM:  # folded: they are long, and the same in each exchange
+    if role in SYSTEM:  # System prompts are folded, because they are long and repeated.
         length = sum(len(part["text"]) for part in shown["parts"])
         return _folded("fold", f"{role} prompt", f"{length:,} characters", inside, is_open=False)
     head = f"<h3>{_text(role)}</h3>"
@@ -307,7 +320,7 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
 
 
 def part_as_html(shown: Mapping[str, Any]) -> str:
-    """Return a part."""
+    """Return a part of a turn as HTML: thinking, text, a call, a result, a picture, an error ..."""
     kind, text, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
     markdown = f'<div class="md"><p>{trimmed(text)}</p></div>'
     match kind:
@@ -330,6 +343,6 @@ def part_as_html(shown: Mapping[str, Any]) -> str:
 
 
 def _folded(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
-    """Return what its reader can fold."""
+    """Return an HTML element that its reader can fold, with `inside` as its markup."""
     head = f"<summary>{_text(label)}<small>{_text(about)}</small></summary>"
     return f'<details class="part {kind}"{" open" * is_open}>{head}{inside}</details>'

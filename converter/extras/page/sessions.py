@@ -1,6 +1,9 @@
-"""Exchanges that belong together: a conversation that grows is one session, also behind a summary
-of it. A conversation that a session's tool call began, and a request for a session's title, is a
-branch of this session. Found by the words of the messages alone, as `raw_messages` compares them.
+"""Groups of exchanges that belong together.
+
+A conversation is one session: each request repeats the messages before and adds some. It stays the
+same session after its client has replaced earlier messages by a summary. A branch of a session is a
+conversation that a tool call of the session began (a sub-agent's), or a request for the session's
+title. Sessions are recognised by the texts of messages alone, compared as in `raw_messages`.
 """
 
 from collections import deque
@@ -23,17 +26,23 @@ from converter.core.wire import json_text
 type Messages = Sequence[object]
 
 _LOOKED_AT = 8
-"""Sessions with the same opening that a request is compared with, the newest: a question that is
-asked a thousand times costs no million comparisons.
+"""A request is compared with at most so many sessions of the same opening, the newest ones. Else a
+thousand sessions with one question would need a million comparisons.
 """
 _KEPT = 8
-"""Sessions whose newest request stays parsed; others are read again when they go on."""
+"""The number of requests that stay parsed. An older session's request is read again when the
+session continues.
+"""
 _DEEP = 3
-"""Levels of a call's arguments in which a sub-agent's words may stand."""
+"""The levels of a call's arguments that are searched for the prompt of a sub-agent."""
 _NEWEST = 8
-"""Sessions of a client that a title may be for, and titles that came before their session."""
+"""The most sessions of a client that a request for a title is compared with, and the most requests
+for a title that wait for their session.
+"""
 _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
-"""Characters of a first question, and of a request for a title, in which the question stands."""
+"""The characters that are compared of a session's first question, and of a request for a title,
+which quotes the question.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,11 +50,12 @@ class Session:
     """A conversation.
 
     Attributes:
-        name: its first exchange.
-        number: its rank among all sessions, in the order in which they began.
+        name: the id of its first exchange.
+        number: its number among all sessions, in the order in which they began.
         first: the number of messages in its shortest request.
-        newest: its newest exchange.
-        within: the session whose tool call began it.
+        newest: the id of its newest exchange.
+        within: the name of the session of which it is a branch; empty if it is no branch.
+        exchanges: the ids of its exchanges.
     """
 
     name: str
@@ -57,8 +67,8 @@ class Session:
 
 
 class Sessions:
-    """The sessions of exchanges, which are added in the order in which they began. `read` returns
-    the messages of an exchange that was added before.
+    """The sessions of all exchanges. Exchanges are added in the order in which they began; `read`
+    must return the messages of an earlier exchange, by its id.
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
@@ -72,12 +82,12 @@ class Sessions:
         self._summed_up = dict[str, Session]()
 
     def of(self, exchange: str) -> Session | None:
-        """Return the session of an exchange, None for one that was not added."""
+        """Return the session of an exchange, None if the exchange was not added."""
         return self._of.get(exchange)
 
     def family(self, exchange: str) -> list[Session]:
-        """Return the session of an exchange with its whole family: first the session that no call
-        began, then its branches in the order in which they began.
+        """Return all sessions that belong together with an exchange: first the session that is no
+        branch, then its branches and theirs, in the order in which they began.
         """
         if (session := self._of.get(exchange)) is None:
             return []
@@ -91,8 +101,11 @@ class Sessions:
         return session
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
-        """Put an exchange into its session; return the exchanges that became those of a branch.
-        `wish`: what its client wants for itself, as `housekeeping` tells it.
+        """Put an exchange into its session, or into a new one. Return the ids of earlier exchanges
+        whose session has become a branch.
+
+        `wish`: `TITLE` or `COMPACTION` of `housekeeping` if the client wants a title or a summary
+        for itself, else empty.
         """
         opening = _opening(messages)
         if wish == TITLE:
@@ -124,7 +137,7 @@ class Sessions:
         self._of[exchange] = session
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
-        """Put the request for a title below the session whose first words stand in it."""
+        """Make a request for a title a branch of the session whose first question it quotes."""
         texts = [text for message in opening for text in content_texts(message)]
         text = "\n".join(texts)[:_LONGEST_TITLE]
         titled = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
@@ -135,8 +148,8 @@ class Sessions:
         self._put(title.name, title)
 
     def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
-        """Put the titles below this session that were requested before the session began; return
-        their exchanges.
+        """Make earlier requests for this session's title its branches; return the ids of their
+        exchanges. A client may ask for the title before it begins the session.
         """
         question = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
         if not question:
@@ -152,8 +165,11 @@ class Sessions:
     def _going_on(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
-        """Return the session with the most in common, the newest of equals, and how many messages.
-        A request of nothing but a question is a session of its own: others ask the same.
+        """Return the session that a request continues, and how many messages they share; None and 0
+        for a new session.
+
+        It is the session that shares the most messages, the newest of equals. A request that has no
+        model's turn yet continues none, because other sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -170,8 +186,8 @@ class Sessions:
                 session.within = caller.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
-        """Index the strings in a session's new calls, and put the sessions below it that these
-        calls have begun; return the exchanges of those sessions.
+        """Index the strings in a session's new calls, and make later sessions that begin with such
+        a string its branches. Return the ids of the branches' exchanges.
         """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
@@ -185,7 +201,7 @@ class Sessions:
 
 
 def _opening(messages: Messages) -> Messages:
-    """Return the messages before a model's first word."""
+    """Return the messages before the first that is neither a system's nor a user's."""
     for number, message in enumerate(messages):
         if role_of(message) not in (*SYSTEM, "user"):
             return messages[:number]
@@ -193,8 +209,8 @@ def _opening(messages: Messages) -> Messages:
 
 
 def _keys(client: str, opening: Messages) -> list[int]:
-    """Return a key for each way to end the opening: a client may add to a question before it is
-    answered.
+    """Return a key for each prefix of the opening messages, because a client may add messages to a
+    question before the model answers.
     """
     keys = [hash(client)]
     for message in opening:
@@ -203,7 +219,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
-    """Yield a key for each part of the user's first messages."""
+    """Yield a key for each text in the user's messages of the opening."""
     questions = (message for message in opening if role_of(message) == "user")
     for text in (text for message in questions for text in content_texts(message)):
         if plain := _plain(text):
@@ -211,7 +227,9 @@ def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
 
 
 def _questions(opening: Messages) -> Iterator[str]:
-    """Yield the user's first questions, without a client's own text in tags."""
+    """Yield the texts of the user's messages in the opening, but no texts in tags, because the
+    client added those.
+    """
     questions = (message for message in opening if role_of(message) == "user")
     texts = (text.strip() for message in questions for text in content_texts(message))
     return (text for text in texts if text and not text.startswith("<"))
@@ -222,7 +240,7 @@ def _plain(text: str) -> str:
 
 
 def _call_strings(message: object) -> Iterator[str]:
-    """Yield the strings in the arguments of a message's calls, in any dialect."""
+    """Yield the strings in the arguments of a message's tool calls, in any dialect."""
     for call in entries_of(message):
         function = call.get("function", call)
         if isinstance(function, Mapping):

@@ -1,7 +1,7 @@
-"""An open page: its state, and the changes that are still to be sent there.
+"""An open page: its state, and the changes that are still to be sent to the page.
 
-The page may show the server's chunks, each with its time and the client's bytes for it, as a golden
-does, also while a reply comes.
+The page may show the chunks of a reply, even while the reply comes: each chunk with its time and
+the bytes that the client got for it, as in a golden.
 """
 
 import asyncio
@@ -26,19 +26,25 @@ from converter.extras.page.row import Row
 
 NO_RECORDER = "expected converter/extras/recordings, which is not there"
 MOST_CHOSEN = 2
-"""Exchanges that are shown side by side."""
+"""The most exchanges that a page shows side by side."""
 WINDOW = 500
-"""Rows of chunks that are sent at once."""
+"""The most chunks that are sent to a page at once."""
 
 type WireStep = tuple[float | None, bytes, bytes]
-"""A chunk: after how many seconds it came, its bytes, and what went out for it; no time for what
-went out at the end.
+"""The time of a chunk in seconds, the chunk, and the client's bytes for it. The time is None for
+bytes at the end of a reply, which belong to no chunk.
 """
 
 
 @dataclass(slots=True)
 class _Chosen:
-    """An exchange that the page shows. `row`: its row when all of it was told."""
+    """An exchange that the page shows.
+
+    Attributes:
+        name: the flow's id.
+        follower: reads the running reply; None if no reply is running.
+        row: the exchange's row at the time when the page last got the whole exchange.
+    """
 
     name: str
     follower: SideReader | None = None
@@ -47,8 +53,13 @@ class _Chosen:
 
 @dataclass(slots=True)
 class _WireView:
-    """A reply whose frames the page shows. `begin`: the step to tell next; -1 for the newest of a
-    reply that still comes. `due`: the page waits for an answer.
+    """A reply whose chunks the page shows.
+
+    Attributes:
+        name: the flow's id.
+        begin: the index of the step to send next; -1 for the newest steps of a running reply.
+        whole: all steps of a complete reply, and a note for the reader; None before they are read.
+        due: True if the page waits for steps.
     """
 
     name: str
@@ -59,7 +70,12 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """The news for one page. `wanted`: set when the page has asked for something."""
+    """The news for one open page.
+
+    Attributes:
+        listed: the rows of mitmweb's exchanges.
+        wanted: an event that is set when the page has sent a message.
+    """
 
     listed: Listed
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -68,7 +84,9 @@ class Watcher:
     _wire: _WireView | None = None
 
     def receive(self, message: object) -> None:
-        """Take a request of the page; ignore a message of another form."""
+        """Store which exchanges (`choose`) or chunks (`wire`) the page's message asks for; ignore a
+        message of any other form.
+        """
         match message:
             case {"choose": [*names]}:
                 wanted = [name for name in names if isinstance(name, str)][:MOST_CHOSEN]
@@ -84,13 +102,14 @@ class Watcher:
         self.wanted.set()
 
     async def rest(self, seconds: float) -> None:
-        """Wait so long, or until the page asks for something."""
+        """Wait for so many seconds, or until the page sends a message."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wanted.wait(), seconds)
-        self.wanted.clear()  # here: a page that asks and does not read must not keep the loop busy
+        # Cleared even while the page reads no updates, so that its messages keep no loop busy.
+        self.wanted.clear()
 
     async def news(self) -> Values:
-        """Return what is new; nothing when nothing is."""
+        """Return the changes since the last call, `{}` if there are none."""
         await self.listed.refresh()
         chosen = [
             exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
@@ -104,8 +123,8 @@ class Watcher:
         return {name: value for name, value in news.items() if value}
 
     async def _of(self, chosen: _Chosen) -> Values | None:
-        """Return what is new of an exchange that is shown: all of it the first time, and when it
-        has become another.
+        """Return the changes of an exchange that the page shows, None if there are none. The first
+        time, and when a finished exchange has changed, return the whole exchange.
         """
         flow = self.listed.find(chosen.name)
         if flow is None:
@@ -131,15 +150,15 @@ class Watcher:
             news = await _read(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
-        if not follower.record.sides.got:  # a whole reply is in its flow at the end
+        if not follower.record.sides.got:  # The flow has the reply, which was not streamed.
             return await self._of(chosen)
         news = await _read(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
 
     async def _of_wire(self) -> Values | None:
-        """Return the next frames that the page has not got; of a complete reply it asks for more
-        itself.
+        """Return the steps of a reply that the page has not got. A running reply's steps come by
+        themselves; for each window of a complete reply the page sends a message.
         """
         view = self._wire
         flow = self.listed.find(view.name) if view else None
@@ -161,12 +180,14 @@ class Watcher:
 
 
 async def _read(read: Callable[[], list[News]]) -> list[Values]:
-    """Return what a running reply says, read in a thread, because much may have come."""
+    """Return the news of a running reply as JSON, read in a thread, because much may have come."""
     return await asyncio.to_thread(lambda: news_values(read()))
 
 
 def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
-    """Return for the page the first of these steps, which begin with that number of so many."""
+    """Return the page's JSON for the first `WINDOW` of these steps. `begin`: the index of the first
+    step; `total`: the number of all steps of the reply.
+    """
     rows = [[at, _text(came), _text(went)] for at, came, went in steps[:WINDOW]]
     return {"from": begin, "total": total, "rows": rows, "note": note}
 
@@ -176,8 +197,10 @@ def _text(sent: bytes) -> str:
 
 
 def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-    """Return all steps of a complete reply, and a note for their reader. The extra `recordings`
-    rewrites the reply again; without this extra only the client's bytes are known.
+    """Return all steps of a complete reply, and a note for their reader.
+
+    The extra `recordings` rewrites the reply again to get the steps. Without this extra, there is
+    one step with all of the client's bytes.
     """
     recorder = ctx.master.addons.get("think-recorder")
     if recorder is None:
@@ -188,7 +211,7 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
 
 
 def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:
-    """Return the steps of a reply that still comes, from the one with that number on."""
+    """Return the steps of a running reply from index `begin` on."""
     got, went = running.got or b"", pairwise([0, *running.lengths][begin:])
     steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
     return [(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]
