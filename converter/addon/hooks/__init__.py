@@ -1,1 +1,1 @@
-"""The steps of an exchange, called by mitmproxy's hooks, and the rules of what may come in."""
+"""The steps of an exchange, called by mitmproxy's hooks, and the rules that refuse web pages."""

@@ -1,4 +1,4 @@
-"""The message for a client whose server did not answer or broke off, by the fault's reason."""
+"""Messages for clients about a server that could not be reached, did not answer or broke off."""
 
 import re
 
@@ -9,7 +9,7 @@ from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.wire.printable import bounded
 
 LONGEST = 300
-"""Characters of a reason, because a server that speaks no HTTP may send anything."""
+"""How many characters of a reason are quoted. It may hold bytes of a server that speaks no HTTP."""
 FAULTS = {
     "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
     "no model server at {at}: {why}": (
@@ -44,18 +44,19 @@ FAULTS = {
     ),
     "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
 }
-"""The message for a connection that failed: each sentence, with the patterns of mitmproxy's or the
-system's reasons for which it stands. `{detail}` is the part of the reason that is quoted.
+"""Sentence -> its rows of (pattern of the reason, text for `{why}`). The reason is mitmproxy's or
+the system's message; `{detail}` is the part of it that is quoted. `[Errno 111]` becomes `no model
+server at http://localhost:8000: connection refused`.
 """
 
 
 def fault_of(flow: HTTPFlow, reason: str) -> str:
-    """Return the message for a client about a failure, with the server's address. `reason`:
-    mitmproxy's.
+    """Return the message for the client about a failed connection, with the server's address.
+    `reason`: mitmproxy's message.
     """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     matches = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
-    match, sentence, _, why = next(matches)  # the last row matches any reason
+    match, sentence, _, why = next(matches)  # there is always a match: the last row fits any reason
     detail = bounded(match.groupdict().get("detail") or reason, LONGEST)
     at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
     return sentence.replace("{why}", why).format(at=at, detail=detail)

@@ -1,5 +1,8 @@
-"""A reply that continues behind a thought which the addon ended: in the same reply, where the
-server ends the thought when it is told to, else the second request, and its answer.
+"""The rest of a reply behind a thought that the addon ended.
+
+If the server ends thoughts on request (llama.cpp), it is sent such a request, and continues the
+same response. Otherwise the addon leaves that response, and a second request with the reply so far
+makes the server continue the reply.
 """
 
 import asyncio
@@ -17,8 +20,8 @@ from converter.core.wire import json_text
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
 OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
-"""Statuses of a second reply. With a refusal the server says that it cannot continue, so that the
-reply ends at the thought. Any other status, such as that of too many requests, is a failure.
+"""Statuses of the response to the second request. After a refusal the client's reply ends at the
+thought, because the server cannot continue it. Any other status (such as 429) is a failure.
 """
 
 
@@ -27,8 +30,11 @@ type EndThought = Callable[[str], Awaitable[bool]]
 
 
 class ContinuedReply:
-    """The two halves of one reply. `explain`: turns mitmproxy's reason for a break into a
-    message.
+    """The two parts of one reply, before and behind an ended thought.
+
+    Arguments:
+        explain: Turns mitmproxy's reason for a broken connection into a message.
+        end_thought: Asks the server to end the thought of the reply with this id.
     """
 
     def __init__(
@@ -47,16 +53,18 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Return True if a thought was ended just now."""
+        """Return True if a thought was ended, and the second request is not made yet."""
         return self._rewriter.continuation.stopped
 
     @property
     def is_ending(self) -> bool:
-        """True if the server got a request to end a thought, and its answer is not read yet."""
+        """Return True if the server was asked to end a thought, and its answer is not read yet."""
         return self._answer is not None
 
     def ask_server(self) -> None:
-        """Tell the server to end the thought that was cut just now, if it can."""
+        """Ask the server to end the running thought, if the rewriter wants it ended by
+        the server.
+        """
         ends = self._rewriter.findings.ends
         if ends.by_server > self._requests:
             self._requests = ends.by_server
@@ -64,8 +72,9 @@ class ContinuedReply:
             self._answer = asyncio.ensure_future(asking)
 
     async def answered(self) -> list[bytes]:
-        """Wait until the server has answered. If it does not end the thought, leave it, and return
-        the client's bytes.
+        """Wait for the server's answer about the thought. If the server does not end it, leave the
+        response as other servers' are left, and return the last bytes for the client. Return no
+        bytes if the response goes on.
         """
         answer, self._answer = self._answer, None
         if answer is None or await answer:
@@ -77,13 +86,13 @@ class ContinuedReply:
         return self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
-        """Return the message for a break; it names the second request, if that was sent."""
+        """Return the message for a broken connection; it says if the second request failed."""
         message = self._explain(reason)
         return WHILE.format(message) if self._has_sent else message
 
     def request(self, possible: bool) -> Request | None:
-        """Return the second request; `None` where the reply ends at the thought. `possible`: the
-        server's protocol lets another request be sent.
+        """Return the second request; `None` if the reply ends at the thought. `possible`: the
+        connection's protocol allows another request.
         """
         rewriter, sent, awaited = self._rewriter, self._record.sides.sent, self._record.awaited
         rewriter.continuation.stopped = False
@@ -100,13 +109,16 @@ class ContinuedReply:
         return second
 
     def take_unused(self) -> int:
-        """Return how many bytes of the first reply were not used, and reset the number."""
+        """Return how many bytes of the last chunk were behind the ended thought, and reset the
+        number.
+        """
         unused, self._rewriter.continuation.unused = self._rewriter.continuation.unused, 0
         return unused
 
     def failure(self, status: int, body: bytes) -> str:
-        """Return why a second reply that is no stream failed; empty for a reply or a refusal. A
-        refusal ends the reply at the thought.
+        """Return the message about a failed second request, whose response is not a stream. Return
+        an empty text if the response has the rest of the reply. If the response is a refusal, end
+        the reply at the thought, and return an empty text.
         """
         message = f"status {status}: {server_message(body) or 'no message'}"
         if status not in (OK, *REFUSALS):

@@ -1,5 +1,5 @@
-"""Rules of the doors: the web pages and hosts whose requests may come in, and the flows that the
-addon acts on.
+"""Rules of the doors: the proxy refuses requests of foreign web pages, and takes keys and cookies
+out of the requests that it lets in.
 """
 
 import logging
@@ -21,16 +21,17 @@ from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, 
 from converter.core.wire.printable import bounded
 
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
-"""Names that no web page can have: without a dot, or in domains outside the Internet."""
+"""Host names that no page of the Internet can have: without a dot, or in a local domain."""
 
 
 @lru_cache(maxsize=64)
 def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
-    """Return the header by which a request shows that a foreign web page sent it; empty for any
-    other request.
+    """Return the header that shows that a foreign web page sent a request, such as
+    `Origin: https://evil.example`; empty for any other request.
 
-    A page can point a name of its own at this machine, so that the browser lets the page read all
-    replies (DNS rebinding), or it can simply post. `allowed`: names that may, or `*`.
+    A page can send a POST to this machine. It can also resolve its own host name to this machine
+    (DNS rebinding), so that the browser lets the page read the replies. `allowed`: host names that
+    may send requests, or `*` for all.
     """
     if "*" in allowed:
         return ""
@@ -42,9 +43,9 @@ def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str
 
 
 def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
-    """Return True if a page of this origin may post. The origin `null`, of a file or a hidden page,
-    may not. Schemes other than HTTP are those of programs and extensions that a person has
-    installed.
+    """Return True if a page with this `Origin` may send requests: the page of an allowed or local
+    host, or a program or browser extension, which has a scheme of its own. False for `null`, the
+    origin of files and of pages that hide theirs.
     """
     scheme, _, rest = origin.partition("://")
     if not rest or scheme.lower() not in ("http", "https"):
@@ -54,8 +55,8 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
-    """Return True if a request may carry this name in `Host`. Nobody can point an IP address
-    elsewhere.
+    """Return True if a request may have this `Host`: an allowed or local name, or an IP address,
+    which DNS cannot redirect.
     """
     may = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
     return bool(may or ip_address_of(host))
@@ -69,24 +70,23 @@ def _host_of(url: str) -> str:
 
 
 _CLOUD = (".anthropic.com", ".claude.com")
-"""Domains of Anthropic: a proxy before the API itself passes its keys on."""
+"""Domains of Anthropic's own API, which gets its keys if the proxy stands in front of it."""
 
 _log = logging.getLogger(__name__)
 
 
 class Doorkeeper:
-    """Keeps foreign web pages out, and people's keys and cookies in. It reads each request's head
-    first.
+    """Refuses requests of foreign web pages, and removes keys and cookies that the model server
+    must not get. Each request's head comes here first.
     """
 
     def __init__(self) -> None:
         self._has_warned = False
 
     def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
-        """Return the answer to a request that a foreign web page has sent; `None` for any other
-        request.
+        """Return the error for a request of a foreign web page; `None` if the request may pass.
 
-        `host`: the client's own `Host`; `None` where it is not known.
+        `host`: the `Host` that the client sent, before mitmproxy replaced it; `None`: not known.
         """
         if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
             return None
@@ -101,8 +101,8 @@ class Doorkeeper:
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        """Take out of a request the headers that a model server must not get; log a withheld key
-        once.
+        """Remove the headers that a model server must not get, and put the server's key in. Log
+        the first key of Anthropic's that is removed.
         """
         headers = flow.request.headers
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
@@ -110,7 +110,7 @@ class Doorkeeper:
         marks = exchange.server_dialect.label.headers if exchange else ()
         if exchange and not of_cloud:
             withhold_headers(headers, marks)
-        if is_reverse(flow) and not of_cloud:  # only this server is the user's own choice
+        if is_reverse(flow) and not of_cloud:  # the key is for the one server that the user named
             put_key(headers, marks)
         if withheld and not self._has_warned:
             self._has_warned = True
@@ -121,7 +121,7 @@ class Doorkeeper:
 
 
 def dialect_of(flow: HTTPFlow) -> Dialect:
-    """Return the dialect of a request: by its path, or by its headers where dialects share the
+    """Return the dialect of a request by its path, or by its headers if several dialects have that
     path.
     """
     endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
@@ -139,13 +139,13 @@ def identity(flow: HTTPFlow) -> Response | None:
 
 
 def is_reverse(flow: HTTPFlow) -> bool:
-    """Return True if the proxy stands before one server that its user has named."""
+    """Return True if the client reaches a reverse proxy, whose user has named one server."""
     return isinstance(flow.client_conn.proxy_mode, ReverseMode)
 
 
 async def is_at_home(flow: HTTPFlow) -> bool:
-    """Return True if a forward proxy's request goes to this machine or a private network. The
-    connected address decides, whatever the request's `Host` says.
+    """Return True if a forward proxy's request goes to this machine or a private network: by the
+    address of the connection if there is one, else by the requested host.
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await leads_to_private(str(peer[0]) if peer else flow.request.host)

@@ -1,5 +1,5 @@
-"""Answers for our layers about an exchange: the error for a request that no server answered, and
-early heads of streams.
+"""The link from our layers to the records of exchanges: the layers ask for the error of a request
+that no server answered, and for the head of a stream that begins early.
 """
 
 from collections.abc import Callable
@@ -22,16 +22,19 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 
 _PASSING = (QUITTING, "server closed connection")
-"""Reasons after which the same request may soon succeed."""
+"""mitmproxy's reasons for failures after which the same request may soon succeed."""
 
 
 class ExchangeListener(Listener):
-    """Answers the layers from the records of exchanges; no method raises.
+    """Answers the layers' calls from the records of exchanges; no method raises.
 
     Attributes:
-        hosts: each client's own `Host`, until the addon reads it. Nobody reads that of a CONNECT.
+        hosts: the `Host` that the client sent with a flow, until the addon reads it. Entries of
+            CONNECT requests are never read, so they end with their flows.
 
-    `chosen`: returns the settings in force. `tap`: makes the stream function of a reply.
+    Arguments:
+        chosen: Returns the settings in force.
+        tap: Makes the stream function of a reply.
     """
 
     def __init__(
@@ -45,12 +48,12 @@ class ExchangeListener(Listener):
 
     @property
     def seconds_of_silence(self) -> float:
-        """The longest silence before a client is pinged."""
+        """The seconds of silence after which a stream's client gets a ping; 0: no pings."""
         return self._chosen().ping.seconds
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
-        """Return True if a request may have so many bytes. Mark the record of a request that may
-        not. Requests that are not the addon's are not limited.
+        """Return False if a request has more bytes than the user's limit, and mark its record as
+        too large. Requests without a record, which the addon leaves alone, have no limit.
         """
         record, limit = RUNNING_RECORDS.get(flow.id), self._chosen().limits.request
         if record and limit and size > limit:
@@ -58,8 +61,10 @@ class ExchangeListener(Listener):
         return record is None or not record.too_large
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the stream function of a stream that is held for a client that wants one body, or
-        the reader of a body behind which another request may be sent.
+        """Return the reader of a response whose body is held; `None` if no reader needs it.
+
+        The reader is the tap if the client wants one body, and a `NextRequest` if the body may lead
+        to another request.
         """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
@@ -71,13 +76,15 @@ class ExchangeListener(Listener):
         )
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error that a client gets in place of a reply, or of a list of models."""
+        """Return the error for a client whose request got no response; `None` for traffic that is
+        not the addon's.
+        """
         record = RUNNING_RECORDS.get(flow.id)
         if record is None and not is_reverse(flow):
             return None
-        # a tap adds that a thought was ended
+        # the tap's message also says if the second request failed
         message = record.tap.explain(reason) if record and record.tap else fault_of(flow, reason)
-        # clients wait and try again when a server is overloaded
+        # clients retry after a while on 529, the status of an overloaded server
         passing = reason in _PASSING
         status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         client = record.exchange.client if record else dialect_of(flow)
@@ -85,8 +92,8 @@ class ExchangeListener(Listener):
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
-        """Return the head of a stream, if the client requested a stream and the user wants it
-        early.
+        """Return a response head with which the client's stream begins before the server answers.
+        `None` if the client requested no stream, or `think_ping` is not `early`.
         """
         record = RUNNING_RECORDS.get(flow.id)
         awaited = record.awaited if record else None
@@ -107,7 +114,9 @@ class ExchangeListener(Listener):
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the end of a stream that began early, whose reply bypassed the stream function."""
+        """Return the last pieces of a stream that began early, if the server's response did not go
+        through the tap: the rewritten body, or an error.
+        """
         assert flow.response
         if begun.late:
             return begun.late

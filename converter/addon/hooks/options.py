@@ -1,4 +1,4 @@
-"""The addon's options, as mitmproxy keeps them."""
+"""The addon's options in mitmproxy: they are declared, checked and read here."""
 
 import logging
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def declare(loader: Loader) -> None:
-    """Declare the options. A bad value stops mitmproxy with one line of the log."""
+    """Add the options to mitmproxy. A bad value stops mitmproxy, with one line of the log."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
         name = PREFIX + option.name
@@ -33,8 +33,8 @@ def declare(loader: Loader) -> None:
 
 
 def refuse_unknown() -> None:
-    """Stop mitmproxy at an option that nobody declares, because mitmproxy itself ignores it
-    (12.2).
+    """Log an error for each `think_` option that does not exist, which stops mitmproxy. mitmproxy
+    12.2 itself ignores unknown options.
     """
     for name in _undeclared():
         _log.error("think: %s", settings.unknown(one_line(name)))
@@ -45,7 +45,7 @@ def _undeclared() -> list[str]:
 
 
 def in_force() -> dict[str, object]:
-    """Return the values of the recorded options by short names, plain as JSON has them."""
+    """Return the recorded options: name without `think_` -> value as JSON has it."""
     values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
     return {
         name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
@@ -54,30 +54,32 @@ def in_force() -> dict[str, object]:
 
 
 def _refuse_unreadable() -> None:
-    """Stop mitmproxy at a value that it cannot read. mitmproxy itself would go on without this
-    addon, and without a message (12.2).
+    """Log an error for a value that mitmproxy cannot read, which stops mitmproxy. mitmproxy 12.2
+    itself would run without this addon, and without a message.
     """
     for name, value in ctx.options.deferred.items():
         kind = _types.get(name.replace("-", "_"))
         if type(value) is int and kind is str:
-            ctx.options.deferred[name] = str(value)  # think_ping: 5 in config.yaml
+            ctx.options.deferred[name] = str(value)  # YAML reads `think_ping: 5` as a number
         elif isinstance(value, str) and kind == Sequence[str]:
-            ctx.options.deferred[name] = [value]  # think_tags: auto in config.yaml
+            ctx.options.deferred[name] = [value]  # YAML reads `think_tags: auto` as one text
     try:
         ctx.options.process_deferred()
-    except (exceptions.OptionsError, TypeError) as error:  # TypeError: a value in config.yaml
+    except (exceptions.OptionsError, TypeError) as error:  # TypeError: wrong type in YAML
         _log.error("think: %s", error)
         for name in _undeclared():
             del ctx.options.deferred[name]
 
 
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
-    """Return the settings and the filter of flows. Raises ValueError for the first bad option."""
+    """Return the settings, and the filter of `think_flows` (`None`: all flows). Raises ValueError
+    for the first bad option.
+    """
     chosen = settings.read(
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
     if chosen.record:
-        try:  # the folder has to exist before the first reply
+        try:  # the folder must exist before the first reply is recorded
             make_folder(Path(chosen.record))
         except FileError as error:
             raise ValueError(f"think_record: {error}") from None

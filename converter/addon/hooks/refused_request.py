@@ -1,8 +1,9 @@
-"""A refusal, read as it comes. The same request is sent once more, without the part that the
-server's message names. A server names one part at a time, so each part may be refused once.
+"""Readers of a refusal's body. They make the request that is sent again, without the part that the
+server's message names. A server names one part at a time, so several requests may be refused, each
+for another part.
 
-A reply that llama.cpp's own reader throws away is requested in two steps: the server writes the
-prompt, and then continues it as text.
+A reply that llama.cpp's own parser of calls has discarded is requested again in two steps: the
+server renders the prompt, and then continues the prompt as a text completion.
 """
 
 import logging
@@ -26,7 +27,9 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 _LONGEST = 1 << 16
-"""Bytes of a refusal. The body is parsed at each chunk, so a long one would cost its square."""
+"""Longest refusal that is read, in bytes. The body is parsed again at each chunk, which would take
+too long for a long body.
+"""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
 UNREAD = (
     "the server's own parser rejected a reply, which was requested again as text and parsed here"
@@ -34,12 +37,13 @@ UNREAD = (
 SILENT = "the server's stream was empty, so a whole reply was requested for the reason"
 _LIMITS = ("max_tokens", "max_completion_tokens")
 METADATA = "think_refused"
-"""The key in the flow's metadata of the request that the server refused."""
+"""The key in `flow.metadata` under which the first refused request is kept."""
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
-    """Set and return the reader of a body that is held: of a prompt that the addon requested, or of
-    an error that may name a part to leave out.
+    """Return the reader of a response whose body is held, and set it in the record. It reads a
+    prompt that the addon requested, or an error that may name a part to leave out. `None` for any
+    other response.
     """
     before, response = record.refused, record.flow.response
     if before and before.reads is response:
@@ -56,9 +60,10 @@ def start_reader(record: FlowRecord) -> Refusal | None:
 def for_our_reader(
     record: FlowRecord, body: Mapping[str, object], prompt: object
 ) -> tuple[Mapping[str, object], str]:
-    """Return the request whose reply the server's own reader leaves alone, and its path (empty for
-    a chat). The request is a text completion of `prompt`. Where the server writes no prompt, it is
-    a chat with the tools described in words.
+    """Return a request whose reply the server's own parser of calls does not read, and its path.
+
+    The request is a text completion of `prompt`. If the server rendered no prompt, it is the chat
+    with its tools as text, and the path is empty: it stays the same.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.read_by_us(body), ""
@@ -67,16 +72,16 @@ def for_our_reader(
 
 
 class NextRequest(Refusal):
-    """Reads a body behind which another request may be sent.
+    """Reads a response that the client does not get if another request can be sent.
 
     Attributes:
-        line: the log's line for the next request.
+        line: the line of the log about the next request.
         reads: the response that is read.
         left_out: the parts that the next request lacks.
-        body: the first request, with all parts.
-        renders: the next request asks for a prompt, and not for a reply.
+        body: the body of the first request, with all parts.
+        renders: the next request asks for the rendered prompt, and not for a reply.
 
-    `before`: the reader of an earlier refusal of another part.
+    `before`: the reader of an earlier refusal, of another part.
     """
 
     holds = False
@@ -93,7 +98,7 @@ class NextRequest(Refusal):
         self.renders = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk; the body is complete when it is JSON."""
+        """Read a chunk, and make the next request once the body is complete JSON."""
         self._came += chunk if len(self._came) <= _LONGEST else b""
         status = self.reads.status_code if self.reads else 0
         if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):
@@ -102,11 +107,13 @@ class NextRequest(Refusal):
 
     @property
     def stopped(self) -> bool:
-        """Return True if there is another request to send."""
+        """Return True if another request is ready to be sent."""
         return bool(self._next)
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the next request; `None` if it cannot be sent."""
+        """Return the next request, and record that it is sent; `None` if it cannot be sent.
+        `possible`: the connection's protocol allows another request.
+        """
         sent = self._record.sides.sent
         body, self._next = self._next, {}
         if sent is None or not possible:
@@ -123,22 +130,26 @@ class NextRequest(Refusal):
         return request
 
     def _log_line(self, first: str) -> str:  # noqa: ARG002
-        """Return the log's line for the next request. `first`: the request that was refused."""
+        """Return the line of the log about the next request. `first`: the refused
+        request's text.
+        """
         return self.line
 
     def _read(self, answer: bytes, status: int) -> None:
         try:
             self._spare(answer, status)
-        except Exception:  # a fault of ours must not cost the client the server's answer
+        except Exception:  # the client must get the server's answer even if the addon fails
             _log.exception("think: a refusal could not be read")
 
     def _spare(self, answer: bytes, status: int) -> None:
-        """Work out the next request from the server's answer. May raise anything."""
+        """Set `_next` to the next request, as the server's answer demands. May raise
+        any exception.
+        """
         raise NotImplementedError
 
 
 class RefusalReader(NextRequest):
-    """Reads one refusal."""
+    """Reads one refusal, and leaves out the part that it names."""
 
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         super().__init__(record, before)
@@ -146,8 +157,8 @@ class RefusalReader(NextRequest):
         self._message = ""
 
     def in_stream(self, chunk: bytes) -> bool:
-        """Return True if a stream begins with a refusal that another request can avoid. Such a
-        stream has the status 200.
+        """Read the first chunk of a stream with the status 200. Return True if it is a refusal, and
+        a request without the refused part is ready.
         """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
@@ -156,7 +167,7 @@ class RefusalReader(NextRequest):
 
     def _log_line(self, first: str) -> str:
         if self.renders:
-            return ""  # the first of two steps: the second one has its line
+            return ""  # the request for a prompt is the first of two; the second one is logged
         names = (name for name in self._names if name not in SCHEMA_KEYS or f'"{name}"' in first)
         return AGAIN.format(names=", ".join(sorted(names)), words=self._message)
 
@@ -185,8 +196,9 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Requests once more, whole and with one token, a reply whose stream ended without a byte, to
-    learn the reason. llama-cpp-python 0.3.36 reports a prompt that is too long in this way.
+    """Makes the request that asks for the reason of a stream without a byte: the same request for a
+    whole reply of one token. llama-cpp-python 0.3.36 sends such a stream if the prompt is too long,
+    and reports the reason only in a whole reply.
     """
 
     line = SILENT
@@ -201,8 +213,8 @@ class SilentStream(NextRequest):
 
 
 class PromptReader(NextRequest):
-    """Reads the prompt of a request whose reply the server's own reader has thrown away. Where the
-    server writes no prompt, the chat is requested again.
+    """Reads the prompt that the server rendered for a request whose reply its own parser discarded.
+    The next request is that of `for_our_reader`.
     """
 
     line = UNREAD

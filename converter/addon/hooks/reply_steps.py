@@ -1,5 +1,5 @@
-"""The reply half of an exchange: a stream is tapped, a whole reply is rewritten, and the watchers
-are told.
+"""The reply half of an exchange: a stream goes through a tap (`tap.py`), a whole reply is
+rewritten, and the watchers get the events.
 """
 
 import logging
@@ -32,30 +32,30 @@ PASSED = "another addon has streamed the reply, so it was passed on unchanged"
 
 
 class ReplySteps:
-    """Takes a reply from the server to its client, and tells the watchers."""
+    """Rewrites replies, and passes their events to the watchers."""
 
     def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
         self._client, self._servers = client, client.servers
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
-        """Tap a streamed reply before its first byte. A reply that is not the addon's passes
-        unbuffered.
+        """Make a tap the stream function of a streamed reply, before the first byte. A response
+        that the addon leaves alone is streamed unchanged.
         """
         assert flow.response
         streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_none_itself(record):
-            return  # it is rewritten whole, or read while it is held
+            return  # `complete` rewrites such a response, or its reader reads the held body
         if record is None or record.awaited is None:
-            # another addon's function stays
+            # a stream function of another addon stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
         self._learn_refusal(record)
         streams = streamed and flow.response.status_code == 200
         readable = streams and not http_messages.is_compressed(flow.response)
-        if _goes_on(record):  # a second stream continues the client's body; a whole reply is held
+        if _goes_on(record):  # the response continues a reply whose head the client has already
             flow.response = record.head if readable else flow.response
             return
         if record.exchange.guesses and not record.awaited.as_text:
@@ -69,13 +69,15 @@ class ReplySteps:
             self._open(flow.response, record, record.awaited)
 
     def _learn_refusal(self, record: FlowRecord) -> None:
-        """Remember the refused parts, now that the server takes the request without them."""
+        """Learn which parts the server refuses, if it has taken the request without them."""
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
             self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_unread(self, record: FlowRecord, failure: str) -> None:
-        """Remember the part of the request for which a begun reply failed, for the next request."""
+        """Learn that the server's own parser failed on this reply, so that the next request avoids
+        it.
+        """
         sent, request = record.sides.sent, record.request
         if failure and sent and request and record.may_be_refused:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
@@ -84,7 +86,9 @@ class ReplySteps:
                 self._servers.saw_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
-        """Rewrite a whole reply. Log in one line what a person should know of any reply."""
+        """Finish a reply: rewrite it if it is whole, learn lessons from it, and log its notes in
+        one line.
+        """
         flow, notes = record.flow, list[str]()
         if record.awaited is None or flow.response is None:
             await _rewrite_counterpart(record)
@@ -99,7 +103,7 @@ class ReplySteps:
             self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow.response, record, record.awaited, notes)
-        elif record.rewriter is None or _is_open(record):  # open: the response had no body
+        elif record.rewriter is None or _is_open(record):  # a tap is open if no body came
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
@@ -109,28 +113,30 @@ class ReplySteps:
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
-            # with the forms' names, which `report` leaves out behind a colon
+            # the hints themselves, because `report` cuts the names of forms behind a colon
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
         self._over(record)
-        await written(record.memory)  # the writes began before the work above
+        await written(record.memory)  # waited for last: the writes go on meanwhile
 
     def break_off(self, record: FlowRecord) -> None:
-        """Close a reply whose server or client left."""
+        """Close the reply of an exchange whose server or client has disconnected, and log the
+        reason.
+        """
         flow, rewriter = record.flow, record.rewriter
         assert flow.error
         left = client_left(flow)
         if rewriter and not rewriter.closed:
             if left:
-                rewriter.end.give_up()  # the client left, so the missing end is no fault
-            rewriter.close()  # nobody gets these bytes; the watchers get the last thought
+                rewriter.end.give_up()  # the missing end is the client's wish, and no failure
+            rewriter.close()  # only the watchers get the last events
             self._hear(record, rewriter)
         if not left:
             self._servers.doubt(record.upstream)
-        # a client may leave at the last event
+        # a client that disconnects behind the finish has its whole reply, so nothing is logged
         if not (left and rewriter and rewriter.summary.finish):
-            if left and record.exchange.endpoint.is_chat:  # the log's line about its reply says so
+            if left and record.exchange.endpoint.is_chat:  # the line about the reply shows it
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
@@ -139,14 +145,16 @@ class ReplySteps:
         self._over(record)
 
     def _over(self, record: FlowRecord) -> None:
-        """Tell the watchers that an exchange is over. Let its tap go, which refers to the record:
-        such a circle, with all the text, would wait for the garbage collector.
+        """Call the watchers' `ended`. Drop the record's tap: tap and record refer to each other, so
+        their memory would be free only after a run of the garbage collector.
         """
         self._watchers.ended(record)
         record.tap = None
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
-        """Return the stream function of a reply."""
+        """Return a new tap for a reply, which continues the rewriter of the record if there
+        is one.
+        """
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:
             rewriter.go_on_from(begun)
@@ -158,7 +166,7 @@ class ReplySteps:
 
     def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
-            return  # one body is made of the complete stream
+            return  # the client gets one body, which `complete` makes from the whole stream
         record.tap, record.head = self.tap(record, awaited), response
         if awaited.watched:
             record.tap.holds = True
@@ -168,10 +176,12 @@ class ReplySteps:
         framing = record.exchange.client.wire.framing
         if not framing.is_named(http_messages.value_of(response.headers, b"content-type")):
             response.headers["content-type"] = framing.content_type
-        self._watchers.heard(record, ())  # a stream has begun
+        self._watchers.heard(record, ())  # without events: the stream has begun
 
     def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
-        """End a body that is held, or that a second reply ends which is no stream."""
+        """Close the tap of a body that was held, or of a reply whose next response is not a stream.
+        Set the client's body if it is one body.
+        """
         flow = record.flow
         assert flow.response
         assert record.head
@@ -187,7 +197,7 @@ class ReplySteps:
     def _go_on(
         self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
     ) -> None:
-        """Send a whole body as the rest of a stream that began early."""
+        """Rewrite a whole response as the rest of a stream that began early."""
         tap = self.tap(record, awaited)
         rewritten = b"".join([*tap(http_messages.body(response, notes)), *tap(b"")])
         http_messages.set_reply(
@@ -228,8 +238,8 @@ class ReplySteps:
             self._hear(record, rewritten.rewriter)
 
     async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
-        """Return what the user can do about an error that every request would get; empty for other
-        errors.
+        """Return the remedy for an error that every request would get, such as a missing key; empty
+        for other errors.
         """
         status = response.status_code
         if status == remedies.WANTS_KEY:
@@ -243,8 +253,8 @@ class ReplySteps:
 
 
 async def _rewrite_counterpart(record: FlowRecord) -> None:
-    """Give the client the answer of its endpoint's counterpart in the client's dialect, if the
-    counterpart was requested.
+    """Translate the response of a counterpart endpoint (see `Kind`) to the client's dialect. Do
+    nothing in other exchanges.
     """
     response, counterpart = record.flow.response, record.exchange.endpoint.counterpart
     if not (record.exchange.kind is Kind.COUNTERPART and counterpart and response):
@@ -259,7 +269,9 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
-    """Keep the thoughts of a reply that has come to its end, before the client has that end."""
+    """Add the last events to the earlier thoughts, and store them once the reply is complete. This
+    happens before the client gets the end, because its next request may need them.
+    """
     position = record.request.earlier.position if record.request else None
     if position is None:
         return
@@ -273,8 +285,8 @@ def _goes_on(record: FlowRecord) -> bool:
 
 
 def _is_none_itself(record: FlowRecord) -> bool:
-    """Return True if a reply is not the client's own: a counterpart's answer, a prompt, or the
-    reason of a silence.
+    """Return True if the response is not the reply to the client's request: it is the response of a
+    counterpart, a rendered prompt, or the reason of an empty stream.
     """
     renders = record.refused is not None and record.refused.renders
     silent = isinstance(record.tap, Tap) and record.tap.is_silent

@@ -1,9 +1,9 @@
 """The request half of an exchange: `STEPS` is the table of steps from the client's request to the
 addon's own answer, or to the request that the server gets.
 
-A step takes a `PendingRequest` one bit further, and returns the response where the request ends.
-Its row in the table names the kinds of exchange (`Kind`) that take the step. The kind of an
-exchange is decided when it begins, and once more in `home`.
+A step changes the `PendingRequest`. If it returns a response, the client gets that, and no later
+step runs. A step's row in the table names the kinds of exchange (`Kind`) that take the step. The
+kind is decided when an exchange begins, and again in `home`.
 """
 
 import asyncio
@@ -49,30 +49,30 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
 
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
-"""Errors for which any request ends here."""
+"""Errors that the client gets as a response, whatever the kind of exchange."""
 _COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request between its hook and the server."""
+    """A request on its way through the steps."""
 
     record: FlowRecord
-    client: UpstreamClient  # probes servers
-    memory: Memory  # the client's kept replies
+    client: UpstreamClient  # sends probes
+    memory: Memory  # the kept replies of this client
     upstream: Upstream
-    keys: Mapping[str, str]  # the header that lets the client in there
-    turns: KnownTurns  # of earlier requests
-    request: ReadRequest  # as it was read so far
-    worker: Worker  # does work that takes long
-    body: bytes = b""  # the client's
-    notes: list[str] = field(default_factory=list)  # for a person
-    parses: bool = False  # the server is known to take thinking out of the text
-    sent: Mapping[str, object] = field(default_factory=dict)  # the server is to get these fields
+    keys: Mapping[str, str]  # the header with the client's key for the server
+    turns: KnownTurns  # the turns of earlier requests, which are not read again
+    request: ReadRequest  # the request as the steps have read it so far
+    worker: Worker  # runs work that takes too long for mitmproxy's loop
+    body: bytes = b""  # the client's body, uncompressed
+    notes: list[str] = field(default_factory=list)  # lines for people
+    parses: bool = False  # the server is known to send thoughts in a field
+    sent: Mapping[str, object] = field(default_factory=dict)  # the body for the server
 
 
 class RequestSteps:
-    """Takes requests through the table; has the stores of replies and lessons."""
+    """Runs the steps for each request; holds the stores of replies and lessons."""
 
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class RequestSteps:
         self._open_stores(settings)
 
     def forget(self, settings: Settings) -> None:
-        """Close the stores, and open those that the settings name."""
+        """Close the open stores, and open the stores that `settings` name."""
         for store in {self._store, self._lessons or self._store}:
             store.close()
         self._open_stores(settings)
@@ -92,7 +92,7 @@ class RequestSteps:
         self._client.lessons.share(self._lessons)
 
     async def take(self, record: FlowRecord) -> None:
-        """Take a request to its end: its flow then has an answer, or the request for the server."""
+        """Run the steps. The flow then has a response, or the request that the server gets."""
         flow = record.flow
         upstream = http_messages.upstream(flow, record.exchange)
         pending = PendingRequest(
@@ -119,12 +119,12 @@ class RequestSteps:
             record.hints += report(record.client_request, pending.notes, logging.INFO)
         if flow.response:
             http_messages.set_request_id(flow, record.exchange)
-            if flow.request.method == "HEAD":  # a body would break the next reply
+            if flow.request.method == "HEAD":  # a client would read a body as the next response
                 flow.response.raw_content = b""
 
 
 async def size(pending: PendingRequest) -> None:
-    """Set the body, uncompressed. Raises RequestTooLargeError."""
+    """Decompress the client's body. Raises RequestTooLargeError for a body above the limit."""
     record = pending.record
     limit = record.exchange.settings.limits.request
     if record.too_large:
@@ -138,8 +138,8 @@ async def size(pending: PendingRequest) -> None:
 
 
 async def home(pending: PendingRequest) -> None:
-    """Find out whether the server itself speaks the client's dialect, if such a server exists.
-    Raises ConnectionError when nobody is there.
+    """Set `Exchange.at_home` if the server is the one whose own dialect the client speaks (Ollama).
+    Raises ConnectionError if no server can be reached.
     """
     record = pending.record
     if native_of := record.exchange.client.requests.native_of:
@@ -150,8 +150,8 @@ async def home(pending: PendingRequest) -> None:
 
 
 async def own_answer(pending: PendingRequest) -> Response | None:
-    """Answer a request that needs no model. The server gets a request that the addon has no answer
-    to.
+    """Return the addon's own answer to a request that needs no model; `None` if the addon has none,
+    so that the request goes to the server.
     """
     record, memory, sent = pending.record, pending.memory, pending.record.flow.request
     exchange = record.exchange
@@ -167,11 +167,11 @@ async def own_answer(pending: PendingRequest) -> Response | None:
 
 
 async def counterpart(pending: PendingRequest) -> None:
-    """Send the request to the server's counterpart of the endpoint. Raises RequestError and
-    UnreadableError.
+    """Translate the request to the server's counterpart endpoint (see `Kind`). Raises RequestError
+    and UnreadableError for a body that breaks the format.
     """
     record, there = pending.record, pending.record.exchange.endpoint.counterpart
-    assert there  # the kind of the exchange says so
+    assert there  # only exchanges with a counterpart take this step
 
     def asking() -> tuple[Mapping[str, object], Fields]:
         fields = Fields(json_text.read(pending.body))
@@ -184,8 +184,8 @@ async def counterpart(pending: PendingRequest) -> None:
 
 
 async def read(pending: PendingRequest) -> None:
-    """Read a request of another dialect, with the replies that it refers to. Raises RequestError,
-    UnreadableError and AwayError.
+    """Read a request that is translated, with the kept replies to which it refers. Raises
+    RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
     exchange, body, length = pending.record.exchange, pending.body, pending.record.length
     repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
@@ -197,8 +197,8 @@ async def read(pending: PendingRequest) -> None:
 
 
 async def note(pending: PendingRequest) -> None:
-    """Read a request that goes on as it came, but for its model's name and parts that its server
-    refuses. Raises RequestError for a request that must not go on.
+    """Read a request that stays in its dialect. Raises RequestError for a request that the server's
+    own endpoint would answer wrongly.
     """
     exchange, body = pending.record.exchange, pending.body
     repeats = partial(pending.turns.read, exchange.owner) if len(body) >= SHORT else None
@@ -207,8 +207,8 @@ async def note(pending: PendingRequest) -> None:
 
 
 async def model_name(pending: PendingRequest) -> None:
-    """Put the server's name of the model into the request, and the thinking that the name stands
-    for.
+    """Replace the client's name for the model by the server's name, and set the thinking that the
+    client's name stands for (`think_models`).
     """
     request, record = pending.request, pending.record
     rows, name = record.exchange.settings.models, request.requested_model
@@ -227,8 +227,8 @@ async def model_name(pending: PendingRequest) -> None:
 
 
 async def recognise(pending: PendingRequest) -> None:
-    """Find out which server it is, before the request is written. Raises ConnectionError when
-    nobody is there.
+    """Set the server's profile, by which the request is written. Raises ConnectionError if no
+    server can be reached.
     """
     record = pending.record
     record.server = await _server(pending)
@@ -237,13 +237,13 @@ async def recognise(pending: PendingRequest) -> None:
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
-    """Find out which server it is if a thought may be ended, behind which it has to continue."""
+    """Set the server's profile, which says how the server continues a reply, for ended thoughts."""
     if AwaitedReply(pending.request).limits.ends:
         await _recognise(pending)
 
 
 async def write(pending: PendingRequest) -> None:
-    """Write the chat completion, with the thoughts that the client has dropped."""
+    """Write a translated request as a chat completion, and put back earlier thoughts."""
     record, memory = pending.record, pending.memory
     writing = partial(pending.request.written, record.server, pending.parses)
     request = await _recalled(pending, partial(writing, memory), writing)
@@ -254,7 +254,7 @@ async def write(pending: PendingRequest) -> None:
 
 
 async def restore(pending: PendingRequest) -> None:
-    """Put the thoughts that its client has dropped into a chat completion."""
+    """Put back earlier thoughts into a chat completion whose client has dropped them."""
     record, request = pending.record, pending.request
     if request.tells_tools:
         return
@@ -266,8 +266,8 @@ async def restore(pending: PendingRequest) -> None:
 
 
 async def write_ids(pending: PendingRequest) -> None:
-    """Give earlier calls the ids that the model's template needs. This step comes after the kept
-    thoughts, which are found by the client's own ids.
+    """Give earlier calls ids in the form that the model's template needs. `write` and `restore`
+    must run before, because they look thoughts up by the client's ids.
     """
     request = pending.request
     if MODELS_WITH_IDS.search(str(request.body.get("model"))):
@@ -275,19 +275,19 @@ async def write_ids(pending: PendingRequest) -> None:
 
 
 async def take_note(pending: PendingRequest) -> None:
-    """Keep a request that is not translated in its record."""
+    """Put a request that is not translated into the exchange's record."""
     pending.record.request = pending.request
     pending.notes += pending.request.notes
 
 
 async def count(pending: PendingRequest) -> Response:
-    """Answer with the count of a prompt's tokens, and the name of the counter."""
+    """Return the count of a prompt's tokens. A header names the server, or says `estimate`."""
     record, body = pending.record, pending.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
     sent = body, record.length, ProbeRequest(path, pending.body)
     tokens = await pending.client.count(pending.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
-    if tokens is None:  # the server cannot count
+    if tokens is None:  # the server has no tokenizer for clients
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
     response = http_messages.response_of(record.exchange.counted(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
@@ -295,13 +295,13 @@ async def count(pending: PendingRequest) -> Response:
 
 
 async def meet(pending: PendingRequest) -> None:
-    """Note that clients are sent to this server."""
+    """Register the server as one that clients use: only such a server is asked for tokens."""
     pending.client.meets(pending.upstream)
 
 
 async def models(pending: PendingRequest) -> None:
-    """Request all models for a client that wants one, because some servers cannot list one
-    alone.
+    """Request the whole list for a client that wants one model, because some servers have no path
+    for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(pending.request, record.server)
@@ -310,7 +310,7 @@ async def models(pending: PendingRequest) -> None:
 
 
 async def spare(pending: PendingRequest) -> None:
-    """Leave out the parts that the server has refused before."""
+    """Leave out the parts of the request that the server has refused before."""
     record, request = pending.record, pending.request
     body = pending.client.servers.spared(pending.upstream, request.body, request.may_lack)
     if body is not request.body:
@@ -318,7 +318,7 @@ async def spare(pending: PendingRequest) -> None:
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
-    """Ask a model to think that does not do so by itself; set the awaited reply."""
+    """Set the awaited reply. Add an instruction to think if the model needs it (`think_prompt`)."""
     record, request, servers = pending.record, pending.request, pending.client.servers
     start, prompted = record.exchange.settings.start, None
     if record.exchange.guesses:
@@ -331,8 +331,8 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def left_to_us(pending: PendingRequest) -> None:
-    """Keep budgets and stop strings from the server if the addon enforces them. Request a stream,
-    because only a stream can be ended there, and a thought that the server itself can end.
+    """Remove budgets and stop strings that the addon enforces. Request a stream, because only a
+    stream can be cut, and, of llama.cpp, that a running thought can be ended.
     """
     awaited = pending.record.awaited
     assert awaited  # set by `ask_to_think`
@@ -352,8 +352,8 @@ async def left_to_us(pending: PendingRequest) -> None:
 
 
 async def ask_usage(pending: PendingRequest) -> None:
-    """Request the counts of a stream if its client has not, and keep them from the client. A
-    request that goes on as it came gets the field into its own bytes.
+    """Request the counts of a stream if the client has not. The field is inserted into the client's
+    own bytes if nothing else of the body was changed.
     """
     sent, record = pending.sent, pending.record
     if sent.get("stream") is not True or COUNTING in sent:
@@ -376,7 +376,7 @@ async def ask_usage(pending: PendingRequest) -> None:
 
 
 async def send(pending: PendingRequest) -> None:
-    """Give the server the request, as the client's own bytes where nothing was changed."""
+    """Set the body for the server: the client's own bytes if no step has changed the body."""
     record, sent = pending.record, pending.sent
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
@@ -399,8 +399,8 @@ async def send(pending: PendingRequest) -> None:
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
-    """Send a text completion of the prompt to a server whose own reader throws this model's replies
-    away. Where the server writes no prompt, describe the tools in words.
+    """Send the request of `for_our_reader` if the server's own parser has failed on a reply of this
+    model before.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
     unread = RENDERED in pending.request.may_lack and servers.is_unread(pending.upstream, body)
@@ -415,7 +415,7 @@ async def ask_for_text(pending: PendingRequest) -> None:
 
 
 async def ask_start(pending: PendingRequest) -> None:
-    """Begin to find out where the reply will begin. No server renders a native prompt for us."""
+    """Begin the probe for the end of the prompt, which shows where the reply will begin."""
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and pending.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
@@ -454,11 +454,11 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (ask_for_text, REPLIED - {Kind.NATIVE}),
     (ask_start, REPLIED - {Kind.NATIVE}),
 )
-"""The steps in their order, each with the kinds of exchange that take it."""
+"""The steps in their order, each with the kinds of exchange that take the step."""
 
 
 async def _server(pending: PendingRequest) -> Server:
-    """Return the server's profile. Raises ConnectionError when nobody is there."""
+    """Return the server's profile. Raises ConnectionError if no server can be reached."""
     chosen = pending.record.exchange.settings.server
     if chosen or not pending.upstream.direct:
         return chosen or pending.record.server
@@ -466,7 +466,7 @@ async def _server(pending: PendingRequest) -> Server:
 
 
 async def _recognise(pending: PendingRequest) -> None:
-    """Set the server's profile, unless nobody is there: the request itself then fails."""
+    """Set the server's profile. If no server can be reached, the request itself will fail."""
     with suppress(ConnectionError):
         pending.record.server = await _server(pending)
 
@@ -474,8 +474,8 @@ async def _recognise(pending: PendingRequest) -> None:
 async def _recalled(
     pending: PendingRequest, work: Callable[[], ReadRequest], without: Callable[[], ReadRequest]
 ) -> ReadRequest:
-    """Return the result of `work`, which may put thoughts back; the result of `without`, if the
-    memory is away.
+    """Return the result of `work`, which may put thoughts back. If the memory cannot be reached,
+    return the result of `without`.
     """
     request, size = pending.request, pending.record.length
     if pending.memory.elsewhere and request.wants_thoughts(
@@ -488,8 +488,8 @@ async def _recalled(
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
-    """Return the answer to a request that goes no further, and note the reason. Raises the error
-    again if it is a fault of ours and the request can go on as it came.
+    """Return the client's response for an error of a step, and add its message to `notes`. Raise
+    the error again if it is a fault of the addon and the request need not be translated.
     """
     if not (record.exchange.kind in WRITTEN or isinstance(error, _REFUSED)):
         raise error

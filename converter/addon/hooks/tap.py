@@ -19,25 +19,32 @@ from converter.core.wire import json_text
 _log = logging.getLogger(__name__)
 
 LONG = 32 * 1024
-"""Bytes of an unfinished frame, whose reading takes up to 20 milliseconds, while others wait."""
+"""From so many bytes on a frame is rewritten in a thread, because it takes up to 20 milliseconds,
+in which all other flows would wait.
+"""
 _REPEATED_BYTES = 32
-"""Bytes that a stream's end repeats. To write them costs as much as to read one byte."""
+"""How many repeated bytes cost as much as one byte of a frame. In some dialects the last event of a
+stream repeats the request and the reply.
+"""
 
 
 class Tap(HeldStream):
-    """The stream function of a reply. The data of one read goes out as one piece. The function
-    never raises, and never returns an empty piece in mid-stream.
+    """The stream function of a reply: each call takes a chunk of the server's and returns the
+    pieces for the client. It returns all bytes of one call as one piece, never an empty piece
+    before the end, and never raises.
 
     Attributes:
-        explain: turns mitmproxy's reason for a break into a message.
-        holds: the client gets one body.
-        late: the pieces of this body so far.
+        explain: turns mitmproxy's reason for a broken connection into a message.
+        holds: the pieces are collected in `late`, because the client gets one body.
+        late: the pieces of the held body so far.
 
-    `tell` is called after each call. Four things may come between the rewriter and the client, each
-    a class of its own: the rest of a reply waits until the reply is kept (`PendingPieces`), a
-    second reply continues behind a thought (`ContinuedReply`), a refused request is sent once more
-    (`RefusalReader`), and after a stream without a byte the server is asked for the reason
-    (`SilentStream`).
+    `tell` is called behind each chunk, and passes the events to the watchers. Four classes may act
+    between the rewriter and the client:
+
+    - `PendingPieces`: the end of a reply waits until the reply is stored in the memory.
+    - `ContinuedReply`: a second request continues the reply behind an ended thought.
+    - `RefusalReader`: a refused request is sent again without the refused part.
+    - `SilentStream`: after a stream without a byte, a request asks for the reason.
     """
 
     def __init__(
@@ -66,8 +73,8 @@ class Tap(HeldStream):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
-        is the body's end. Chunks of a body that was left are ignored, because a long read comes in
-        pieces.
+        is the body's end. Chunks behind an ended thought or of a refused request are ignored, which
+        may still come because mitmproxy divides a long read.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -75,7 +82,9 @@ class Tap(HeldStream):
         return self._passed(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
-        """Read the first chunk for a refusal; return True if the stream is a refusal."""
+        """Search the first chunk for a refusal. Return True if the stream is a refusal, and the
+        request is sent again.
+        """
         if self._looks:
             self._looks = False
             if b'"error"' in chunk:
@@ -90,20 +99,21 @@ class Tap(HeldStream):
 
     @property
     def follows(self) -> bool:
-        """Return True if a request is to be sent behind the body's end: it was refused, or no byte
-        came.
+        """Return True if another request follows the end of the body: the request was refused, or
+        the body had no byte.
         """
         return self._is_left or self._looks
 
     @property
     def is_silent(self) -> bool:
-        """Return True if the server was asked for the reason of a stream without a byte."""
+        """Return True if a request for the reason of an empty stream was sent."""
         return isinstance(self._refusal, SilentStream)
 
     @property
     def is_long(self) -> bool:
-        """Return True if the next call may take long, because it may end a long frame, a long
-        reply, or a reply that is kept elsewhere, or the server is asked to end a thought.
+        """Return True if the next chunk must go to `beside`, because it may take long: it may
+        complete a long frame, or it may wait for a store of another program, or for the server's
+        answer about a thought.
         """
         if self._continued.is_ending or (self._unsaid.may_wait and self._rewriter.finished):
             return True
@@ -111,13 +121,15 @@ class Tap(HeldStream):
         return self._rewriter.held() + again > LONG
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        """Return the same as a call. The rewriting runs in a thread, the telling in the loop."""
+        """Do the same as a call, but rewrite in a thread. Events are passed on in
+        mitmproxy's loop.
+        """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
         if chunk and self._continued.is_ending:
             pieces = await self._continued.answered()
-            if self._continued.is_due:  # this chunk is of a reply that was left
+            if self._continued.is_due:  # the chunk comes from behind the ended thought
                 return self._passed(b"", self._unsaid.all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         out = self._passed(chunk, self._unsaid.all(pieces), at)
@@ -126,17 +138,21 @@ class Tap(HeldStream):
 
     @property
     def ends_thoughts(self) -> bool:
-        """Return True if a thought may be ended."""
+        """Return True if the addon may leave the server in the middle of the reply."""
         awaited = self._record.awaited
         return awaited is not None and awaited.may_leave
 
     @property
     def stopped(self) -> bool:
-        """Return True if a thought was ended just now, or the request refused."""
+        """Return True if the rest of this response is not read: a thought was ended, or it is a
+        refusal.
+        """
         return self._continued.is_due or self._is_left
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the next request: it continues the reply behind the thought, or begins it anew."""
+        """Return the next request, `None` if there is none. It continues the reply behind an ended
+        thought, repeats a refused request, or asks for the reason of an empty stream.
+        """
         if self._looks:
             self._looks, self._refusal = False, SilentStream(self._record)
         if self._refusal and self._is_left:
@@ -145,8 +161,8 @@ class Tap(HeldStream):
         return self._continued.request(possible)
 
     def take_second(self, status: int, body: bytes) -> None:
-        """Take a second reply that is no stream, and add its bytes to `late`. An answer to
-        `SilentStream` counts only if it is an error.
+        """Rewrite the whole response to a later request, and close the reply. The client's pieces
+        are in `late`. Of a response to `SilentStream` only an error is used.
         """
         if self.is_silent:
             error = json_text.write(json_text.object_in(body)) if status != OK else b""
@@ -162,24 +178,27 @@ class Tap(HeldStream):
         self._came += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        withheld, self._withheld = self._withheld, b""  # a refusal that the client gets after all
+        withheld, self._withheld = self._withheld, b""  # the request could not be sent again
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last pieces of a body that breaks off; none if it had its end."""
+        """Close a reply whose connection broke. Return its last pieces, or only the pieces that
+        waited if the reply was complete.
+        """
         if self._rewriter.closed:
             return self._unsaid.all([])
         pieces = self._rewriter.abort(self.explain(reason))
         return self._passed(b"", self._unsaid.all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
-        """Return a sign of life, if one may stand here."""
+        """Return a sign of life, or nothing if the reply cannot have one at this point."""
         pieces = self._unsaid.all(self._rewriter.ping())
         return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        if unused := self._continued.take_unused():  # the rest of the first of two replies
+        # bytes behind an ended thought are not recorded as part of the reply
+        if unused := self._continued.take_unused():
             chunk = chunk[:-unused]
         out = b"".join(pieces)
         passed = [out] if out else []
@@ -189,6 +208,6 @@ class Tap(HeldStream):
             self._record.sides.keep_chunk(chunk, passed, at)
             self._tell()
         except Exception:
-            # a fault raised here would cost the client this chunk
+            # the client must get its pieces even if the recording fails
             _log.exception("think: a fault of the addon while a chunk was recorded")
         return passed

@@ -1,4 +1,6 @@
-"""Bodies of other traffic that mitmproxy's options or a script need complete."""
+"""Bodies of traffic that the addon leaves alone, but mitmproxy's options or a script
+need complete.
+"""
 
 from types import ModuleType
 
@@ -8,9 +10,10 @@ from mitmproxy.http import Response
 from converter.addon.mitmproxy_internals import value_of
 from converter.core.dialects.recogniser import is_stream
 
-# Traffic that is not the addon's streams by. mitmproxy calls the hook of a streamed request after
-# sending it, so that it would reach its server in spite of `block_list`. So a body is held where an
-# option or a script may act on it, as it is without the addon.
+# The addon streams the traffic that it leaves alone, and mitmproxy calls the hook of a streamed
+# message only after the message was sent. A request would reach its server in spite of
+# `block_list`. So a body is held, as it is without the addon, if an option or a script may act on
+# it.
 OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
 OF_REQUESTS = (
     *OF_REPLIES,
@@ -23,20 +26,23 @@ OF_REQUESTS = (
     "stickyauth",
     "stickycookie",
 )
-"""Options of mitmproxy that act on a body when it is complete."""
+"""mitmproxy's options that act on a complete request."""
 _NO_SCRIPTS = ("mitmproxy", "converter", "think_addon")
 _LINES = ("application/x-ndjson", "application/jsonl")
 
 
 def must_hold_request() -> bool:
-    """Return True if a request that is not the addon's has to be complete before it goes on."""
+    """Return True if a request that the addon leaves alone must be complete before it is
+    sent on.
+    """
     return _is_set(OF_REQUESTS) or _has_script("request")
 
 
 def must_hold_reply(response: Response) -> bool:
-    """Return True if a reply that is not the addon's has to be complete before it goes on. A stream
-    passes although a script has the hook, because the script may only count; it can set
-    `flow.response.stream` to False.
+    """Return True if a response that the addon leaves alone must be complete before it is sent on.
+
+    A stream is not held for a script's `response` hook, because many such scripts only count
+    responses. A script that needs the complete body can set `flow.response.stream` to False.
     """
     kind = response.headers.get("content-type", "")
     streams = is_stream(kind) or kind.lower().startswith(_LINES)
@@ -48,12 +54,12 @@ def _is_set(options: tuple[str, ...]) -> bool:
 
 
 def _has_script(hook: str) -> bool:
-    """Return True if an addon has a hook that is neither mitmproxy's nor ours."""
+    """Return True if an addon of the user (neither mitmproxy's nor ours) has this hook."""
     having = (addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook))
     return any(_home(addon) not in _NO_SCRIPTS for addon in having)
 
 
 def _home(addon: object) -> str:
-    """Return the package or the script that an addon is defined in."""
+    """Return the name of the package or script that defines an addon."""
     name = addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
     return name.removeprefix("__mitmproxy_script__.").partition(".")[0]
