@@ -79,21 +79,16 @@ def test_two_long_works_are_done_one_after_the_other() -> None:
     assert most == [1, 1, 1]
 
 
-def _count() -> None:
-    for _ in range(20_000_000):  # in Python, where threads have turns
-        pass
-
-
 def test_the_loop_goes_on_meanwhile() -> None:
-    async def beside() -> int:
-        turns = 0
-        busy = asyncio.ensure_future(aside(AT_ONCE + 1, _count))
-        while not busy.done():
+    async def beside() -> bool:
+        over = threading.Event()
+        busy = asyncio.ensure_future(aside(AT_ONCE + 1, lambda: over.wait(60)))
+        for _ in range(3):
             await asyncio.sleep(0.001)
-            turns += 1
-        return turns
+        over.set()
+        return await busy
 
-    assert asyncio.run(beside()) > 2
+    assert asyncio.run(beside())
 
 
 def _body(*messages: object) -> bytes:
@@ -128,11 +123,13 @@ def test_a_request_of_few_messages_is_quick_work(body: bytes, quick: bool) -> No
 
 def test_streams_do_not_wait_for_bodies() -> None:
     async def both() -> str:
-        body = asyncio.ensure_future(aside(AT_ONCE + 1, lambda: time.sleep(0.3)))
-        await asyncio.sleep(0.05)
+        begun, over = threading.Event(), threading.Event()
+        body = asyncio.ensure_future(aside(AT_ONCE + 1, lambda: (begun.set(), over.wait(60))))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
         done = await aside_of_streams(lambda: "done")
-        assert not body.done()
-        await body
+        over.set()
+        assert await body == (None, True)
         return done
 
     assert asyncio.run(both()) == "done"

@@ -101,7 +101,7 @@ def test_a_reply_is_read_no_further_while_its_hook_waits(
     asking.start()
     assert long.standing() < SOCKETS
     go_on.touch()
-    asking.join(60)
+    asking.join()
     (reply,) = received
     assert reply.body.count(b"x" * 1000) == 20 * PIECES
     assert b"Hello" in reply.body

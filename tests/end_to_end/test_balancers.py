@@ -113,7 +113,7 @@ def balanced(
 
 def wait_until_it_listens(port: int, balancer: Program) -> None:
     check = ["bash", "-c", f"until echo > /dev/tcp/127.0.0.1/{port}; do sleep 0.05; done"]
-    subprocess.run(check, timeout=20, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(check, timeout=60, check=True, stderr=subprocess.DEVNULL)
     os.kill(balancer.pid, 0)
 
 

@@ -12,7 +12,17 @@ import pytest
 
 from converter.core.model.events import BYTES_PER_TOKEN
 from tests.conftest import Llama
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, View, payloads, question
+from tests.support.clients import (
+    ANTHROPIC,
+    OPENAI,
+    SECONDS,
+    Client,
+    Dialect,
+    Live,
+    View,
+    payloads,
+    question,
+)
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text
 from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
@@ -74,7 +84,7 @@ def stopping(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Cl
 
 
 def _slots(address: str) -> list[bool]:
-    connection = HTTPConnection(address.removeprefix("http://"), timeout=20)
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=SECONDS)
     connection.request("GET", "/slots")
     slots = json.loads(connection.getresponse().read())
     connection.close()

@@ -124,7 +124,7 @@ ENDLESS = 3500
 
 def _decoded(llama: Llama) -> int | None:
     """The tokens of the reply that llama.cpp is at; None: it is at none."""
-    with urlopen(f"{llama.address}/slots", timeout=5) as reply:
+    with urlopen(f"{llama.address}/slots", timeout=SECONDS_TO_START) as reply:
         slots = json.load(reply)
     return max(
         (slot["next_token"][0]["n_decoded"] for slot in slots if slot["is_processing"]),

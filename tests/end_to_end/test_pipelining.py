@@ -11,7 +11,7 @@ from tests.support.scripted_server import JSON, STREAM, Framing, Reply, Scripted
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 10
+SECONDS = 60
 LAST = b"connection: close\r\n"
 
 

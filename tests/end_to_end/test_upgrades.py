@@ -18,7 +18,7 @@ from tests.support.harness import Proxy, start_proxy
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 10
+SECONDS = 60
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455, 1.3
 GREETING, QUESTION, REPLY, CLOSE = b"\x81\x05Hello", b"\x81\x82\0\0\0\0hi", b"\x81\x02hi", b"\x88"
 ASKS = {

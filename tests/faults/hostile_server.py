@@ -17,7 +17,7 @@ from tests.support.frames import stream, whole
 HELLO = ("<th", "ink>de", "ep</th", "ink>Hel", "lo")
 """A reply in the pieces of a model, and its thinking and text."""
 BOTH = ("deep", "Hello")
-SECONDS = 10
+SECONDS = 65
 """Seconds for which a hanging server is silent; a client that waits so long has failed."""
 
 
@@ -93,6 +93,7 @@ class HostileServer:
     def __init__(self) -> None:
         self.fault: Fault | None = None
         self.requests: list[bytes] = []
+        self.came = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._stop = threading.Event()
         threading.Thread(target=self._serve, daemon=True).start()
@@ -123,6 +124,7 @@ class HostileServer:
                 return
             while request := _read(client):
                 self.requests.append(request)
+                self.came.set()
                 asks_for_stream = b'"stream": true' in request or b'"stream":true' in request
                 steps = fault.stream if asks_for_stream else fault.whole
                 if self._do(client, steps):

@@ -14,7 +14,7 @@ from typing import Any
 from laws.response_view import StrictResponseReader, text_of_item
 from tests.support.clients import ANTHROPIC, OPENAI, View, question
 
-SECONDS = 9  # less than a server hangs
+SECONDS = 60  # only when a test has failed; less than a server hangs
 FULL, CUT, FAILED = "full", "cut", "failed"
 type Listen = Callable[[bytes], object]
 

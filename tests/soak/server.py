@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable
 from typing import Self
 
-from tests.faults.hostile_server import SECONDS, Do, Step
+from tests.faults.hostile_server import Do, Step
 from tests.soak.plans import MARK, WAIT, Plan
 
 _NUMBER = re.compile(MARK.encode() + rb"(\d+)-")
-_SECONDS = {Do.PAUSE: 0.02, Do.HANG: float(SECONDS)}
+_SECONDS = {Do.PAUSE: 0.02, Do.HANG: 10.0}
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 

@@ -20,7 +20,7 @@ type Script = Callable[[ReceivedRequest], "Says"]
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
 FORWARD = 1  # the port of the forward proxy
-SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
+SECONDS_TO_WAIT = 120  # only when a test has failed; it is over by then
 
 
 class Says:

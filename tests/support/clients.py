@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any, Self
 
-SECONDS = 30  # a reply that is held for ever must fail the test, not stop it
+SECONDS = 120  # a reply that is held for ever must fail the test, not stop it
 
 
 @dataclass(frozen=True)

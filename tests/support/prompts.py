@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from typing import Any
 
+from tests.support.clients import SECONDS
+
 # A thought in either form of tags, closed or cut off, or one told in an attribute.
 CLOSED = re.compile(r"(.*?)</think\w*>(.*)", re.DOTALL)
 THOUGHT = re.compile(
@@ -101,7 +103,7 @@ class Reply:
 
 def ask_directly(address: str, body: dict[str, object]) -> Reply:
     """Return the server's own answer, with the tags taken out by one slow, obvious expression."""
-    connection = HTTPConnection(address.removeprefix("http://"), timeout=20)
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=SECONDS)
     connection.request(
         "POST", "/v1/chat/completions", json.dumps(body), {"content-type": "application/json"}
     )

@@ -19,7 +19,7 @@ STREAM = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}
 _CHATS = re.compile("completion|messages|responses|chat|generate")
 """In the paths of requests for a reply."""
-SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
+SECONDS_TO_WAIT = 120  # only when a test has failed; it is over by then
 
 
 class Framing(Enum):

@@ -21,7 +21,7 @@ from converter.addon.layers.stream_turns import (
 )
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
-SECONDS = 5.0
+SECONDS = 60.0  # only when a test has failed
 
 
 @contextmanager
@@ -42,8 +42,8 @@ def test_a_server_is_read_on_when_the_exchange_goes_on_and_not_before() -> None:
     async def holds() -> None:
         with waiting() as (core, hook):
             held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
-            await asyncio.sleep(0.05)
-            assert hook.task.done()
+            await hook.task
+            await asyncio.sleep(0.005)
             assert not held.done()  # mitmproxy has yet to hear of it
             core.happens(HookCompleted(hook))
             await asyncio.wait_for(held, SECONDS)
@@ -157,7 +157,7 @@ def test_a_server_waits_with_its_reply() -> None:
         await asyncio.sleep(0.05)
         assert not lines
         core.release()
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, SECONDS)
 
     with Core() as core:
         handler = Handler()

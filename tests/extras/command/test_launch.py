@@ -138,18 +138,26 @@ def test_aider_gets_the_model_by_a_file(start: Start, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def running(server: ByPathServer, tmp_path: Path) -> Iterator[str]:
-    """The address of a proxy that its user has started."""
-    arguments = [server.address, "--dump", "--set", f"confdir={tmp_path}"]
+def running(server: ByPathServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """The address of a proxy that its user has started, at the only port that is looked at."""
+    [port] = free_ports(1)
+    monkeypatch.setattr(launch, "PORT", port)
+    monkeypatch.setattr(launch, "PORTS_TRIED", 1)
+    monkeypatch.setattr(launch, "_PATIENCE_FOR_OURS", 60.0)
+    monkeypatch.setattr(launch, "_PASSED_ON", ())  # no handler of signals in the tests' process
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    arguments = [server.address, "--dump", "--port", str(port), "--set", f"confdir={tmp_path}"]
     command = [sys.executable, "-m", "converter.command", *arguments]
     with Program(command, tmp_path / "proxy.log", cwd=ROOT) as proxy:
         proxy.wait_for("Ctrl-C stops everything")
         yield proxy.wait_for(r"(?m)^Proxy: +(\S+)")[0]
 
 
-def test_a_running_proxy_is_used(server: ByPathServer, running: str, tmp_path: Path) -> None:
-    assert launch.running_proxy(server.address) == running
-    assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
+def test_a_running_proxy_is_used(
+    server: ByPathServer, running: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--url", server.address, "--", sys.executable, "-c", WHERE]) == 0
+    assert capfd.readouterr().out.split() == [f"{running}/v1"]
 
 
 def test_a_proxy_at_any_port_is_used_with_its_options(server: ByPathServer, tmp_path: Path) -> None:
@@ -178,12 +186,11 @@ def test_a_server_that_is_down_is_named(
 
 
 def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
-    server: ByPathServer, running: str, tmp_path: Path
+    server: ByPathServer, running: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _program(tmp_path, "llm", 'echo "$OPENAI_BASE_URL $OPENAI_MODEL"')
-    arguments = ["llm", "--url", server.address]
-    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *arguments])
-    own, model = done.stdout.split()
+    assert main(["llm", "--url", server.address]) == 0
+    own, model = capfd.readouterr().out.split()
     assert own != f"{running}/v1"
     assert model == "qwen"
 

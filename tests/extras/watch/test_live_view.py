@@ -5,6 +5,7 @@ look shows its end.
 import asyncio
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from mitmproxy.http import HTTPFlow
@@ -21,11 +22,14 @@ WEB = "mitmproxy.tools.web.app"
 ENDING = stream("<think>I add.</think>", "It is 4.")[-3:]
 TICKS = 20
 """Looks at a running reply; by then all is shown that is ever shown."""
+NOW = [0.0]
+"""The time, which passes only in `look`."""
 
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
-    monkeypatch.setattr(live, "INTERVAL", 0.001)
+    own = SimpleNamespace(sleep=_sleep, ensure_future=asyncio.ensure_future)
+    monkeypatch.setattr(live, "asyncio", own)
     monkeypatch.delitem(sys.modules, WEB, raising=False)  # as in the console
     with watched() as there:
         yield there
@@ -36,8 +40,20 @@ def begun(there: Watched) -> tuple[HTTPFlow, Running]:
     return flow, live.RUNNING[flow.id]
 
 
+async def _sleep(seconds: float) -> None:
+    until = NOW[0] + seconds
+    while NOW[0] < until:
+        await asyncio.sleep(0)
+
+
 def look() -> None:
-    wait(asyncio.sleep(TICKS * live.INTERVAL))
+    async def ticks() -> None:
+        for _ in range(TICKS):
+            NOW[0] += live.INTERVAL
+            for _ in range(4):
+                await asyncio.sleep(0)
+
+    wait(ticks())
 
 
 def body(flow: HTTPFlow) -> bytes | None:
