@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-import re
 import socket
-import time
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ from converter.extras.recordings.library import Library
 from tests.support.asked_sum import THOUGHT, question
 from tests.support.asked_sum import ask as ask_model
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
-from tests.support.clients import Client
+from tests.support.clients import SECONDS, Client
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import ADDON
 from tests.support.mitmweb import Mitmweb
@@ -144,30 +144,26 @@ PIECES = 120
 def test_a_page_has_news_a_few_times_a_second_not_for_each_piece(
     web: Mitmweb, server: ByPathServer
 ) -> None:
-    with _line(web) as line, Client(web.port) as client:
-        slow = [ROLE, *text(*["<think>"] + ["word "] * PIECES), *END]
-        server.rows[CHAT] = Says(steps=Paced(slow, 0.02))
-        client.ask(CHAT, question(streamed=True))
-        line.settimeout(1)
-        came = b""
-        with contextlib.suppress(TimeoutError):
-            while piece := line.recv(1 << 20):
-                came += piece
-    updates = len(re.findall(rb'"rows": \[', came))
-    assert 2 <= updates < PIECES / 2, updates
+    seen, pieces = threading.Event(), text(*["word "] * PIECES)
+    steps: list[Step] = [ROLE, *text("<think>"), *pieces, seen, *pieces, *END]
+    server.rows[CHAT] = Says(steps=steps)
+    with _line(web) as line, ThreadPoolExecutor(1) as asking, Client(web.port) as client:
+        reply = asking.submit(client.ask, CHAT, question(streamed=True))
+        news = _read_until(b'"running": true', line)
+        seen.set()
+        news += _read_until(b'"state": "done"', line)
+        reply.result()
+    assert news.count(b'"rows": [') < PIECES / 2
 
 
-class Paced(list[Step]):
-    """Frames with a pause before each."""
-
-    def __init__(self, frames: list[bytes], pause: float) -> None:
-        super().__init__(frames)
-        self._pause = pause
-
-    def __iter__(self) -> Iterator[Step]:
-        for frame in super().__iter__():
-            time.sleep(self._pause)
-            yield frame
+def _read_until(mark: bytes, line: socket.socket) -> bytes:
+    line.settimeout(SECONDS)
+    came = b""
+    while mark not in came:
+        piece = line.recv(1 << 20)
+        assert piece, came
+        came += piece
+    return came
 
 
 def _masked(message: bytes) -> bytes:
