@@ -191,7 +191,8 @@ def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
 
 def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
     cache = KnownServers()
-    schema = {"type": "object", "properties": {"day": {"type": "string", "pattern": "a"}}}
+    day = {"type": "string", "pattern": "a", "format": "date"}
+    schema = {"type": "object", "properties": {"day": day}}
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     chat = {
         **SMALL,
@@ -199,11 +200,11 @@ def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
         "tools": [{"type": "function", "function": {"name": "log", "parameters": schema}}],
         "messages": [{"role": "user", "content": [picture]}],
     }
-    names = frozenset({"field seed", "pattern", PICTURES, TOOL_CHOICE})
+    names = frozenset({"field seed", "pattern", "format", PICTURES, TOOL_CHOICE})
     cache.saw_refusal(HERE, chat, names)
     assert cache.spared(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
     spared = str(cache.spared(HERE, chat, REFUSABLE))
-    assert not any(word in spared for word in ("seed", "pattern", "image_url"))
+    assert not any(word in spared for word in ("seed", "pattern", "format", "image_url"))
 
 
 def test_another_server_at_an_address_begins_anew() -> None:

@@ -59,7 +59,7 @@ def test_they_stand_behind_what_the_system_turn_says(role: str, content: object)
 
 
 def test_earlier_calls_and_results_become_text() -> None:
-    assert sent(USER_TURN, CALLED, RESULT)["messages"][1:] == [
+    assert sent(USER_TURN, "no message", CALLED, RESULT)["messages"][1:] == [
         USER_TURN,
         {
             "role": "assistant",
