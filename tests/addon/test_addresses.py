@@ -52,13 +52,13 @@ def test_localhost_is_private() -> None:
 
 
 def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    given_up = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: given_up.wait(60))
+    over = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(60))
     monkeypatch.setattr(addresses, "SECONDS_TO_RESOLVE", 0.01)
 
     async def slow() -> bool:
         is_private = await leads_to_private("slow.example")
-        given_up.set()
+        over.set()
         return is_private
 
     assert not asyncio.run(slow())

@@ -113,13 +113,19 @@ def test_a_sign_says_that_the_field_holds_the_answer(
 
 
 def test_text_behind_a_closer_is_a_thought_if_an_answer_follows() -> None:
-    whole = Thinking("I think.</think> So")
+    details = [{"type": "summary"}]
+    whole = _own("I think.</think> So", details=details)
     out = [
         event
         for events in read(whole, Text("Four."), STOP, expected=Expected())
         for event in events
     ]
-    assert out == [Thinking("I think."), Thinking("</think> So"), Text("Four."), STOP]
+    parts = [_own("I think."), _own("</think> So", details=details)]
+    assert out == [*parts, Text("Four."), STOP]
+
+
+def _own(text: str, **more: object) -> Thinking:
+    return Thinking(text, own=Own("openai", {"reasoning": text, **more}))
 
 
 def test_a_thought_of_blanks_goes_nowhere() -> None:
