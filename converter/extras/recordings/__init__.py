@@ -1,3 +1,3 @@
-"""Recordings: captured exchanges that are regression fixtures. `think-addon record`
-keeps, shows and checks them.
+"""Recordings: kept exchanges that serve as regression tests. The command `think-addon record`
+keeps, shows and checks recordings.
 """

@@ -18,14 +18,14 @@ from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import Recording, RecordingError
 
 FAILED, BAD_USE = 1, 2
-"""Exit statuses beside those of every command: a recording breaks a law; the task cannot be
-done.
+"""Exit codes: `FAILED` if a recording breaks a law or an expectation, `BAD_USE` if the command
+cannot be carried out.
 """
 _OPTIONS = {option.name: option for option in settings.OPTIONS}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do as the arguments say; return the exit status."""
+    """Run the subcommand that the arguments name; return the exit code."""
     chosen = parser().parse_args(arguments)
     try:
         return int(chosen.run(Library(chosen.dir), chosen))
@@ -39,7 +39,7 @@ def _complain(error: Exception) -> None:
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
-    library.path(chosen.name)  # raises for a bad name before the file is read
+    library.path(chosen.name)  # It raises for a bad name, before the file is read.
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
@@ -67,8 +67,8 @@ def _described(recording: Recording) -> str:
 
 
 def _tried[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
-    """Return the result of each readable recording, and an exit status; each other one costs a line
-    of complaint.
+    """Call `work` for each recording. Return the results and an exit code: 0, or `BAD_USE` if
+    `work` failed for a recording. A failure is printed and does not stop the rest.
     """
     results, status = [], 0
     for name in names:
@@ -115,7 +115,7 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
     def bless(name: str) -> bool:
-        """Accept a recording's golden; return True if an expectation is unmet."""
+        """Write a recording's goldens anew; return True if its expectation is not met."""
         recording = library.load(name)
         if chosen.set:
             options = with_options(recording.options, chosen.set)
@@ -132,7 +132,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _check(library: Library, chosen: argparse.Namespace) -> int:
-    laws = import_module("laws.laws")  # not there in every installation
+    laws = import_module("laws.laws")  # Imported on use: some installations lack `laws`.
 
     names = _names(library, chosen.names)
     failing = 0
@@ -167,7 +167,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the reader of the command line."""
+    """Return the parser of the command line."""
     parser = _Parser(
         "think-addon record", description="Keep exchanges as recordings, and check them."
     )
@@ -183,14 +183,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
-    """Add `--dir`, before the command or behind it; the last one counts."""
+    """Add the option `--dir`, which may stand before the subcommand or after it; the last
+    counts.
+    """
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
 def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
-    """Return the options, updated by written ones such as `think_start=text`. A sequence may be
-    written several times, an element each. Raises RecordingError.
+    """Return the options, updated by the texts in `written`, such as `think_start=text`. An option
+    that is a sequence gets an element from each of its texts. Raises RecordingError for an unknown
+    option or an unreadable value.
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}

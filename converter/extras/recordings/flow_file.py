@@ -1,9 +1,10 @@
-"""Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in
-mitmweb and mitmproxy.
+"""Recordings read from mitmproxy's flow files, and written as such. A recording's file has one
+flow, and opens in mitmweb and mitmproxy.
 
-A flow has the client's request and reply. Its backup, which mitmproxy's *Revert* restores, has the
-request to the server and the server's reply. The chunks of the server's body, and the facts by
-which it is read, are JSON in the flow's metadata: its notes (`converter.addon.keep.notes`).
+A flow has the client's request and reply. The flow's backup, which mitmproxy's *Revert* restores,
+has the request to the server and the server's reply. The flow's metadata has the notes
+(`converter.addon.keep.notes`), as JSON: the lengths and times of the server's chunks, and the facts
+by which the reply is read.
 """
 
 import io
@@ -14,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-# mitmproxy's filters use old names of pyparsing's
+# mitmproxy's filters use deprecated names of pyparsing, which would print warnings here.
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
@@ -31,18 +32,18 @@ from converter.extras.recordings.recording import (
 )
 
 BEGAN = 1_700_000_000.0
-"""When every recorded exchange began."""
+"""The time at which every recorded exchange began, so that recordings hold no real time."""
 HOST, _, PORT = HERE.partition(":")
 CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
-"""Headers that say how a message is carried, because each copy of it has its own."""
+"""Headers of one transfer of a message. A recording leaves them out, because the message gets new
+ones when it is sent again.
+"""
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
 _FOREIGN = "was captured without the addon, so the server's own bytes are missing"
 
 
 def load(path: Path) -> Recording:
-    """Return the recording in a file. Raises RecordingError for a file that holds none, or
-    several.
-    """
+    """Return the recording in a file. Raises RecordingError unless the file has exactly one."""
     recordings = read_all(path)
     if len(recordings) != 1:
         raise RecordingError(f"{path}: {len(recordings)} recordings, where one is expected")
@@ -50,8 +51,8 @@ def load(path: Path) -> Recording:
 
 
 def read_all(path: Path, name: str = "") -> list[Recording]:
-    """Return a recording for each flow in a file that the addon has kept, with this name or the
-    file's. Raises RecordingError, also when there is none.
+    """Return a recording for each flow in a file that passed through the addon. All get the name
+    `name`, or the file's name. Raises RecordingError if there is no such flow.
     """
     try:
         return recordings_in(path.read_bytes(), name or path.stem)
@@ -62,8 +63,8 @@ def read_all(path: Path, name: str = "") -> list[Recording]:
 
 
 def recordings_in(data: bytes, name: str) -> list[Recording]:
-    """Return the recordings of the readable flows. Raises RecordingError when none is readable,
-    with the reason for the first flow that the addon has kept.
+    """Return the recordings of the readable flows in a flow file's bytes. If none is readable,
+    raise RecordingError with the reason for the first flow that passed through the addon.
     """
     flows = _flows(data)
     recordings, errors = [], []
@@ -84,12 +85,14 @@ def _flows(data: bytes) -> list[flow.Flow]:
     except exceptions.FlowReadException as error:
         newer = "flow format" in str(error)
         raise RecordingError(str(error) if newer else _NO_FLOWS) from None
-    except Exception as error:  # any may come, because mitmproxy checks nothing of a flow's inside
+    except Exception as error:  # mitmproxy checks no values of a flow, so any error may come.
         raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
-    """Return the recording of a flow that the addon has kept; raise RecordingError for another."""
+    """Return the recording of a flow. Raises RecordingError for a flow without the addon's notes,
+    and for a flow without a reply.
+    """
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
     if METADATA not in kept.metadata:
@@ -123,7 +126,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
 
 
 def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
-    """Return the request as it was sent and the reply as it came."""
+    """Return the request that was sent to the server, and the server's reply."""
     state: Any = kept.get_state()["backup"]
     if not state:
         return kept.request, kept.response
@@ -131,7 +134,7 @@ def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
         return http.Request.from_state(state["request"]), state[
             "response"
         ] and http.Response.from_state(state["response"])
-    except Exception as error:  # as in _flows
+    except Exception as error:  # mitmproxy checks no values of a backup, so any error may come.
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
@@ -148,11 +151,13 @@ def _body(message: http.Message) -> bytes:
     try:
         return message.get_content() or b""
     except ValueError:
-        return message.raw_content or b""  # not decoded
+        return message.raw_content or b""  # The content encoding is unknown or damaged.
 
 
 def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
-    """Cut the body into its chunks. Raises RecordingError when their lengths do not add up."""
+    """Cut the body into chunks of the lengths in `cuts`. Raises RecordingError if the lengths do
+    not add up to the body's.
+    """
     ends = list(accumulate((length for length, _ in cuts), initial=0))
     if ends[-1] != len(body):
         raise RecordingError(
@@ -165,7 +170,7 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
 
 
 def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
-    """Return every host and address of a flow, with its port and without."""
+    """Return every host name and address in a flow, each with its port and without."""
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
     ends = (client.peername, client.sockname, server.address, server.peername, server.sockname)
@@ -184,7 +189,9 @@ def dumps(recording: Recording) -> bytes:
 
 
 def to_flow(recording: Recording) -> http.HTTPFlow:
-    """Return the flow of a recording, the same for the same recording."""
+    """Return a recording as a flow. Equal recordings give equal flows, with the same ids and
+    times.
+    """
     client = connection.Client(
         peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
     )
@@ -213,7 +220,7 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
 
 
 def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return a flow's state with all its times moved by so many seconds."""
+    """Return a flow's state with `seconds` added to every time in it."""
     state_then = dict[str, Any]()
     for name, value in state.items():
         if isinstance(value, Mapping):
@@ -226,7 +233,9 @@ def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _id(recording: Recording, what: str) -> str:
-    """Return an id of the recording's name, so that a viewer shows the same flow only once."""
+    """Return an id that depends on the recording's name alone, so that a viewer which loads a
+    recording twice shows it once.
+    """
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 
 

@@ -1,10 +1,10 @@
-"""Goldens: a recording for people to read, with `>>` before a chunk from the server and `<<` before
-the bytes to the client.
+"""Goldens: recordings as text. `>>` precedes a chunk from the server, `<<` the bytes for the
+client.
 
-Each line of a body is a line here, behind one blank. Bytes that are no text, and invisible
-characters, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line means that
-the chunk ended without a line feed. ⟨#1⟩ stands for fields that are the same in frame after frame;
-the head of the golden lists them.
+A golden has each line of a body as a line with one blank before it. Bytes that are not UTF-8 and
+invisible characters are written in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a
+line means that the chunk ended without a line feed. ⟨#1⟩ replaces a run of fields that is repeated
+in many frames; the golden's head lists these runs.
 """
 
 import re
@@ -21,13 +21,15 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
-"""Fields that servers repeat in every frame; half of a golden would consist of them."""
+"""A run of fields that servers repeat in every frame. Written out, the runs would be half of a
+golden.
+"""
 _OFTEN = 2
 
 
 def golden(recording: Recording, client: Dialect) -> str:
-    """Return the golden of a client of this dialect: text without control characters but line
-    feeds.
+    """Return the golden for a client of this dialect: text whose only control character is the line
+    feed.
 
     Raises RecordingError for a recording that this version cannot read.
     """
@@ -49,14 +51,14 @@ def shown(data: bytes) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Return text in which no character acts on a terminal."""
+    """Return a text on one line: control and invisible characters are written as ⟨U+000D⟩."""
     return _MAYBE_UNSEEN.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
     if "\udc80" <= character <= "\udcff":
-        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # a byte that is no UTF-8
+        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # `surrogateescape` of a byte that is not UTF-8.
     if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN:
         return f"⟨U+{ord(character):04X}⟩"
     return character

@@ -1,6 +1,10 @@
-"""A folder of recordings. Beside NAME.mitm stand its goldens, NAME.openai.txt and so on for each
-dialect of a client, and NAME.expected.json if a person has written what is expected; all of them in
-the folder itself or in a folder NAME/.
+"""A folder of recordings.
+
+The files of a recording are in the folder itself or in its folder NAME/:
+
+- `NAME.mitm`: the recording.
+- `NAME.openai.txt` and so on: its goldens, one for each dialect of a client.
+- `NAME.expected.json`: the expectation, if a person has written one.
 """
 
 import json
@@ -23,7 +27,7 @@ from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
-"""Characters shown of a line that differs; a line may hold a whole picture."""
+"""The most characters that are printed of a differing line, because a line may hold a picture."""
 _DIFF_LINES = 40
 _READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
@@ -33,8 +37,8 @@ _HINTED = re.compile(r"--set think_.*")
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
-"""A recording and the command to run next -> a message for each broken law, which ends in the
-command.
+"""A function of a recording and a command for the user. It returns a message for each law that the
+recording breaks; each message ends with the command.
 """
 
 
@@ -42,32 +46,37 @@ command.
 class Expectation:
     """The thinking and the text that a recording's own client should get, as a person wrote them.
 
-    They are compared with the first choice. Thoughts are joined to one text, with a blank line
-    between two; so are texts. Line ends around either count for nothing. A recording that is
-    misread fails its test until the reading is mended.
+    Both are compared with the first choice of the reply. The choice's thoughts are joined, with a
+    blank line between two, and so are its texts. Line ends at the beginning and end are ignored.
+    The test of a recording fails while its reply is read otherwise.
+
+    Attributes:
+        thinking: the thinking; None if the thinking is not compared.
+        text: the text; None if the text is not compared.
+        why: the person's reason, which is printed with a difference.
     """
 
-    thinking: str | None = None  # `None`: not compared
-    text: str | None = None  # `None`: not compared
-    why: str = ""  # a reason, for people
+    thinking: str | None = None
+    text: str | None = None
+    why: str = ""
 
 
 class Library:
-    """The recordings of one folder. Every method that takes a name raises RecordingError for a
-    wrong name, and for a missing recording.
+    """The recordings of one folder. Every method with a parameter `name` raises RecordingError for
+    a text that is no name of a recording.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def names(self) -> list[str]:
-        """Return the names of all recordings, sorted. Files with other names are no recordings."""
+        """Return the names of all recordings, sorted. A `.mitm` file of another name is ignored."""
         files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return the path of a recording. A new one gets a folder of its own where others have
-        one.
+        """Return the path of a recording's file. A new recording gets a folder of its own if other
+        recordings in this folder have theirs.
         """
         if not _NAME.fullmatch(name):
             raise RecordingError(
@@ -81,12 +90,12 @@ class Library:
         return file
 
     def load(self, name: str) -> Recording:
-        """Return a recording."""
+        """Return the recording of this name. Raises RecordingError if there is none."""
         return flow_file.load(self.path(name))
 
     def keep(self, recording: Recording, replace: bool = False) -> Path:
-        """Redact a recording and write it, with its goldens; return its file. With `replace` it may
-        take another recording's place.
+        """Redact a recording, write its file and its goldens, and return the file's path. Raises
+        RecordingError if another recording has the name, unless `replace`.
         """
         path, clean = self.path(recording.name), redacted(recording)
         data = flow_file.dumps(clean)
@@ -104,8 +113,8 @@ class Library:
         return path
 
     def bless(self, recording: Recording, changed: bool = False) -> str:
-        """Accept today's output: rewrite a recording's goldens, and return the changes in them as a
-        diff. With `changed` the recording is written anew itself, because it has other options.
+        """Write a recording's goldens anew, and return their changes as a diff. `changed`: the
+        recording has new options, so its own file is written anew too.
         """
         goldens = self._goldens(redacted(recording) if changed else recording)
         before = {path: _text(path) for path in goldens}
@@ -116,7 +125,9 @@ class Library:
         return "".join(_diff(path.name, before[path], text) for path, text in goldens.items())
 
     def check(self, name: str, laws: Laws) -> list[str]:
-        """Return a recording's faults, a line each: its file, broken laws, stale goldens."""
+        """Return a message for each fault of a recording: an unreadable or unredacted file, an
+        unmet expectation, a broken law, a golden that differs from the output now.
+        """
         try:
             recording = self.load(name)
             clean = redacted(recording)
@@ -129,7 +140,7 @@ class Library:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
         try:
             faults += laws(recording, self.command("check", name))
-        except Exception as error:  # of this recording, because it says nothing of the others
+        except Exception as error:  # A failing judge is a fault of this recording alone.
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
         bless = self.command("bless", name)
         stale = [(path, new) for path, new in goldens.items() if new and _text(path) != new]
@@ -140,7 +151,9 @@ class Library:
         return self.path(name).with_suffix(".expected.json")
 
     def expect(self, recording: Recording, expected: Expectation) -> Path:
-        """Write an expectation, redacted as its recording is; return the file."""
+        """Redact an expectation as the recording is redacted, write it, and return the file's
+        path.
+        """
         fields = {name: text for name, text in asdict(expected).items() if text}
         written = {name: redacted_text(recording, text) for name, text in fields.items()}
         written |= {name: "" for name in _READ if getattr(expected, name) == ""}
@@ -149,7 +162,7 @@ class Library:
         return path
 
     def expectation(self, name: str) -> Expectation | None:
-        """Return the expectation of a recording, None where there is none."""
+        """Return the expectation of a recording, None if no person has written one."""
         path = self.expectation_path(name)
         try:
             written = json.loads(path.read_text(encoding="utf-8"))
@@ -167,8 +180,8 @@ class Library:
         return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
     def unmet(self, recording: Recording) -> str:
-        """Return the difference between a recording's reading and its expectation, and what to do;
-        empty when there is none.
+        """Return how a recording's reply differs from its expectation, and the command that sets
+        the options to mend it. Return an empty text if the expectation is met.
         """
         name = recording.name
         expected = self.expectation(name)
@@ -183,18 +196,20 @@ class Library:
         return f"{name} is not read as expected\n{unmet}\n{why}{command}\n{also}"
 
     def command(self, verb: str, name: str) -> str:
-        """Return the command that does this with a recording here."""
+        """Return the command line that runs a subcommand on a recording of this folder."""
         return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
 
     def golden_path(self, name: str, dialect: Dialect) -> Path:
-        """Return the path of a golden."""
+        """Return the path of a recording's golden for clients of `dialect`."""
         return self.path(name).with_suffix(f".{dialect.name}.txt")
 
     def _in_own_folders(self) -> Iterator[Path]:
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _goldens(self, recording: Recording) -> dict[Path, str]:
-        """Return the text of each golden, by its path; empty for a dialect that has no golden."""
+        """Return the text of each golden by the golden's path; the text is empty for a dialect in
+        which the reply cannot be written.
+        """
         return {
             self.golden_path(recording.name, dialect): golden(recording, dialect)
             if dialect in recording.dialects
@@ -212,7 +227,7 @@ def _write_goldens(goldens: Mapping[Path, str]) -> None:
 
 
 def _text(path: Path) -> str:
-    """Return a golden's text; empty for a missing file, and for one that is no text."""
+    """Return a golden's text, empty for a file that is missing or is not UTF-8."""
     try:
         return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
@@ -235,7 +250,7 @@ def _first_difference(path: Path, new: str) -> str:
 
 
 def differences(recording: Recording, expected: Expectation) -> str:
-    """Return the difference between the reading and the expectation, in lines; empty for none.
+    """Return how a recording's reply differs from the expectation, as diffs; empty if it does not.
 
     Raises RecordingError for a recording that this version cannot read.
     """

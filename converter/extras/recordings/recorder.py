@@ -1,8 +1,8 @@
-"""Keep exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
-with the command `think.record`.
+"""Keep exchanges as recordings while mitmproxy runs: all exchanges with the option `think_record`,
+a chosen exchange with the command `think.record`.
 
-A flow is copied on mitmproxy's loop, which is quick. Then flows are read, redacted and written one
-after another in a thread.
+mitmproxy's loop only copies a flow, which is quick. One thread then reads, redacts and writes the
+flows, one after another.
 """
 
 import logging
@@ -32,30 +32,32 @@ from converter.extras.recordings.recording import RecordingError
 from converter.extras.recordings.recording_work import NothingToKeepError
 
 type WireStep = tuple[float | None, bytes, bytes]
-"""A chunk: the seconds until it came, its bytes, and the bytes that went out for it; no time for
-the bytes at the end.
+"""The time of a chunk in seconds, the chunk, and the client's bytes for it. The time is None for
+bytes at the end of a reply, which belong to no chunk.
 """
 
 MOST_RECORDINGS = Bound(
     200, "recordings", "recordings that wait to be written", "not kept, with a line in the log"
 )
-"""Scrubbing takes longer than a fast server's small replies."""
+"""Recordings may wait, because a fast server's small replies come faster than they are redacted."""
 
 _log = logging.getLogger(__name__)
 
 _OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
-"""The project's own, in a checkout: a person's are not put among them unasked."""
+"""The project's own recordings in a checkout. Without `think_record`, a user's recordings go to
+another folder.
+"""
 
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
-"""The key in mitmproxy's console that asks for a name and keeps the chosen flow; mitmproxy has no
-use for the key there (12.2).
+"""The key by which mitmproxy's console asks for a name and keeps the chosen flow. mitmproxy 12.2
+has no command at this key.
 """
 
 
 class Recorder(Watcher):
-    """An addon that writes recordings, all of them before mitmproxy ends, with the command
-    `think.record` of mitmproxy's and mitmweb's command bar and its key.
+    """The addon that writes recordings. It has the command `think.record` for the command bars of
+    mitmproxy and mitmweb, and a key for it. mitmproxy ends after the last recording is written.
     """
 
     name = "think-recorder"
@@ -65,7 +67,7 @@ class Recorder(Watcher):
         self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
-        """Keep an exchange that is over, if `think_record` names a folder."""
+        """Keep a finished exchange if `think_record` names a folder."""
         folder = str(value_of("think_record") or "")
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: an exchange is not recorded: %s wait to be written", MOST_RECORDINGS)
@@ -80,14 +82,17 @@ class Recorder(Watcher):
         text: str | None = None,
         why: str = "",
     ) -> Future[str]:
-        """Keep a flow under a name, with the thinking and the text that a client should get. The
-        future has two lines: the path, and the command that comes next. Raises RecordingError.
+        """Keep a flow as the recording `name`, with the expected `thinking` and `text` if there are
+        any, and the reason `why`.
+
+        The future's result has two lines: the recording's path, and a command that checks it.
+        Raises RecordingError if there is nothing to keep, or the recording exists.
         """
         folder = Path(str(ctx.options.think_record) or usual_folder()).expanduser().absolute()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        flow_file.from_flow(flow, name)  # raises at once where there is nothing to keep
+        flow_file.from_flow(flow, name)  # Raises now, not in the thread.
         make_folder(folder)
         expects = thinking is not None or text is not None
         expected = Expectation(thinking, text, why) if expects else None
@@ -96,7 +101,7 @@ class Recorder(Watcher):
         return future
 
     def running(self) -> None:
-        """Offer the key, unless the user has one of their own there."""
+        """Bind `KEY` in mitmproxy's console, unless the user has bound the key."""
         keys = getattr(ctx.master, "keymap", None)
         if keys and not any(keys.get(context, KEY) for context in [*KEY_CONTEXTS, "global"]):
             line = "console.command think.record @focus"
@@ -117,21 +122,21 @@ class Recorder(Watcher):
             raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
         try:
             self.keep(flow, name)
-        except (OSError, ValueError, RuntimeError) as error:  # no such home, say
-            # any other exception would end mitmproxy's console (12.2)
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~user` has no home.
+            # mitmproxy's console (12.2) ends at an exception that is no CommandError.
             raise exceptions.CommandError(" ".join(str(error).split())) from None
         if not named:
             announce(f"recording: the last reply, {in_a_line(flow.request)}")
 
     def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
-        """Return a flow as its recording would show it; see `recording_work.redacted_flow`."""
+        """Redact a flow in the recorder's thread; see `recording_work.redacted_flow`."""
         return self._pool().submit(recording_work.redacted_flow, _copied(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
         """Return all steps of a complete reply, and a note for their reader.
 
-        No flow holds the bytes that went out for each chunk. So the reply is rewritten again, and
-        the result must be the bytes that the client got.
+        A flow does not hold the client's bytes for each chunk, so the reply is rewritten again. If
+        the result differs from the client's bytes, the note says so.
         """
         got, began = content_of(flow.response), int(flow.request.timestamp_start)
         try:
@@ -147,7 +152,7 @@ class Recorder(Watcher):
         return steps, "" if replay.body == got else other
 
     def done(self) -> None:
-        """Finish the recordings that wait."""
+        """Write the recordings that wait, and end the thread."""
         if self._worker:
             self._worker.shutdown(wait=True)
             self._worker = None
@@ -176,7 +181,8 @@ def _one_flow(written: str) -> Flow:
 
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
-    commands = ctx.master.commands  # of mitmdump, which keeps no flows, without this one
+    commands = ctx.master.commands
+    # mitmdump keeps no list of flows, and lacks the command that resolves flows.
     kept = "view.flows.resolve" in commands.commands
     flows: Sequence[Flow] = commands.call("view.flows.resolve", "@all") if kept else ()
     over = [flow for flow in flows if isinstance(flow, HTTPFlow) and not flow.live]
@@ -187,7 +193,9 @@ def _last_reply() -> Flow:
 
 
 def usual_folder() -> Path:
-    """Return the folder of recordings while `think_record` names none."""
+    """Return the folder for recordings if `think_record` is not set: `recordings`, or `captures` in
+    the project's own checkout.
+    """
     folder = Path("recordings").resolve()
     return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
 
@@ -198,9 +206,9 @@ def _written(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | No
 
 
 def _copied(flow: HTTPFlow) -> HTTPFlow:
-    """Return a copy without the metadata of other addons, which may be anything."""
+    """Return a copy of a flow without the metadata of other addons, which may be of any type."""
     copied: HTTPFlow = flow.copy()
-    copied.id = flow.id  # ids that the addon made for the exchange contain it
+    copied.id = flow.id  # Ids that the addon made for the exchange contain the flow's id.
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied
 
@@ -211,7 +219,7 @@ def _announce(written: Future[str]) -> None:
 
 
 def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
-    """A recording that cannot be kept costs a line of the log."""
+    """Log the failure of a recording, if it failed."""
     error = written.exception()
     fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):

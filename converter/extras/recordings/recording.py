@@ -1,4 +1,4 @@
-"""A recording: an exchange as it came, and the settings by which its reply was rewritten."""
+"""A recording: an exchange as the proxy received it, and the settings that rewrote its reply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from converter.core.reply.summary import Summary
 from converter.core.wire import json_text
 
 REPLY_ID = "recording"
-"""Names a reply to which the server gave no id."""
+"""The id of a replayed reply to which the server gave no id."""
 
 
 class RecordingError(FileError):
@@ -32,15 +32,15 @@ class RecordingError(FileError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes as they arrived."""
+    """Bytes of the server as they arrived, `at` seconds after the client's request began."""
 
-    at: float  # seconds since the client's request began
+    at: float
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request: to the proxy, or on to the server. Header names are in lower case."""
+    """The client's request, or the addon's to the server. Header names are in lower case."""
 
     method: str
     path: str
@@ -50,7 +50,9 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply's head, and the body of the client's reply; the server's body is in chunks."""
+    """A reply's status, content type and body. The server's reply has no body here, because its
+    chunks are kept.
+    """
 
     status: int
     content_type: str
@@ -59,54 +61,81 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """A chunk of the server's, and the bytes that went out for it."""
+    """A chunk of the server's, and the bytes `out` that the client gets for it: empty if all of the
+    chunk's text is held.
+    """
 
     chunk: Chunk
-    out: bytes  # empty when all of the chunk is held
+    out: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A reply that was rewritten again."""
+    """A reply that was rewritten again from its recording.
+
+    Attributes:
+        end: the client's bytes at the reply's end, after the last chunk.
+        notes: the addon's notes on the reply, for people.
+        summary: the reply's counts and times.
+        broken: True if the reply broke off: then the client did not get `end`.
+    """
 
     steps: tuple[ReplayStep, ...]
-    end: bytes  # the bytes that go out at the reply's end
-    notes: tuple[str, ...] = ()  # the addon's notes for a person
+    end: bytes
+    notes: tuple[str, ...] = ()
     summary: Summary = field(default_factory=Summary)
-    broken: bool = False  # the reply broke off, so that its client did not get `end`
+    broken: bool = False
 
     @property
     def body(self) -> bytes:
-        """All that the client gets."""
+        """The whole body that the client gets."""
         return b"".join(step.out for step in self.steps) + (b"" if self.broken else self.end)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange, as it came."""
+    """One exchange.
+
+    Attributes:
+        name: the recording's name.
+        request: the client's request.
+        sent: the addon's request to the server.
+        answered: the status and content type of the server's reply.
+        chunks: the body of the server's reply.
+        got: the client's reply.
+        options: the addon's options in force, by their names without `think_`.
+        facts: other facts of the exchange by which the reply is read.
+        ended: the reason why the reply broke off; empty if the reply is complete.
+        hosts: the names and addresses in the flow, which the redaction hides and empties.
+        flow: the id of the flow from which the recording was read.
+        reply_id: the id of the live exchange; not kept in files.
+        created_at: the time of the live exchange in seconds since 1970; not kept in files.
+    """
 
     name: str
-    request: RecordedRequest  # the client's
-    sent: RecordedRequest  # the addon's, to the server
-    answered: Answered  # the head of the server's reply, whose body is in `chunks`
+    request: RecordedRequest
+    sent: RecordedRequest
+    answered: Answered
     chunks: tuple[Chunk, ...]
-    got: Answered  # the client's reply
-    options: Mapping[str, object] = field(default_factory=dict)  # in force, by their short names
+    got: Answered
+    options: Mapping[str, object] = field(default_factory=dict)
     facts: NotedFacts = field(default_factory=NotedFacts)
-    ended: str = ""  # the reason for which the reply broke off; empty when it is complete
-    hosts: frozenset[str] = frozenset()  # names and addresses; none after the redaction
-    flow: str = field(default="", compare=False)  # the id of the flow that it was read from
-    reply_id: str = REPLY_ID  # the live exchange's id, which no file keeps
-    created_at: int = 0  # the live exchange's second since 1970, which no file keeps
+    ended: str = ""
+    hosts: frozenset[str] = frozenset()
+    flow: str = field(default="", compare=False)
+    reply_id: str = REPLY_ID
+    created_at: int = 0
 
     @cached_property
     def body(self) -> bytes:
-        """The server's body, in one piece."""
+        """The whole body of the server's reply."""
         return b"".join(chunk.data for chunk in self.chunks)
 
     @cached_property
     def second(self) -> tuple[Chunk, ...]:
-        """The chunks of the second reply, which continues behind a thought that was ended."""
+        """The chunks of the second reply, which the addon requested after it had ended a thought;
+        empty if it ended none.
+        """
         if {"budget", "loops", "unanswered"} & self.options.keys() and self.awaited().limits.ends:
             rewriter = self.rewriter(self.client, self.client_form)
             rewriter.continuation.pauses = True
@@ -118,7 +147,7 @@ class Recording:
 
     @cached_property
     def settings(self) -> Settings:
-        """The options, read. Raises RecordingError for a value that this version does not know."""
+        """The settings that the options mean. Raises RecordingError for an unknown value."""
         try:
             return settings.read(self.options)
         except (ValueError, TypeError) as error:
@@ -131,7 +160,7 @@ class Recording:
 
     @property
     def server_form(self) -> Form:
-        """The form in which the server sent."""
+        """The form of the server's reply: a stream or a whole body."""
         return Form.STREAM if is_stream(self.answered.content_type, self.body) else Form.WHOLE
 
     @property
@@ -141,11 +170,13 @@ class Recording:
 
     @property
     def client_form(self) -> Form:
-        """The form in which the client got the reply."""
+        """The form of the client's reply: a stream or a whole body."""
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
-        """Return the exchange. Raises RecordingError for a request that is not ours."""
+        """Return the exchange that the client's request begins. Raises RecordingError if the addon
+        does not act on such a request.
+        """
         request, at = self.request, self.created_at
         head = (request.method, request.path, request.headers)
         exchange = begin(*head, self.settings, self.reply_id, reverse=True, created_at=at)
@@ -156,9 +187,11 @@ class Recording:
         return replace(exchange, at_home=True) if home and home == self.facts.server else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        """Return the facts with which the reply began, for its own client or for another dialect's.
-        A replay has counts that its client did not request. Raises RecordingError for a request
-        that cannot be read.
+        """Return the `AwaitedReply` with which the reply is rewritten, for its own client or for a
+        client of another dialect.
+
+        A replay has counts of tokens even if its client did not request them. Raises RecordingError
+        if the request cannot be read.
         """
         facts, server = self.facts, by_name(self.facts.server)
         request = self._request(self.exchange(), server)
@@ -183,22 +216,21 @@ class Recording:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return a rewriter of the reply for a client of this dialect that wants this form.
-
-        For the server's own dialect the form is the server's.
+        """Return a rewriter of the reply for a client of this dialect. `form`: the client's form; a
+        client of the server's own dialect gets the server's form.
         """
         return self.awaited().rewriter(self.server_form, client, form)
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
-        """The dialects of the clients that such a reply can be written for."""
+        """The dialects in which this reply can be written for a client."""
         exchange = self.exchange()
         own = exchange.native or exchange.endpoint.lists_models
         return (exchange.client,) if own else DIALECTS
 
     def form_for(self, client: Dialect) -> Form:
-        """Return the form in which a client gets the reply: the recorded form, for its own
-        client.
+        """Return the form in which a client of this dialect gets the reply: its own client the form
+        of the recorded reply, any other the server's.
         """
         if client is not self.client:
             return self.server_form
@@ -206,8 +238,8 @@ class Recording:
         return self.server_form if own else self.client_form
 
     def replayed(self, client: Dialect | None = None) -> Replay:
-        """Return the reply rewritten again for a client of this dialect, else for its own client,
-        in the form of `form_for`. Replays are cached.
+        """Rewrite the reply for a client of this dialect, by default for its own client, in the
+        form of `form_for`; return the replay, which is cached.
 
         Raises RecordingError for a recording that this version cannot read.
         """
@@ -222,8 +254,8 @@ class Recording:
         return self._replays[client]
 
     def replayed_as_got(self) -> Replay:
-        """Return the reply rewritten again as its own client got it: without counts that only the
-        addon had requested.
+        """Rewrite the reply as its own client got it, without counts of tokens that only the addon
+        had requested; return the replay.
         """
         awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
         return self._rewritten(self.client, awaited) if awaited.counts_for_us else self.replayed()
@@ -249,7 +281,7 @@ class Recording:
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
 
     def _answered(self, client: Dialect) -> Replay:
-        """Return the replay of an error or of a list of models, which goes out as a whole."""
+        """Return the replay of an error or of a list of models, which is rewritten as a whole."""
         answered = self.answered
         rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
         answer = rewritten.answer or Answer(0, "", self.body)

@@ -1,6 +1,6 @@
-"""Keep one exchange: redact it, replay it for each dialect, and write the files.
+"""Keep one exchange as a recording: redact it, replay it for each dialect, and write the files.
 
-The recording gets a name or the next number. Nothing of mitmproxy is needed but the flow.
+The recording gets a name or the next number. No running mitmproxy is needed, only the flow.
 """
 
 import re
@@ -22,18 +22,18 @@ from converter.extras.recordings.redact.redactor import redacted, redacted_text
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 _CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
-"""A program and its version."""
+"""The pattern of a program's name and version in a user agent, such as `claude-cli/2.1.332`."""
 _LONGEST = 60
-"""Characters of a model's name in a recording's."""
+"""The most characters of a model's name within a recording's name."""
 
 
 class NothingToKeepError(RecordingError):
-    """An exchange of which there is nothing to keep: the server gave no reply."""
+    """The failure to keep an exchange to which the server gave no reply."""
 
 
 def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
-    """Keep a flow as a recording, under the next number if `name` is empty, which no other run
-    takes; return its file. Raises RecordingError.
+    """Keep a flow as the recording `name`, and return the recording's file. Without a name it gets
+    the folder's next number, which no other process takes. Raises RecordingError.
     """
     library = Library(folder)
     if name:
@@ -52,8 +52,8 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
-    """Return a flow as its recording would show it, with its own id, time, marker and comment, and
-    its client's name. Raises RecordingError.
+    """Return a flow redacted as its recording would be, but with the flow's own id, time, marker
+    and redacted comment, and the client's name and version. Raises RecordingError.
     """
     recording = flow_file.from_flow(flow, flow.id)
     shown = flow_file.to_flow(redacted(recording))
@@ -70,7 +70,9 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
 
 @contextmanager
 def _next_number(folder: Path) -> Iterator[int]:
-    """Claim the number after the highest; others see the claim until the recording is there."""
+    """Claim the number after the highest in the folder by an empty file `.0007-`, and yield the
+    number. At the end of the `with` block, when the recording is written, remove the file.
+    """
     number = 0
     while True:
         number = max(number, *_numbers(folder)) + 1
@@ -78,12 +80,12 @@ def _next_number(folder: Path) -> Iterator[int]:
         try:
             claim.touch(exist_ok=False)
         except FileExistsError:
-            continue  # another run was quicker
+            continue  # Another process has just claimed this number.
         except OSError as error:
             raise RecordingError(f"{folder}: {error.strerror}") from None
         if _numbers(folder).count(number) == 1:
             break
-        claim.unlink()  # it was taken and used since we looked
+        claim.unlink()  # Another process has claimed and used the number since `_numbers` looked.
     try:
         yield number
     finally:
@@ -96,8 +98,8 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _described(recording: Recording) -> str:
-    """Return the endpoint and the model, such as `chat-tiny-think`. Of a model's path only the last
-    part is used, which names no folder.
+    """Return the endpoint's kind and the model, such as `chat-tiny-think`. If the model is a path,
+    only its last part is used, because folders may tell a user's name.
     """
     route, _ = find(recording.request.method, recording.request.path) or (None, "")
     kind = route.kind if route else "exchange"

@@ -1,5 +1,5 @@
-"""`think-addon record show FILE`: a saved reply, of any dialect, as a transcript or in the dialect
-of a client.
+"""The command `think-addon record show FILE`: print a saved reply of any dialect, as a transcript
+or in the dialect of a client.
 
 `curl -N ... | think-addon record show -` shows a reply while it comes.
 """
@@ -30,8 +30,10 @@ _PIECE = 65536
 
 
 def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
-    """Yield a body's bytes as they come, without the heads of `curl -i`, and the content type of
-    these heads. Yield empty bytes while the bytes may be a head.
+    """Yield the bytes of a body as they come, each time with the content type.
+
+    `curl -i` prints HTTP heads before the body: they are left out, and give the content type. While
+    the bytes so far may be a head, empty bytes are yielded.
     """
     held, content_type = b"", ""
     for chunk in chunks:
@@ -51,8 +53,8 @@ def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
 def converted(
     pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
 ) -> Iterator[bytes]:
-    """Yield a reply in `client`'s dialect as it comes, in the same form; write the notes on it to
-    the standard error. Raises RecordingError for an input that is no reply.
+    """Yield a reply in the dialect `client` as it comes, then print the notes on it to standard
+    error. A stream stays a stream. Raises RecordingError for an input that is no reply.
     """
     recogniser = Recogniser()
     is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
@@ -68,8 +70,8 @@ def converted(
 
 
 def show(file: str, chosen: Settings, client: Dialect | None) -> None:
-    """Write a saved reply: as a transcript, or in the dialect of a client. Raises RecordingError,
-    beginning with the file's name.
+    """Print a saved reply as a transcript, or in the dialect `client`. Raises RecordingError, with
+    the file's name, for a file that cannot be read.
     """
     try:
         if client is None:
@@ -78,7 +80,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
             for written in converted(_pieces(file), chosen, client):
                 _write(written)
     except BrokenPipeError:
-        raise  # an OSError as well, but here the reader of the output has left
+        raise  # This OSError is none of the file: the reader of the output has left.
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from None
     except RecordingError as error:
@@ -98,8 +100,8 @@ def _write(text: str | bytes) -> None:
 
 
 def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
-    """Write a transcript, in pieces as they come. Of a file the reader has all, and can see whether
-    its reply began in a thought.
+    """Print a transcript as the reply's pieces come. `live`: False for a file, whose whole reply
+    shows whether it began in a thought.
     """
     writer = TerminalWriter(shows_colours(sys.stdout))
     reader = ReplyReader(chosen, complete=not live)
@@ -116,8 +118,8 @@ def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: 
 
 
 def _telling(facts: Facts) -> Facts:
-    """Return the facts without meaningless times: the clock begins with the first byte, and a saved
-    file comes at once.
+    """Return the facts without meaningless times. The time to the first byte is meaningless,
+    because the clock begins with this byte; all times are if the reply came at once from a file.
     """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES

@@ -1,13 +1,16 @@
-"""A server of recordings: it answers on loopback as the recorded servers did, with the same chunks
-and pace.
+"""A server of recordings on this machine. It answers requests as the recorded servers did, with the
+same chunks at the same times.
 
-A request is matched by its endpoint, messages, tools and form. Of several recordings that match,
-the one with the most equal fields answers, and of equals each in turn. A path that begins with a
-recording's name (`/NAME/v1/chat/completions`) is for that recording alone. A request that the addon
-had translated gets the client's reply, so that a client can receive it again without a proxy. The
-addon's probes (the list of models, the end and the length of a prompt) get the answers of the time
-of recording, so that the addon reads the reply the same way again. A request that continues behind
-an ended thought gets the second reply.
+- A recording answers a request with the same endpoint, messages, tools and form (stream or whole).
+  If several recordings match, the recording with the most equal fields answers; equally good
+  recordings answer in turn.
+- A path that begins with a recording's name (`/NAME/v1/chat/completions`) reaches this recording
+  alone.
+- A request as the addon sent it gets the server's reply. A request as the client sent it gets the
+  client's reply: a client can receive it again without a proxy.
+- A request that continues a reply after an ended thought gets the recording's second reply.
+- The addon's probes (the list of models, the end and the length of a prompt) get the recorded
+  facts, so that the addon reads the reply as it did before.
 """
 
 import json
@@ -35,9 +38,11 @@ from converter.extras.recordings.recording import Answered, Chunk, RecordedReque
 
 HOST = "127.0.0.1"
 PORT = 8000
-"""The port in every recording's flow, so that mitmproxy's client replay finds this server."""
+"""The default port. Every recording's flow names it, so that mitmproxy's client replay reaches this
+server.
+"""
 SERVED_AT = f"http://{HOST}:{PORT}"
-"""The usual address of `serve`."""
+"""The server's address at the default port."""
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
@@ -45,11 +50,11 @@ _TRY = "try one that `think-addon record show NAME --request` prints, `list` has
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
 _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
-"""Keys whose values the redaction has changed."""
+"""Fields that are not compared, because the redaction has changed their values."""
 
 
 class RecordedServer(ThreadingHTTPServer):
-    """Serves recordings until it is closed. `pace`: how many times as fast as recorded."""
+    """An HTTP server of recordings. `pace`: 2 sends the chunks twice as fast as recorded."""
 
     daemon_threads = True
     block_on_close = False
@@ -76,11 +81,11 @@ class RecordedServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address on which it listens."""
+        """The URL at which the server listens."""
         return f"http://{HOST}:{self.server_port}"
 
     def chosen(self, path: str) -> tuple[list[Recording], str]:
-        """Return the recordings that a path is for, and the path without a recording's name."""
+        """Return the recordings that may answer a path, and the path without a recording's name."""
         name, slash, rest = path.removeprefix("/").partition("/")
         if slash and name in self.recordings:
             return [self.recordings[name]], "/" + rest
@@ -89,8 +94,8 @@ class RecordedServer(ThreadingHTTPServer):
     def match(
         self, method: str, path: str, body: bytes
     ) -> tuple[Answered, Sequence[Chunk], bool] | None:
-        """Return the answer to a request, its chunks, and True if it breaks off behind them; `None`
-        when no recording matches.
+        """Return the reply to a request, its chunks, and True if the reply breaks off after them.
+        Return None if no recording matches.
         """
         recordings, path = self.chosen(path)
         best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
@@ -108,8 +113,8 @@ class RecordedServer(ThreadingHTTPServer):
         return None
 
     def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
-        """Return the status and JSON for a request without a recording: the models, a prompt's
-        tokens, or an error that names the paths of the recordings.
+        """Return the status and JSON for a request that no recording answers: the list of models, a
+        prompt's tokens, or an error that names the next command to try.
         """
         if method == "GET" and endpoint_of(path).endswith("/v1/models"):
             return 200, self.models(path)
@@ -119,7 +124,9 @@ class RecordedServer(ThreadingHTTPServer):
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording that matches best; of several, the least served one."""
+        """Return the recording with the highest fit, None if all are 0. Of equals, return and count
+        the recording that has answered least often.
+        """
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:
@@ -129,8 +136,8 @@ class RecordedServer(ThreadingHTTPServer):
         return nearest
 
     def models(self, path: str) -> dict[str, object]:
-        """Return the list of models of these recordings, owned as their servers' models are if all
-        servers are of one kind.
+        """Return the list of the recordings' models. If all recorded servers are of one kind,
+        `owned_by` has the value by which the addon recognises that kind.
         """
         recordings, _ = self.chosen(path)
         named = (read_body(recording.sent.body).get("model") for recording in recordings)
@@ -142,8 +149,9 @@ class RecordedServer(ThreadingHTTPServer):
         return {"object": "list", "data": models}
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return the answer of `/tokenize`: the count and the last token of a recorded prompt, as
-        far as the addon knew them; `None` for another prompt or path.
+        """Return the answer of `/tokenize` for a recorded prompt: its count of tokens, and a last
+        token that shows whether the reply began in a thought. Return None for another prompt or
+        path.
         """
         recordings, path = self.chosen(path)
         request = read_body(body)
@@ -156,13 +164,13 @@ class RecordedServer(ThreadingHTTPServer):
         return {"count": fitting[0].facts.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Pass over a client that leaves before the reply's end."""
+        """Ignore the error of a client that left before the reply's end."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
-    """Serve until interrupted, and print the address. Raises OSError when the port is taken."""
+    """Print the address, and serve until Ctrl-C. Raises OSError if the port is in use."""
     with RecordedServer(recordings, port, pace) as server:
         print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
         with suppress(KeyboardInterrupt):
@@ -170,8 +178,8 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _kind(recording: Recording) -> str:
-    """Return the name of the server's profile. A server of no known profile whose reply began in a
-    thought is served as vLLM, which reports the prompt's end.
+    """Return the name of the profile of the recorded server. A generic server whose reply began in
+    a thought counts as vLLM, because the addon asks vLLM for the prompt's end.
     """
     begun = recording.facts.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.facts.server == GENERIC.name else recording.facts.server
@@ -181,10 +189,10 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     server: RecordedServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = 0  # a chunk goes out as one
+    wbufsize = 0  # Unbuffered, so that each chunk is one write.
 
     def do_POST(self) -> None:
-        """Answer as it was recorded."""
+        """Answer the request from a recording, else by `RecordedServer.own`."""
         arrived = monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         recording = self.server.match(self.command, self.path, body)
@@ -207,7 +215,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         if ended:
-            self.close_connection = True  # it broke off here
+            self.close_connection = True  # The recorded reply broke off after these chunks.
         else:
             self.wfile.write(b"0\r\n\r\n")
 
@@ -226,8 +234,8 @@ class _RecordedHandler(BaseHTTPRequestHandler):
 
 
 def read_pace(written: str) -> float:
-    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises
-    ValueError.
+    """Return a pace: `recorded` -> 1.0, `fast` -> infinity, `2` -> 2.0. Raises ValueError for
+    another text, or a number that is not above 0.
     """
     try:
         pace = _PACES.get(written) or float(written)
@@ -241,7 +249,9 @@ def read_pace(written: str) -> float:
 
 
 def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
-    """Yield the chunks, each at its time. `arrived`: when the request came, monotonic."""
+    """Yield the chunks' bytes, each at its time, `pace` times as fast as recorded. `arrived`: the
+    request's time by `time.monotonic`.
+    """
     for chunk in chunks:
         wait = arrived + chunk.at / pace - monotonic()
         if wait > 0:
@@ -250,7 +260,7 @@ def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[byte
 
 
 def request_of(recording: Recording) -> str:
-    """Return a curl command that sends the client's request to where recordings are served."""
+    """Return a curl command that sends the client's request to the server of recordings."""
     request = recording.request
     address = f"{SERVED_AT}/{recording.name}{request.path}"
     command = ["curl", "-sN", address]
@@ -262,7 +272,9 @@ def request_of(recording: Recording) -> str:
 
 
 def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
-    """Return how well a request matches a recorded one: 0 for not at all."""
+    """Return the fit of a request to a recorded request: 0 if they do not match, else 1 and the
+    number of equal fields.
+    """
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
     request, recorded = read_body(body), read_body(sent.body)
@@ -272,7 +284,7 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
 
 
 def _before_the_turn(body: bytes) -> bytes:
-    """Return a request without its last turn, which the model is to continue."""
+    """Return a request without its last message, the turn of the model that is to be continued."""
     request = read_body(body)
     messages = messages_of(request)
     return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
@@ -282,27 +294,32 @@ def _same(
     request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
 ) -> bool:
     def compared(body: Mapping[str, object], name: str) -> object:
-        return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
+        # A recording has only the values on the allow-list.
+        return _comparable(kept(body.get(name), REQUEST[name]))
 
     return all(compared(request, name) == compared(recorded, name) for name in names)
 
 
 def endpoint_of(path: str) -> str:
-    """Return the path without its query."""
+    """Return the path without its query and a `/` at its end."""
     return path.partition("?")[0].rstrip("/")
 
 
 def read_body(body: bytes) -> Mapping[str, object]:
-    """Return a request's fields; anything but a JSON object is one field."""
+    """Return a request's fields. A body that is no JSON object becomes one field `""`, so that only
+    equal bodies match.
+    """
     try:
         value = json.loads(body)
     except ValueError:
-        return {"": body}  # matches the same bytes
+        return {"": body}
     return value if isinstance(value, dict) else {"": value}
 
 
 def _comparable(value: object) -> object:
-    """Return a value without ids; a missing `stream` is the same as false."""
+    """Return a value without ids. Empty and false values become None, so that `"stream": false`
+    equals a missing `stream`.
+    """
     if isinstance(value, Mapping):
         return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
     if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""Redaction of recordings: secrets and names of hosts go, ids and times get a normal form."""
+"""Redaction of recordings: secrets and host names are removed, ids and times are normalised."""

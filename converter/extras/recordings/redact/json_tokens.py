@@ -1,8 +1,8 @@
-"""A body cut into tokens (strings and numbers) and the gaps between them, so that a string can be
-replaced and every other byte stays.
+"""A body cut into tokens (strings and numbers) and the gaps between them. A token can then be
+replaced while every other byte stays.
 
-A stream repeats most strings in frame after frame. So the same string at the same path is the same
-Token each time, and a decision about a token is made once.
+A stream repeats most strings in many frames. Each repetition of a string at a path gives the same
+`Token` object, so that the token's replacement is computed once.
 """
 
 import json
@@ -22,34 +22,49 @@ _PIECE = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]|\Z))'
     rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}\[\],]"
 )
-"""A string without an end reaches to the line's end; else each quote in it would begin a match."""
+"""A string, a number or a mark of JSON. A string without a closing quote matches up to the end of
+its line.
+"""
 _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
-"""How a line of data begins; a stream may begin with a byte order mark, or be of JSON's lines."""
+"""The beginnings of a stream's line that has JSON: of server-sent events, with a byte order mark at
+the stream's beginning, and of lines of JSON.
+"""
 _MARKS = frozenset((b"{", b"}", b"[", b"]", b","))
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
-"""Names in a path. Deeper values are in no reply; their paths would cost time by their depth."""
+"""The most names in a path. Real replies are not as deep, and the paths of deep values would take
+time.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A string or a number."""
+    """A string or a number in JSON.
 
-    raw: bytes  # as it is written
-    path: Path  # the names that lead to the token, `None` for an element of an array
+    Attributes:
+        raw: the token's bytes.
+        path: the names that lead to the token; None stands for an element of an array.
+        value: the value of the string or number.
+        name: True if the token is the name of an object's member.
+    """
+
+    raw: bytes
+    path: Path
     value: str | float
-    name: bool = False  # the token is a name itself
+    name: bool = False
 
 
 class Pieces(NamedTuple):
-    """A body cut up: a gap, a token, a gap ... and a gap."""
+    """A body in pieces that alternate: a gap, a token, a gap ... and a last gap."""
 
     gaps: list[bytes]
     tokens: list[Token]
 
 
 def pieces(body: bytes, stream: bool) -> Pieces:
-    """Cut a body into gaps and tokens. JSON may be cut short; any other text is one gap."""
+    """Cut a body into gaps and tokens. JSON may be incomplete; any text that is not JSON is one
+    gap.
+    """
     reader = _BodyReader()
     if not stream and beginning_of(body, last=True) is FirstBytes.JSON:
         reader.scan(body)
@@ -60,8 +75,12 @@ def pieces(body: bytes, stream: bool) -> Pieces:
 
 
 class _BodyReader:
-    """Reads one body, line by line; `gap` has the bytes since the last token. Each open object or
-    array has a name in the path, `None` in an array.
+    """A reader of one body, line by line.
+
+    Attributes:
+        gaps: the gaps that are complete.
+        tokens: the tokens so far, each after the gap of the same index.
+        gap: the bytes since the last token.
     """
 
     def __init__(self) -> None:
@@ -78,7 +97,7 @@ class _BodyReader:
         self._name_next = False
 
     def read(self, line: bytes, stream: bool) -> None:
-        """Read a line of a stream, or text that is no JSON."""
+        """Read a line of a stream, or a whole text that is not JSON."""
         if stream and line.startswith(_DATA):
             self.scan(line)
             return
@@ -87,7 +106,9 @@ class _BodyReader:
             self._begin()
 
     def scan(self, line: bytes) -> None:
-        """Read JSON, or one line of JSON; a value that cannot be read belongs to its gap."""
+        """Read JSON, or one line with JSON. A value that cannot be decoded stays a part of a
+        gap.
+        """
         end = 0
         for match in _PIECE.finditer(line):
             if (piece := match[0]) in _MARKS:
@@ -109,10 +130,10 @@ class _BodyReader:
         self._name_next = mark in b"{," and bool(self._objects and self._objects[-1])
 
     def _take(self, raw: bytes) -> Token | None:
-        """Return the token of a string or number; `None` where it cannot be read."""
+        """Return the token of a string or number, None if it cannot be decoded."""
         value = self._value(raw)
         name, self._name_next = self._name_next and not isinstance(value, int | float), False
-        if name:  # one that cannot be read is not the name before it
+        if name:  # A name that cannot be decoded replaces the member's name before it, too.
             self._path[-1] = value if isinstance(value, str) else None
         path = tuple(self._path[:_DEEPEST])
         key = raw, path, name
@@ -125,20 +146,20 @@ def _value(raw: bytes) -> str | float | None:
     try:
         value: str | float = _DECODER.decode(raw.decode("utf-8", "surrogateescape"))
     except ValueError:
-        return None  # an escape that JSON does not know, or a number of too many digits
+        return None  # JSON has no such escape, or the number has too many digits for Python.
     return value
 
 
 def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
-    """Return a gap, a written value, a gap ... and a gap."""
+    """Return gaps and values as one list that alternates: a gap, a value, a gap ... and a gap."""
     both = [b""] * (len(gaps) + len(written))
     both[::2], both[1::2] = gaps, written
     return both
 
 
 def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
-    """Return the new offset of each border after pieces of a body were replaced; a border within a
-    replaced piece stays within it.
+    """Return the new offset of each border between chunks, after the pieces `before` of a body
+    became the pieces `after`. A border within a piece stays within the new piece.
     """
     starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
     pieces = []
@@ -150,7 +171,9 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
 
 
 def written(text: str) -> bytes:
-    """Return a string as JSON; bytes that are no UTF-8 stay unchanged."""
+    """Return a string as JSON. Surrogates that stand for bytes which are not UTF-8 become these
+    bytes again.
+    """
     try:
         return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

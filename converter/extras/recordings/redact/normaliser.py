@@ -1,5 +1,5 @@
-"""The normal form of ids and times: ids are numbered in their order, and the same id has the same
-name everywhere.
+"""The normal form of ids and times. Ids are numbered in the order in which they come: the first
+`call_a8f3` becomes `call_1` wherever it occurs.
 """
 
 import datetime
@@ -10,7 +10,7 @@ from converter.extras.recordings.recording import REPLY_ID
 from converter.extras.recordings.redact.json_tokens import Path, Token
 
 CREATED = 1_700_000_000
-"""The second at which every recorded reply was created."""
+"""The time of every recorded reply, in seconds since 1970."""
 _CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 _NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
 _REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
@@ -39,37 +39,45 @@ _ITEM_IDS: set[Path] = {
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
-"""The times of a response's beginning and end, which are 0 in a replay: it has no clock."""
+"""The times at which a response began and ended. They are 0, because a replay has no clock."""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
 _NO_NANOSECONDS = ".000000000Z"
-"""Ends the times that are written for Ollama's clients; a replay has no clock."""
+"""The end of the times that the addon writes for Ollama's clients: a replay, without a clock,
+writes no fraction.
+"""
 _NANOSECONDS: dict[Path, int] = {
     ("prompt_eval_duration",): 1_000_000,
     ("eval_duration",): 1_000_000,
     ("total_duration",): 2_000_000,
 }
-"""Ollama's times, as a replay makes them of normal ones in milliseconds."""
+"""Ollama's fields of times in nanoseconds, with the values that a replay computes from the normal
+form of other servers' times, 1 ms.
+"""
 _FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
-"""Names of values that people and models write, in which any name may stand."""
+"""Names of values that users and models write. The names within them are not fields of an API."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _RESPONSE_PREFIX = "resp_"
-"""Begins the id of a response, which is that of its flow; a replay has the same for all."""
+"""The beginning of the id of a response. The rest is the flow's id, in a replay always
+`REPLY_ID`.
+"""
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
-"""The beginning of ids that are made here."""
+"""The beginnings of ids of calls that the addon makes."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
-"""Kimi's ids have the tool and the call's index; they are the same each time."""
+"""The pattern of Kimi's ids, which are the tool's name and the call's index. They stay, because
+they are the same in each run.
+"""
 
 
 class Normaliser:
-    """Normalises the ids and times of one exchange, whose bodies are read in the order in which
-    they were sent.
+    """The normal form of one exchange's ids and times. Tokens must come in the order in which the
+    bodies were sent.
 
-    `listed`: the reply lists models, whose ids are their names. `flow`: the flow's id, which is a
-    part of ids that the addon made.
+    `listed`: True if the reply lists models, whose ids are names and stay. `flow`: the flow's id,
+    which is a part of ids that the addon made.
     """
 
     def __init__(self, listed: bool = False, flow: str = "") -> None:
@@ -79,7 +87,7 @@ class Normaliser:
         self._calls: dict[str, str] = {}
 
     def of(self, token: Token) -> str | float:
-        """Return the replacement of a token: the same value, for most."""
+        """Return a token's value in its normal form. Most values are no ids or times, and stay."""
         if isinstance(token.value, str):
             return token.value if token.name else self._string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
@@ -107,8 +115,8 @@ class Normaliser:
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply(self, value: str) -> str:
-        """Name a reply's id. Prefixes stay, because an encoder of another dialect drops them, and
-        has to find the same name.
+        """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`. The
+        prefix does not count as a part of the id, because an encoder of another dialect drops it.
         """
         if value.startswith(_RESPONSE_PREFIX):
             self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
@@ -123,7 +131,7 @@ class Normaliser:
         )
 
     def _item(self, value: str) -> str:
-        """Name an item after its response, whose id is in it."""
+        """Return an item's id with the normal form of the response's id that is a part of it."""
         for reply, name in self._replies.items():
             value = value.replace(f"_{reply}_", f"_{name}_")
         return value
@@ -132,7 +140,7 @@ class Normaliser:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # the addon made the id, because the server sent none, or the call stood in the text
+            # An id that contains a reply's id was made by the addon, for a call without an id.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"

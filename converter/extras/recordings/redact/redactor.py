@@ -1,8 +1,8 @@
-"""The redaction of a recording: no secrets, and the same bytes for the same exchange.
+"""The redaction of a recording: secrets are removed, and equal exchanges give equal bytes.
 
-The kept part of a request is an allow-list. Values that are dropped are also hidden in all that is
-kept, because a server may have repeated them. Redacting twice changes nothing more, and a redacted
-reply, rewritten again, is the redacted reply of the client.
+Of a request only the fields and headers on the allow-list stay. The values of the others are also
+hidden in the rest of the recording, because a server may have repeated them. A second redaction
+changes nothing. The server's redacted reply, rewritten again, gives the client's redacted reply.
 """
 
 import re
@@ -53,14 +53,15 @@ _LISTED_FIELDS: set[Path] = {
 }
 _MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
-"""A model that may be a path: this search is cheaper than cutting up the body."""
+"""A model's name that may be a path. A body without a match need not be cut into tokens."""
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
 _MODELS_PATH = "/v1/models"
-"""The only endpoint with a free part: a model's name behind it."""
+"""The only endpoint whose path may go on with a free text, a model's name."""
 
 
 def redacted(recording: Recording) -> Recording:
-    """Return the recording in its normal form, with nothing that is not on the allow-list.
+    """Return the recording without secrets and in its normal form, with only the fields and headers
+    of requests that are on the allow-list.
 
     Raises RecordingError for a request that the addon does not act on.
     """
@@ -86,15 +87,14 @@ def redacted(recording: Recording) -> Recording:
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
-    # Such a client gets all text a second time, whole: a name that is hidden where frames cut it
-    # would be renamed there. Lines of JSON hold times of the addon's own.
+    # The client's reply must be the rewritten server's reply. Redacted apart, it would differ: an
+    # encoder that repeats the whole text at the end has names uncut that frames cut, and lines of
+    # JSON have times that the addon wrote.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
 def redacted_text(recording: Recording, text: str) -> str:
-    """Redact a text about a recording, such as an expectation, as `redacted` redacts the
-    recording.
-    """
+    """Return a text about a recording, such as an expectation, without the recording's secrets."""
     return _scrubber(recording).text(text)
 
 
@@ -126,13 +126,15 @@ def _models(recording: Recording) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Redacts the parts of one exchange, in the order in which they were sent."""
+    """The redaction of one exchange. Its parts must be redacted in the order in which they were
+    sent, because ids are numbered.
+    """
 
     scrubber: Scrubber
     normaliser: Normaliser
 
     def whole_request(self, request: RecordedRequest) -> RecordedRequest:
-        """Return a request with nothing that is not on the allow-list."""
+        """Return a request redacted, with only the fields and headers on the allow-list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = public + self.scrubber.text(path.removeprefix(public))
@@ -147,11 +149,12 @@ class Redaction:
             for name, value in passed.items()
             if is_kept(name, value)
         }
-        # a value may be too long now
+        # The scrubber may have changed a value so that the allow-list no longer takes it.
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         endpoint = find(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
-            # a header tells which dialect the client speaks, though its key does not stay
+            # A client's dialect at `/v1/models` shows by its key's header, which is dropped. The
+            # header with the API's version shows the dialect too.
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
@@ -159,7 +162,7 @@ class Redaction:
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
-        # Claude Code makes this line new for each request; no server is sent it
+        # Claude Code writes this line anew in each request, and the addon does not send it on.
         if isinstance(system := fields.get("system"), str):
             fields["system"] = BILLING_LINES.sub("", system)
         for block in json_text.objects(system):
@@ -169,17 +172,19 @@ class Redaction:
         return json_text.write(json_text.read(clean))
 
     def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
-        """Return the client's chunks, redacted; `chunks` are the server's, redacted."""
+        """Return the client's reply, redacted. `chunks`: the server's redacted chunks."""
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
-            # passed on as it came, as most streams are
+            # The reply went on unchanged, so the server's redacted chunks are the client's body.
             body = b"".join(chunk.data for chunk in chunks)
         else:
             body, _ = self.body(got.body, is_stream(got.content_type, got.body))
         return Answered(got.status, content_type_of(got.content_type), body)
 
     def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
-        """Cut the redacted body where the original was cut."""
+        """Redact the body that the chunks make up, and return it in chunks, cut at the same
+        places.
+        """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
         times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
@@ -189,7 +194,7 @@ class Redaction:
     def body(
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
-        """Return the redacted body, and the new offsets of the borders."""
+        """Return the redacted body, and the new offsets of the borders between its chunks."""
         gaps, tokens = pieces(body, stream)
         clean = {gap: self._between(gap) for gap in set(gaps)}
         after = woven([clean[gap] for gap in gaps], self._written(tokens, stream))
@@ -197,8 +202,8 @@ class Redaction:
         return b"".join(after), moved(before, after, borders)
 
     def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
-        """Return the replacement of each token. In a stream a secret may be cut anywhere, so that
-        the strings of one path are searched as one text.
+        """Return the replacement of each token. Frames of a stream may cut a secret anywhere, so
+        the strings at one path are joined for the search.
         """
         hide = cache(self.scrubber.hidden)
         hidden = [str(token.value) for token in tokens]
@@ -212,7 +217,7 @@ class Redaction:
             parts = self.scrubber.hidden_over([hidden[number] for number in numbers])
             for number, part in zip(numbers, parts, strict=True):
                 hidden[number] = part
-        return list(map(cache(self._new), tokens, hidden))  # most tokens of a stream are the same
+        return list(map(cache(self._new), tokens, hidden))  # Most tokens of a stream are repeated.
 
     def _new(self, token: Token, hidden: str) -> bytes:
         """Return the replacement of a token. `hidden`: its value without secrets."""
@@ -227,7 +232,7 @@ class Redaction:
         return written(value) if isinstance(value, str) else str(value).encode()
 
     def _between(self, gap: bytes) -> bytes:
-        """Redact text that is no JSON, such as a page, a comment, a string that was cut short."""
+        """Return a gap redacted: text that is not JSON, such as HTML, a comment, a cut string."""
         if not gap.strip(b" \t\r\n,:{}[]"):
             return gap
         text = gap.decode("utf-8", "surrogateescape")
@@ -241,6 +246,6 @@ def prefix_of(request: RecordedRequest) -> str:
 
 
 def content_type_of(written: str) -> str:
-    """Return a content type with no more than its type and charset."""
+    """Return a content type without parameters other than `charset`."""
     match = _CONTENT_TYPE.match(written)
     return "; ".join(part for part in match.groups() if part) if match else ""
