@@ -43,9 +43,6 @@ class PartialJson:
 
     Arguments:
         bare_names: accept names without quotes, `{city: "Oslo"}`.
-
-    Attributes:
-        has_member: True once the first name of the object has come.
     """
 
     def __init__(self, bare_names: bool = True) -> None:
@@ -54,7 +51,6 @@ class PartialJson:
         self._blanks = 0
         self._unfit: list[str] = []
         self._unfit_length = 0
-        self.has_member = False
 
     @property
     def mended(self) -> bool:
@@ -106,7 +102,7 @@ class PartialJson:
         if reader.passes(text):
             return text
         if reader.want is Want.OBJECT and not reader.refused and _is_object(text):
-            reader.want, self.has_member = Want.NOTHING, True
+            reader.want = Want.NOTHING
             return text
         return "".join([self._written(part, piece) for part, piece, _ in reader.feed(text)])
 
@@ -148,7 +144,6 @@ class PartialJson:
         if part is JsonPart.CLOSE and "," in self._gap:
             self._gap = [blank for blank in self._gap if blank != ","]
             self._reader.mended = True
-        self.has_member = self.has_member or part is JsonPart.KEY
         piece = "".join((*self._gap, piece))
         self._gap.clear()
         self._blanks = 0
