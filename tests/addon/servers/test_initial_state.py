@@ -16,6 +16,7 @@ from converter.addon.servers.initial_state import (
     initial_state,
     needs_prompt,
     thinking_is_off,
+    turns_thinking_off,
 )
 from converter.core.model.initial_state import InitialState
 from tests.support.rows import rows_of
@@ -147,6 +148,7 @@ def test_a_model_that_always_thinks_is_not_turned_off(model: str) -> None:
     assert rules.switches(Facts(body)) is None
     assert initial_state(Facts(body)) is LIKELY
     assert not thinking_is_off(body, InitialState.AUTO)
+    assert not any(turns_thinking_off({**body, "model": name}) for name in (model, "gpt-oss-20b"))
 
 
 OFF = {"reasoning_effort": "none"}
