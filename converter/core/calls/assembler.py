@@ -89,7 +89,7 @@ class Assembler:
         """
         if kind is not ToolCall:
             return kind, ""
-        calls = [call for call in self._calls.all if not call.complete]
+        calls = [call for call in self._calls.growing if not call.complete]
         wakes = calls[0].wakes if len(calls) == 1 and calls[0].sent else None
         return None if wakes is None else (kind, wakes)
 
@@ -118,7 +118,7 @@ class Assembler:
         """Return the end of a call whose index another call takes. A call that has an id stays
         open, because a later piece may name the id.
         """
-        for earlier in self._calls.all:
+        for earlier in self._calls.growing:
             earlier.arguments.forget()
         if call is None or call.over or call.server_id:
             return []
@@ -143,7 +143,7 @@ class Assembler:
         out: list[Event] = []
         for call in [*self._calls.waiting]:
             if call.written.strip():
-                if any(each.sent and not each.complete for each in self._calls.all) or not (
+                if any(each.sent and not each.complete for each in self._calls.growing) or not (
                     self._calls.is_named(call) and self._is_settled(call)
                 ):
                     break

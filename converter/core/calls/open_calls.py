@@ -138,6 +138,7 @@ class OpenCalls:
 
     Attributes:
         all: all calls since the last finish.
+        growing: those of `all` that may get another piece.
         waiting: the calls that are not emitted yet.
     """
 
@@ -146,6 +147,7 @@ class OpenCalls:
         self._at_index: dict[int, Call] = {}
         self._of_id: dict[str, Call] = {}
         self.all: list[Call] = []
+        self.growing: list[Call] = []
         self.waiting: list[Call] = []
 
     def find(self, event: ToolCall) -> Call | None:
@@ -164,6 +166,7 @@ class OpenCalls:
     def add(self, call: Call) -> None:
         """Add a call that begins."""
         self.all.append(call)
+        self.growing = [each for each in self.growing if not (each.over and each.complete)] + [call]
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
@@ -177,7 +180,7 @@ class OpenCalls:
 
     def clear(self) -> None:
         """Forget all calls, because the choice has finished."""
-        self.all, self.waiting = [], []
+        self.all, self.growing, self.waiting = [], [], []
         self._at_index.clear()
         self._of_id.clear()
 
