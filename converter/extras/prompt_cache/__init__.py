@@ -1,1 +1,1 @@
-"""Prompt caches: each prompt against the one before it in its conversation."""
+"""Prompt caches: each prompt is compared with the prompt before it in its conversation."""

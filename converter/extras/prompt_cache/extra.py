@@ -5,5 +5,5 @@ from converter.extras.prompt_cache.watcher import PromptCache
 
 
 def addons(_: ExtraServices) -> list[object]:
-    """Return the addons."""
+    """Return the addons of this extra."""
     return [PromptCache()]

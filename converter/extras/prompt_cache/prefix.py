@@ -1,10 +1,11 @@
-"""Breaks of a server's cached prompt: a request against the one before it in its conversation.
+"""Breaks of a server's cached prompt: the first difference between a request and the request before
+it in its conversation.
 
-A server caches the last prompt, and continues from the first difference of the next prompt. An
-agent's request repeats the one before, with more messages at its end. So where earlier text
-differs, the server reads all text behind the difference again, which takes seconds to minutes on a
-local model. No header names a conversation: it is matched by its text, without the parts that
-clients move or renew in each request.
+A server caches the last prompt, and reads the next prompt from the first difference on. An agent's
+request repeats its last request, with more messages at the end. If earlier text differs, the server
+must read all text after the difference again, which takes a local model seconds to minutes. No
+header names a conversation, so a request's conversation is recognised by its text, without the
+parts that clients move or renew in each request.
 """
 
 import re
@@ -37,17 +38,21 @@ KEPT_PROMPTS = Bound(
     "requests that the next one of their conversation is compared with",
     "the oldest go",
 )
-"""Agents run side by side."""
+"""More than one, because several agents may run at the same time."""
 KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "the oldest go")
-"""Some agents with full windows."""
+"""Enough for some agents with full windows."""
 
 _HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30
-"""Characters of the longest date or time."""
+"""The characters of the longest date or time."""
 _BLOCK = 2000
-"""Characters behind a block's first words that belong to the block."""
+"""The characters after the first words of a block of text (such as `git status`) that still count
+as the block.
+"""
 _BEGUN_TURN = 8
-"""Tokens at a prompt's end that begin the reply, and are different in the next prompt's history."""
+"""The most tokens at a prompt's end by which the template opens the reply. The next prompt has
+other tokens in their place.
+"""
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
@@ -55,14 +60,20 @@ _TOOLS_IN_TEXT = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n<
 
 
 class Breaker(NamedTuple):
-    """Text that changes within repeated text, and so breaks the cache."""
+    """A kind of text that changes within repeated text, and so breaks the cache.
+
+    Attributes:
+        name: the kind, for the user.
+        pattern: matches the text.
+        behind: the breaker explains a difference within so many characters after a match. None: it
+            explains a difference if both texts are equal without their matches.
+        mend: advice for the user.
+    """
 
     name: str
     pattern: re.Pattern[str]
-    # so many characters behind the match belong to the breaker as well; `None`: it explains a
-    # difference only if both texts are the same without it
     behind: int | None
-    mend: str = ""  # advice for the user
+    mend: str = ""
 
 
 BREAKERS = (
@@ -88,44 +99,64 @@ BREAKERS = (
         "start Claude Code with CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",
     ),
 )
-"""The first that explains a difference counts."""
+"""The kinds of text that break a cache. The first that explains a difference is reported."""
 
 
 @dataclass(slots=True)
 class Prompt:
-    """A request."""
+    """A request as it was sent to a server.
+
+    Attributes:
+        owner: the client and the server; requests of different owners are not compared.
+        name: the id of the request's flow.
+        body: the request's fields.
+        size: the body's bytes.
+        tokens: the prompt's tokens by the server's count; None until the server reports it.
+    """
 
     owner: str
-    name: str  # its flow's id
+    name: str
     body: Mapping[str, object]
-    size: int  # bytes
-    tokens: int | None = None  # the server's count, once it is reported
+    size: int
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A prompt that later ones are compared with."""
+    """A prompt that later prompts are compared with.
+
+    Attributes:
+        turns: the messages without those of the system.
+        first: the fingerprint of the first message.
+        last: the fingerprint of the last message.
+    """
 
     prompt: Prompt
-    turns: Sequence[object]  # all messages but the system text
-    first: str  # the key of the first message
-    last: str  # the key of the last message
+    turns: Sequence[object]
+    first: str
+    last: str
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first difference between a prompt and the one before."""
+    """The first difference between a prompt and the prompt before it.
 
-    part: str  # the part of the prompt, and the offset in it
+    Attributes:
+        part: the name of the prompt's part, and the offset within the part.
+        cause: the cause, for the user.
+        mend: advice for the user.
+    """
+
+    part: str
     cause: str
-    mend: str = ""  # advice for the user
+    mend: str = ""
 
     def message(self, before: int | None, prompt: int | None, cached: int | None) -> str:
-        """Return the break in a line, without text of the prompt; empty if the server's count of
-        cached tokens shows no break.
+        """Return a line about the break, without text of the prompt. Return an empty text if the
+        server's count of cached tokens shows that no cache was broken.
 
-        `before`, `prompt` and `cached`: the server's counts of tokens of the earlier prompt, of
-        this prompt, and of the cached part of this prompt.
+        `before`, `prompt` and `cached`: the tokens of the earlier prompt, of this prompt, and of
+        this prompt's cached part, as the server counts them.
         """
         again = ""
         if prompt and cached is not None:
@@ -137,7 +168,7 @@ class Break:
 
 
 class Prompts:
-    """The newest requests, each with its owner, bounded in number and bytes."""
+    """The newest request of each conversation, bounded in number and bytes."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -145,7 +176,7 @@ class Prompts:
 
     def follow(self, prompt: Prompt) -> Prompt | None:
         """Return the earlier request that `prompt` continues, and replace it by `prompt`."""
-        # all messages but the system text, which comes and goes
+        # Without the system's messages, which clients add and remove in a conversation.
         messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
         now = [message for message in messages if role_of(message) not in SYSTEM]
         if not now:
@@ -162,8 +193,8 @@ class Prompts:
         return before
 
     def _before(self, owner: str, first: str, now: Sequence[object]) -> int | None:
-        """Return the number of the newest request that this one continues. The keys of the first
-        and the last message exclude most other requests at once.
+        """Return the key in `_kept` of the newest request that these messages continue, None if
+        there is none. The fingerprints of first and last message exclude most requests quickly.
         """
         compared = dict[int, str]()
         for number in reversed(self._kept):
@@ -178,7 +209,9 @@ class Prompts:
 
 
 def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
-    """Return the first difference between two prompts; `None` if one begins the other."""
+    """Return the first difference between two prompts, None if one prompt is the other's
+    beginning.
+    """
     if before.get("model") != now.get("model"):
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
@@ -191,8 +224,8 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
 
 
 def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    """Return True if a request repeats all of the one before, by a comparison that is fast, and
-    misses a few.
+    """Return True if a request plainly repeats the whole request before it. False is not certain:
+    the comparison is fast, and does not ignore what `broken` ignores.
     """
     was, messages = messages_of(before), messages_of(now)
     heads = all(before.get(name) == now.get(name) for name in _HEADS)
@@ -200,7 +233,7 @@ def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool
 
 
 def _same(one: str, other: str) -> int:
-    """Return the length of the common beginning of two texts."""
+    """Return the length of the common prefix of two texts."""
     shorter = range(min(len(one), len(other)))
     return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
 
@@ -213,7 +246,7 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
         cause = f"{was.name} stood there: other tools, or another order"
         return cause, "have the client offer the same in every turn"
     texts = [(was.plain, now.plain)]
-    if was.name != now.name:  # one of them has been put in, or left out
+    if was.name != now.name:  # A part has been added or left out.
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
         return "an earlier thought was left out or changed", "think_restore=auto puts it back"
@@ -228,7 +261,7 @@ def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
 
 
 def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
-    """Return True if the offset is within a match, or `behind` characters after it."""
+    """Return True if the offset `at` is within a match, or at most `behind` characters after it."""
     start = max(0, at - behind - _NEAR)
     window, offset = text[start : at + _NEAR], at - start
     return any(one.start() <= offset <= one.end() + behind for one in moving.finditer(window))

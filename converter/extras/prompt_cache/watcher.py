@@ -1,4 +1,4 @@
-"""The watcher of prompt caches: it reports a prompt that a server has to read again in part."""
+"""The watcher of prompt caches: it reports a prompt of which a server must read a part again."""
 
 import logging
 from concurrent.futures import Future
@@ -15,15 +15,22 @@ from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken,
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """A prompt under way."""
+    """The prompt of a running exchange.
+
+    Attributes:
+        before: the earlier prompt that `prompt` continues, None if there is none.
+        comparison: the comparison of the two prompts; None if `prompt` plainly repeats `before`.
+    """
 
     prompt: Prompt
-    before: Prompt | None = None  # the prompt that it continues
-    comparison: Future[Break | None] | None = None  # of both
+    before: Prompt | None = None
+    comparison: Future[Break | None] | None = None
 
 
 class PromptCache(Watcher):
-    """An addon of its own, without a hook."""
+    """The addon that compares prompts. It uses the calls of `Watcher` alone, no hook of
+    mitmproxy.
+    """
 
     name = "think-prompt-cache"
 
@@ -32,11 +39,11 @@ class PromptCache(Watcher):
         self._followed: dict[str, _Followed] = {}
 
     def asked(self, seen: FlowRecord) -> None:
-        """Begin to compare a prompt with the one that it continues."""
+        """Begin to compare a prompt with the earlier prompt that it continues, beside the loop."""
         sent = seen.awaited.sent if seen.awaited else {}
         if not sent or housekeeping_of(
             sent
-        ):  # a client's own request, such as for a title, repeats nothing
+        ):  # A request that a client sends for itself, such as for a title, continues no prompt.
             return
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
@@ -49,7 +56,9 @@ class PromptCache(Watcher):
         self._followed[name] = followed
 
     def ended(self, seen: FlowRecord) -> None:
-        """Report a break of the cache, unless the server's own count shows none."""
+        """Report a break of the cache in the log and on the flow, unless the server's count of
+        cached tokens shows none.
+        """
         followed = self._followed.pop(seen.flow.id, None)
         if followed is None or seen.rewriter is None:
             return

@@ -1,9 +1,10 @@
-"""A store on a server that speaks Redis' protocol (Redis, Valkey), for many machines.
+"""A store on a server with Redis' protocol (Redis, Valkey), for proxies on many machines.
 
-Each operation is one script, so that no process sees half of another's operation. All keys share
-one hash tag: a cluster keeps them on one node, because the bounds hold for all keys together. The
-next operation drops an entry that is too old. Without operations the server drops the entry within
-an hour: dropping it to the second would take a command for each name at each use.
+- Each operation is one Lua script, so that no process sees half of another's operation.
+- All keys share one hash tag, by which a cluster keeps them on one node: the bounds hold for all
+  keys together.
+- An operation first drops the entries that are too old. If no operation comes, the server drops an
+  entry up to an hour late. An exact time would need a command for each name at each use.
 """
 
 from collections.abc import Callable, Iterable
@@ -144,8 +145,8 @@ _RUN = "%s local function run() %s end local answer = run() return {answer or fa
 
 
 class RedisStore(Store):
-    """Entries on the server at `address`. `patience`: seconds for a connection, and for an
-    answer.
+    """A store whose entries are on the server at `address`. `patience`: the most seconds to wait
+    for a connection, and for an answer.
     """
 
     elsewhere = True
@@ -157,7 +158,9 @@ class RedisStore(Store):
 
     @property
     def _client(self) -> Any:
-        """The package's client, created at first use: a cluster's client connects at once."""
+        """The package's client, created at its first use, because a cluster's client connects when
+        it is created.
+        """
         self._connected = self._connected or self._connect()
         return self._connected
 
@@ -179,7 +182,7 @@ class RedisStore(Store):
         return bool(self._run(_FORGET, utf8(key)))
 
     def find(self, name: str) -> str:
-        """Return the key of the entry with this name; empty when there is none."""
+        """Return the key of the entry with this name, empty if there is none."""
         try:
             return named(self._client.get(f"{_PREFIX}n".encode() + utf8(name)) or b"")
         except Exception as error:
@@ -189,7 +192,7 @@ class RedisStore(Store):
             return ""
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back; see `Store.values`."""
+        """Return the values of this entry and of those before it; see `Store.values`."""
         entry = (utf8(key), int(self.bounds.seconds), "one" if one else "all")
         values: list[bytes] | None = self._run(_READ, *entry)
         return values
@@ -215,7 +218,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         "socket_connect_timeout": patience,
         "retry": Retry(NoBackoff(), 0),
     }
-    parse_url: Any = connection.parse_url  # which has no types
+    parse_url: Any = connection.parse_url  # The package gives this function no types.
     try:
         parts = urlsplit(address)
         kind, _, arrangement = parts.scheme.partition("+")
@@ -225,7 +228,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         if not hosts:
             raise ValueError
         options = parse_url(f"{kind}://{login}@?{parts.query}")
-    except ValueError:  # its message may hold a part of a password
+    except ValueError:  # The error's message may hold a part of a password, so it is not shown.
         raise ValueError(UNREADABLE) from None
     options["ssl"] = options.pop("connection_class", None) is not None
     options |= chosen
@@ -235,7 +238,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
             startup_nodes=[node(*host) for host in hosts], **options
         )
     if arrangement == "sentinel":
-        # the sentinels need no login
+        # User and password are for the store's servers. The sentinels get none.
         theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
         make: Any = sentinel.Sentinel
         name = parts.path.strip("/")

@@ -1,1 +1,1 @@
-"""Spans of exchanges for OpenTelemetry."""
+"""OpenTelemetry spans, one for each exchange."""

@@ -7,5 +7,7 @@ from converter.extras.traces.traces import Traces
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons. The metrics include the counts of spans, if that extra is there."""
+    """Return the addons of this extra. Its counts of spans are shared with the metrics of the extra
+    `watch`.
+    """
     return [Traces(services.chosen, services.counts.setdefault("spans", Counter()))]

@@ -1,8 +1,8 @@
-"""Send spans to an OpenTelemetry collector by the SDK: a thread of the SDK sends them in batches,
-and no reply waits for it.
+"""Send spans to an OpenTelemetry collector. A thread of the SDK sends them in batches, so no reply
+waits for the collector.
 
-The environment's variables are for a program's own spans, and decide nothing here: the provider,
-its limits and the exporter get explicit values. Only the two variables below are read.
+The SDK's environment variables, except the two below, have no effect, because they may be meant for
+another program's spans: the provider, its limits and the exporter get explicit values.
 """
 
 import logging
@@ -30,11 +30,13 @@ from converter.extras.traces.spans import TracedText, trace
 MOST_SPANS = Bound(
     500, "spans", "spans that wait for a collector", "dropped, and counted in the metrics"
 )
-"""The replies of a minute while it starts anew."""
+"""Enough for the replies of a minute, in which a collector may restart."""
 
 SECONDS_BETWEEN_BATCHES = 1.0
 HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
-"""In the environment, as for every exporter: a collector's keys, `name=value,name=value`."""
+"""The environment variable with a collector's keys as HTTP headers, `name=value,name=value`; the
+same for every exporter of OpenTelemetry.
+"""
 NAME_VARIABLE = "OTEL_SERVICE_NAME"
 _PATIENCE = 5.0
 _NO_LIMITS = SpanLimits(*[SpanLimits.UNSET] * 8)
@@ -42,7 +44,9 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """A provider of spans, and `counts` of the spans that were sent and dropped."""
+    """A sender of spans to the collector at `url`. It adds to `counts` the numbers of `sent` and
+    `dropped` spans.
+    """
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
         self.url, self.text_type = url, TracedText
@@ -63,7 +67,7 @@ class Sender:
         self._tracer = self._provider.get_tracer("think-addon")
 
     def take(self, record: FlowRecord, outcome: str, text: TracedText | None) -> None:
-        """Create the span of an exchange that is over, unless too many spans wait."""
+        """Create the span of a finished exchange; drop it if `MOST_SPANS` are waiting."""
         if self.waiting >= MOST_SPANS:
             self.drop(1, "more spans come than it takes")
             return
@@ -72,15 +76,16 @@ class Sender:
         trace(self._tracer, record, outcome, text)
 
     def sent(self, spans: int) -> None:
-        """Count spans that the collector took."""
+        """Count spans that the collector has accepted."""
         self._complained = False
         with self._counting:
             self._counts["sent"] += spans
             self.waiting -= spans
 
     def drop(self, spans: int, fault: str, waited: bool = False) -> None:
-        """Count lost spans, and warn once until the collector takes spans again. The warning lacks
-        the URL, which may hold a key.
+        """Count dropped spans, and log a warning, once until the collector accepts spans again. The
+        warning lacks the URL, which may hold a key. `waited`: True if the spans were counted as
+        waiting.
         """
         with self._counting:
             self._counts["dropped"] += spans
@@ -92,7 +97,7 @@ class Sender:
             )
 
     def end(self, seconds: float) -> None:
-        """Send the waiting spans, and end. Wait at most so many seconds."""
+        """Have the thread send the waiting spans and end; wait for it at most `seconds`."""
         ending = threading.Thread(target=self._provider.shutdown, daemon=True)
         ending.start()
         if seconds:
@@ -106,11 +111,12 @@ class Sender:
 class _Provider(TracerProvider):
     def __init__(self, resource: Resource) -> None:
         super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)
-        self._disabled = False  # set by a variable of the environment; there is no parameter
+        # An environment variable may have set this to True. The SDK has no parameter for it.
+        self._disabled = False
 
 
 class _Exporter(OTLPSpanExporter):
-    """An exporter that counts spans, without the SDK's log lines, which hold the URL."""
+    """An exporter that counts spans. The SDK's own log lines are off, because they hold the URL."""
 
     def __init__(self, sender: Sender, url: str) -> None:
         self._sender, self._session_of_ours = sender, _Session(urlsplit(url).hostname or "")
@@ -125,7 +131,7 @@ class _Exporter(OTLPSpanExporter):
         logging.getLogger(OTLPSpanExporter.__module__).disabled = True
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send a batch, and count it."""
+        """Send a batch of spans, and count them as sent or dropped."""
         result = super().export(spans)
         if result is SpanExportResult.SUCCESS:
             self._sender.sent(len(spans))
@@ -135,7 +141,9 @@ class _Exporter(OTLPSpanExporter):
 
 
 class _Session(requests.Session):
-    """A session whose TLS follows mitmproxy's options. `fault`: of its last request."""
+    """An HTTP session whose TLS follows mitmproxy's options. `fault`: the reason why the last
+    request failed.
+    """
 
     def __init__(self, host: str) -> None:
         super().__init__()
@@ -148,12 +156,12 @@ class _Session(requests.Session):
         self.fault = "an unknown fault"
 
     def request(self, *arguments: Any, **chosen: Any) -> requests.Response:
-        """Send a request."""
+        """Send a request with mitmproxy's TLS options, and set `fault`."""
         chosen |= {"verify": self._verify, "cert": self._certificate}
         try:
             response = super().request(*arguments, **chosen)
         except Exception as error:
-            self.fault = type(error).__name__  # the message holds the URL
+            self.fault = type(error).__name__  # Without the message, which holds the URL.
             raise
         self.fault = f"it answers with status {response.status_code}"
         return response

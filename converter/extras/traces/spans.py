@@ -26,7 +26,7 @@ from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
 TRACED_TEXT = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
-"""Collectors take some megabytes at once."""
+"""Bounded, because collectors accept no more than some megabytes in one batch."""
 
 
 _TRACEPARENT = TraceContextTextMapPropagator()
@@ -37,19 +37,19 @@ _FROM_SUMMARY = {
     "gen_ai.usage.reasoning.output_tokens": "thinking_tokens",
     "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
 }
-"""Attribute -> key of a reply's summary."""
+"""The span's attributes whose values come from a reply's summary, with the summary's keys."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
 class TracedText:
-    """The content of a reply's choices, up to the bound."""
+    """The content of a reply's choices, up to `TRACED_TEXT` characters."""
 
     def __init__(self) -> None:
         self._choices: dict[int, Accumulator] = {}
         self._room: int = TRACED_TEXT
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Take events that were sent to the client."""
+        """Add events that were sent to the client, unless their text exceeds the bound."""
         for event in events:
             length = len(model_text(event))
             self._room -= length
@@ -58,7 +58,7 @@ class TracedText:
                 self._choices.setdefault(choice, Accumulator(choice)).feed(event)
 
     def messages(self) -> list[Mapping[str, object]]:
-        """Return a message for each choice."""
+        """Return a message of OpenTelemetry's conventions for each choice."""
         return [
             {
                 "role": "assistant",
@@ -70,7 +70,9 @@ class TracedText:
 
 
 def _part(part: Part) -> Iterator[Mapping[str, object]]:
-    """Yield a part in the format of the conventions; nothing for a kind that they do not name."""
+    """Yield a part in the format of OpenTelemetry's conventions, or nothing if the conventions have
+    no format for its kind.
+    """
     match part:
         case TextBlock():
             yield {"type": "text", "content": part.text}
@@ -83,7 +85,9 @@ def _part(part: Part) -> Iterator[Mapping[str, object]]:
 
 
 def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | None = None) -> None:
-    """Create the span of an exchange that is over, with the reply's text if it is given."""
+    """Create and end the span of a finished exchange, with the reply's content in `text`, if
+    any.
+    """
     summary, began = record.reply_summary, record.flow.request.timestamp_start
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {
@@ -113,7 +117,7 @@ def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | N
 
 
 def _names(record: FlowRecord) -> Mapping[str, object]:
-    """Return the names of the request: its server's, its model's and its conversation's."""
+    """Return the attributes that name the request's server, model and conversation."""
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {
         "gen_ai.operation.name": "chat",
@@ -126,15 +130,17 @@ def _names(record: FlowRecord) -> Mapping[str, object]:
 
 
 def _error(flow: HTTPFlow, outcome: str) -> str | None:
-    """Return the class of an error; never its message, which may hold a key."""
+    """Return the kind of an error, such as `429` or `broke_off`; None for the outcome `ok`. The
+    error's message is left out, because it may hold a key.
+    """
     if outcome == "refused" and flow.response:
         return str(flow.response.status_code)
     return None if outcome == "ok" else outcome.replace(" ", "_")
 
 
 def _messages_text(record: FlowRecord, text: TracedText | None) -> str:
-    """Return the messages as JSON, because backends show no nested attributes, without the API keys
-    of the request.
+    """Return the reply's messages as JSON text, because backends do not show nested attributes. The
+    API keys of the request are hidden in it.
     """
     if text is None:
         return ""
@@ -147,7 +153,7 @@ def _nanoseconds(at: float) -> int:
 
 
 def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
-    """Return the attributes that have a value, in valid Unicode."""
+    """Return the attributes that are not None or empty, with lone surrogates replaced in texts."""
     filled = {name: value for name, value in values.items() if value not in (None, "")}
     return {name: _readable(value) for name, value in filled.items()}
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from converter.extras.traces.spans import TracedText
 
 SECONDS_AT_THE_END = 3.0
-"""How long mitmproxy's end waits for the last spans."""
+"""The most seconds that mitmproxy's end waits until the last spans are sent."""
 
 
 class Traces(OptionWatcher):
     """An addon that creates a span for each reply while `think_traces` has a URL. `chosen` returns
-    the settings in force. `counts`: of sent and dropped spans.
+    the settings in force. `counts`: the numbers of sent and dropped spans.
     """
 
     name = "think-traces"
@@ -35,12 +35,12 @@ class Traces(OptionWatcher):
         self._sends_text = False
 
     def follow(self) -> None:
-        """Send to the URL of the options in force."""
+        """Send spans to the URL in the options in force."""
         self.open(self._chosen().traces, self._chosen().traces_words)
 
     def open(self, url: str, with_text: bool) -> None:
-        """Send to another URL from the next reply on, or to none. `with_text`: with the reply's
-        content. Raises ValueError without the packages.
+        """Send spans to another URL from the next reply on; an empty URL stops. `with_text`: spans
+        include the reply's content. Raises ValueError if the packages are missing.
         """
         self._sends_text = with_text
         if url == (self._sender.url if self._sender else ""):
@@ -51,19 +51,19 @@ class Traces(OptionWatcher):
             self._sender = module.Sender(url, self._counts)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Keep the content of a reply, if it is to be sent."""
+        """Add the events to the reply's content, if the span will include it."""
         if self._sends_text and self._sender:
             self._texts.setdefault(seen.flow.id, self._sender.text_type()).feed(events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Create the span of a reply that is over."""
+        """Create the span of a finished reply."""
         text = self._texts.pop(seen.flow.id, None)
         if self._sender and seen.exchange.endpoint.is_chat:
             self._sender.take(seen, outcome_of(seen.flow, seen.reply_summary), text)
 
     def done(self) -> None:
-        """Send the last batch. Wait for it only when mitmproxy ends, not when the script is loaded
-        anew or the option changes.
+        """Have the last spans sent. Wait for them only if mitmproxy ends, not if the script is
+        reloaded or the option has changed.
         """
         if self._sender:
             self._sender.end(SECONDS_AT_THE_END if ctx.master.should_exit.is_set() else 0)

@@ -1,1 +1,1 @@
-"""Thinking for people and programs: content views, terminal, thought events, metrics."""
+"""Exchanges shown to people and programs: content views, terminal, thought events, metrics."""

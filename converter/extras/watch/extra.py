@@ -12,6 +12,6 @@ from converter.extras.watch.views import Views
 
 
 def addons(services: ExtraServices) -> list[object]:
-    """Return the addons."""
+    """Return the addons of this extra."""
     metrics = MetricsEndpoint(services.chosen, services.counts.setdefault("spans", Counter()))
     return [ThoughtEvents(services.chosen), Views(), LiveView(), Terminal(), metrics, Show()]

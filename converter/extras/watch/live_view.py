@@ -1,8 +1,9 @@
-"""Show a reply while it comes: a few times a second at most, and only where somebody can look.
+"""Show a running reply in mitmweb and mitmproxy's console, a few times a second at most.
 
-mitmproxy shows a body when it is complete. Here the flow gets the bytes that the client has
-received so far, and is announced as changed; mitmweb's page and the console then request the view
-again. The stream itself is not touched, and a chunk costs nothing.
+mitmproxy shows a body only when it is complete. So a task puts the bytes that the client has
+received so far into the flow, and announces the flow as changed; mitmweb's page and the console
+then render the view again. The task does nothing while nobody looks. The stream itself is not
+touched, and no time is spent on a chunk.
 """
 
 import asyncio
@@ -25,18 +26,18 @@ LIVE_LIMIT = Bound(
     "a running reply that is followed in mitmweb",
     "shown further when it is complete",
 )
-"""60,000 tokens, more than people read while they come."""
+"""The bytes of a stream of 60,000 tokens, more than a person reads while they come."""
 
 INTERVAL = 0.25
-"""Seconds between two updates of a running reply: four a second look like steadily growing text."""
+"""Seconds between two updates of a running reply. Four updates a second look like steady growth."""
 PACE = 1 << 21
-"""Bytes of a reply that add another interval between two updates, because an update takes time by
-the reply's length: 57 ms every 2 s for 17 MB.
+"""Each so many bytes of a reply lengthen the time between two updates by one `INTERVAL`, because an
+update of a longer reply takes longer: 57 ms for 17 MB, every 2 s.
 """
 
 
 class Running:
-    """A reply that still comes, with the transcripts of both sides."""
+    """A running reply, with the transcripts of the client's bytes and of the server's."""
 
     def __init__(self, record: FlowRecord) -> None:
         self.record = record
@@ -52,13 +53,13 @@ class Running:
     def over(self) -> bool:
         """True if the reply is complete, too long to follow, or broke off."""
         record, rewriter = self.record, self.record.rewriter
-        # a script that is unloaded and not loaded anew takes nothing from the exchanges under way
+        # An unloaded script leaves its exchanges in RUNNING_RECORDS, so `live` is checked too.
         ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
         return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
     @property
     def facts(self) -> dict[str, object]:
-        """The facts of the reply so far."""
+        """The reply's counts and times so far."""
         summary = self.record.reply_summary
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
@@ -67,11 +68,12 @@ class Running:
         return self._sides[of_server].transcript()
 
     async def _show(self) -> None:
-        """Put the bytes so far into the flow, and announce the change to all addons, in intervals.
+        """Put the bytes so far into the flow, and announce the change to all addons; repeat until
+        the reply is over.
 
-        The last byte, a frame's blank line, is left out. A view renders a flow again only when its
-        bytes have changed, so the complete reply has to differ from each earlier state, or its end
-        (times, tokens) would never be shown.
+        The last byte, the line feed of a frame's blank line, is left out. mitmproxy renders a view
+        again only if the bytes differ, so the complete reply must differ from each earlier state.
+        Else the lines at its end (times, tokens) would never appear.
         """
         flow, shown = self.record.flow, 0
         while not self.over:
@@ -85,11 +87,11 @@ class Running:
 
 
 RUNNING: dict[str, Running] = {}
-"""Replies that are shown while they come, by their flows' ids."""
+"""The running replies that are shown, by their flows' ids."""
 
 
 class LiveView(Watcher):
-    """An addon that shows streams while they come, where mitmproxy has a list of flows."""
+    """An addon that shows running streams, if mitmproxy has a list of flows (mitmdump has none)."""
 
     name = "think-live"
 
@@ -98,11 +100,11 @@ class LiveView(Watcher):
 
     def asked(self, seen: FlowRecord) -> None:
         """Note an exchange, if mitmproxy has a list of flows."""
-        if flow_list() is not None:  # not by its truth, because an empty one is false
+        if flow_list() is not None:  # Compared with None, because an empty list is false.
             self._wanted.add(seen.flow.id)
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
-        """Begin to show a stream with its first events, unless the reply goes out as one body."""
+        """Begin to show a stream at its first events, unless the client gets one whole body."""
         name = seen.flow.id
         if name in self._wanted and seen.tap is not None:
             self._wanted.discard(name)

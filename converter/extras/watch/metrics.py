@@ -1,8 +1,9 @@
-"""Counts of all replies so far, for Prometheus: bounded, whatever clients ask for.
+"""Counts of all replies so far, for Prometheus. The number of labels is bounded, because clients
+and servers choose their texts.
 
-The package `prometheus_client` writes them; `metrics_endpoint` imports this module when the option
-names a port or a file. The package's own counters may keep their numbers in files, by a variable of
-the environment, so that the numbers are kept here.
+The package `prometheus_client` writes the counts in Prometheus' format, so `metrics_endpoint`
+imports this module only if `think_metrics` is set. The package's own counters are not used, because
+an environment variable may have them keep their numbers in files.
 """
 
 import bisect
@@ -26,9 +27,9 @@ from converter.core.wire.printable import encodable
 MOST_SERIES = Bound(
     200, "series", "groups of model and server in the metrics", "counted as `other`"
 )
-"""Clients choose the names of models."""
+"""Bounded, because clients choose the names of models."""
 MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `other`")
-"""Servers choose them."""
+"""Bounded, because a note's text may come from a server."""
 
 
 PATH = "/metrics"
@@ -36,9 +37,11 @@ _PATIENCE = 5.0
 _LONGEST_HEAD = 8192
 _OF_A_REPLY = ["model", "server"]
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-"""Seconds: from a small model on this machine to a large one that thinks for minutes."""
+"""The histograms' bounds in seconds: from the replies of a small local model to minutes of thinking
+by a large one.
+"""
 LONGEST_NAME = 200
-"""Characters of a model's name in a label."""
+"""The most characters of a model's name in a label."""
 OTHER = "other"
 TIMES = {
     "first_byte": "Time to the first byte of a streamed reply",
@@ -60,14 +63,14 @@ _LABELS = {
     "mended": ("what", "What was mended in requests and replies"),
     "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
-"""Counts with a third label."""
+"""The counts with a third label beside model and server: the label's name, and the meaning."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
 @dataclass(slots=True)
 class Histogram:
-    """A count of the times below each bound."""
+    """The number of times between each two bounds of `BUCKETS`, and the sum of all times."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
@@ -79,13 +82,13 @@ class Histogram:
 
     @property
     def totals(self) -> list[tuple[str, float]]:
-        """The count up to each bound."""
+        """Each bound as text, with the number of times up to the bound."""
         bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
         return [*zip(bounds, map(float, accumulate(self.buckets)), strict=True)]
 
 
 class Metrics(Collector):
-    """Counts by model and server. `spans`: counts of spans, by outcome."""
+    """Counts by model and server. `spans`: the numbers of spans that were sent and dropped."""
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
         self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
@@ -123,7 +126,7 @@ class Metrics(Collector):
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the counts as families of metrics: `prometheus_client` calls this."""
+        """Yield the counts as families of metrics, as `prometheus_client` requests them."""
         for name, (label, meaning) in _LABELS.items():
             yield _counter(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
         for name, meaning in _COUNTS.items():
@@ -153,7 +156,9 @@ def _counter(
 
 
 def kind_of(note: str) -> str:
-    """Return the kind of a note, without the parts that differ from reply to reply."""
+    """Return the kind of a note, without the parts that differ from reply to reply: `"3 calls of
+    'run' closed: why"` -> `"# calls of … closed"`.
+    """
     return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()
 
 
@@ -184,7 +189,7 @@ type Allows = Callable[[HTTPServerRequest], bool]
 
 
 class _Page(RequestHandler):
-    """The page of the counts, for requests that `allows` returns True for."""
+    """The handler of `/metrics`. It refuses a request for which `allows` returns False."""
 
     def initialize(self, metrics: Metrics, allows: Allows) -> None:
         self.metrics, self.allows = metrics, allows
@@ -202,7 +207,9 @@ class _Page(RequestHandler):
 
 
 def serve(metrics: Metrics, listening: socket.socket, allows: Allows) -> HTTPServer:
-    """Start the server of the counts; return it. `allows` returns True for a permitted request."""
+    """Start an HTTP server of the counts at a listening socket, and return the server. `allows`
+    returns True for a permitted request.
+    """
     pages = [(PATH, _Page, {"metrics": metrics, "allows": allows})]
     server = HTTPServer(
         Application(pages, log_function=lambda _: None),

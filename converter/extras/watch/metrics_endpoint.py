@@ -1,10 +1,12 @@
 """The counts of all replies, served at a port of their own or written to a file.
 
-They are not served at mitmproxy's port for five reasons. `/metrics` there is the server's (vLLM,
-SGLang and llama.cpp have one). Several workers share the port, so that each scrape would read
-another worker's counts. A forward, transparent or local proxy has no address for requests. A client
-that may use a model, from another machine as well, need not see who else does. And mitmdump has no
-port for pages.
+Reasons why the counts are not served at a port of mitmproxy's:
+
+- `/metrics` at the proxy's port is the server's (vLLM, SGLang and llama.cpp have it).
+- Several workers share the proxy's port, so each scrape would read another worker's counts.
+- A forward, transparent or local proxy has no address of its own for requests.
+- A client that may use a model, perhaps from another machine, need not see the use by others.
+- The port of mitmweb's page does not exist in mitmdump.
 """
 
 import asyncio
@@ -29,8 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsEndpoint(OptionWatcher):
-    """An addon that counts replies, and serves the counts while `think_metrics` names a port or a
-    file. `chosen` returns the settings in force. `spans`: counts of spans, by outcome.
+    """An addon that counts replies while `think_metrics` names a port or a file, and serves or
+    writes the counts there.
+
+    `chosen` returns the settings in force. `spans`: the numbers of spans that were sent and
+    dropped.
     """
 
     name = "think-metrics"
@@ -45,11 +50,11 @@ class MetricsEndpoint(OptionWatcher):
         self._writing: asyncio.TimerHandle | None = None
 
     def follow(self) -> None:
-        """Serve at the port, or write to the file, of the options in force."""
+        """Serve at the port, or write to the file, that the options in force name."""
         self.open(self._chosen().metrics, self._chosen().hosts)
 
     def open(self, target: MetricsTarget | None, hosts: tuple[str, ...] = ()) -> None:
-        """Move to another port or file, or to none. Raises ValueError when a port cannot be opened,
+        """Move to another port or file; None stops. Raises ValueError if the port cannot be opened,
         or the package is missing.
 
         `hosts`: names of web pages that may read the counts, beside local ones.
@@ -68,7 +73,7 @@ class MetricsEndpoint(OptionWatcher):
             self._server = module.serve(self._metrics, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Count a reply that is over."""
+        """Count a finished reply; plan to write the file, if there is one."""
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
         summary, flow = {"model": seen.model} | seen.summary(), seen.flow
@@ -79,12 +84,12 @@ class MetricsEndpoint(OptionWatcher):
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
 
     def done(self) -> None:
-        """Write what is left, and close."""
+        """Write the counts that are not in the file yet, and close the port."""
         if self._writing:
             self._writing.cancel()
             self._write()
         if self._server:
-            self._server.stop()  # at once, because a script loaded anew listens now
+            self._server.stop()  # Without a wait, because a reloaded script opens the port now.
         self._target = self._server = None
 
     def _write(self) -> None:
@@ -104,6 +109,7 @@ def _listen(target: MetricsTarget) -> socket.socket:
     try:
         return socket.create_server((target.host, target.port), family=family)
     except OSError as error:
-        reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
+        # Python appends the address in parentheses to the reason.
+        reason = str(error.strerror or error).partition(" (")[0]
         fault = f"{target.host}:{target.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {fault}") from None

@@ -1,4 +1,4 @@
-"""The command `think.show` of mitmproxy's and mitmweb's command bar."""
+"""The command `think.show` for the command bars of mitmproxy and mitmweb."""
 
 import logging
 
@@ -15,14 +15,14 @@ _log = logging.getLogger(__name__)
 
 
 class Show:
-    """An addon with the command."""
+    """The addon that has the command `think.show`."""
 
     name = "think-show"
 
     @command.command("think.show")  # type: ignore[untyped-decorator]
     def show(self, flow: Flow, target: str = "log") -> None:
-        """Write the flow's conversation, thinking set apart, to the event log; with the target
-        "clipboard", copy it.
+        """Write the flow's conversation, thinking set apart, to the event log, or copy it if the
+        target is "clipboard".
         """
         if target not in ("log", "clipboard"):
             raise exceptions.CommandError(f"expected log or clipboard, got {target!r}")

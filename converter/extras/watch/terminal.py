@@ -1,8 +1,8 @@
 """The output on mitmdump's or mitmweb's terminal: a line for each exchange, and with `think_print`
 the reply's content while it comes.
 
-mitmproxy's console draws the whole screen by itself: there the lines go to its event log, and
-nothing is printed.
+mitmproxy's console draws the whole screen itself. There the lines go to the event log, and no
+content is printed.
 """
 
 import logging
@@ -37,30 +37,32 @@ TERMINAL_LIMIT = Bound(
     "words of replies that wait for the terminal",
     "not printed, and a line says how many",
 )
-"""One that takes nothing must not fill the memory; nobody reads more at once."""
+"""Bounded, because a terminal that accepts no output must not fill the memory."""
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02
-"""Seconds that a line of the log waits, at most, for earlier output."""
+"""The most seconds that a line of the log waits for earlier output."""
 _LAST_PATIENCE = 1.0
-"""Seconds that mitmproxy's end waits, at most, for a terminal that takes no more output."""
+"""The most seconds that mitmproxy's end waits for a terminal that accepts no more output."""
 _PIECE = 1 << 12
-"""Bytes per write: no more than every pipe takes at once, so that a line of the log never lands
-inside one.
+"""The most bytes of one write. Every pipe accepts so many at once, so a line of the log never lands
+within a write.
 """
 _PAUSE = 0.05
-"""Seconds until a full file that does not block is tried again."""
+"""Seconds until a write to a full, non-blocking file is tried again."""
 _STEP = 500
-"""Characters of a held call from one printed number to the next: 15 s of a slow model."""
+"""A held call's number of characters is printed each time it has grown by so many: a slow model
+takes 15 s for them.
+"""
 _LINE = re.compile(r"\n(?=[^\n])")
 MARGIN = "  "
-"""Stands before each line of a reply, so that none passes for a line of the log."""
+"""The text before each line of a reply, so that a reply cannot forge a line of the log."""
 _LONGEST_NAME = 200
-"""Characters of a path and of a model in a head."""
+"""The most characters of the path, and of the model, in the line above a reply."""
 
 
 class Terminal(Watcher):
-    """An addon that prints replies. No character of a reply can act on the terminal."""
+    """An addon that prints replies. Control characters of a reply are printed as visible text."""
 
     name = "think-terminal"
 
@@ -68,22 +70,24 @@ class Terminal(Watcher):
         self._printer: Printer | None = None
         self._over = False
         self._printed: dict[str, int] = {}
-        """By flow: the characters of its held call, as printed last."""
+        """For each flow whose reply is printed: the last printed number of characters of a held
+        call.
+        """
 
     @property
     def prints(self) -> bool:
-        """True if replies are to be printed as they come: the option is on, and mitmproxy does not
-        draw on the terminal.
+        """True if replies are printed as they come: `think_print` is on, and the program is not
+        mitmproxy's console.
         """
         return bool(value_of("think_print")) and self._log_handler() is not None
 
     def asked(self, seen: FlowRecord) -> None:
-        """Note a reply that is to be printed."""
+        """Note the exchange if its reply is to be printed."""
         if self.prints:
             self._printed[seen.flow.id] = 0
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Print the content that was sent to the client, and how much of a call is held."""
+        """Print the content that was sent to the client, and the size of a held call."""
         name = seen.flow.id
         if name not in self._printed or self._over:
             return
@@ -95,48 +99,54 @@ class Terminal(Watcher):
             self._printer.hear(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Print the line of an exchange that is over."""
+        """Print the rest of the reply, and log the exchange's line."""
         self._printed.pop(seen.flow.id, None)
         if self._printer:
             self._printer.end(seen.flow.id)
-            self._make_room()  # mitmdump prints a line of its own after ours
+            self._make_room()  # mitmdump now prints a line of its own for the flow.
         if seen.exchange.endpoint.is_chat and is_logged(logging.INFO):
             _log.info("reply: %s", reply_line(seen))
 
     def done(self) -> None:
-        """Print the rest, and stop."""
+        """Print the text that waits, and print nothing from then on."""
         if self._printer:
             self._printer.close(_LAST_PATIENCE)
         if handler := self._log_handler():
             handler.removeFilter(self._make_room)
         self._printer = None
-        self._over = True  # a script that is loaded anew has a terminal of its own
+        self._over = True  # A reloaded script has a `Terminal` of its own, which prints now.
 
     def _opened(self) -> "Printer":
         handler = self._log_handler()
         file: TextIO = getattr(handler, "file", None) or sys.stdout
         if hasattr(file, "reconfigure"):
-            # or lines of the log would come late, and cut in two
+            # The printer writes past the text layer. Lines of the log that stayed in its buffer
+            # would come late, and cut in two.
             file.reconfigure(line_buffering=True)
         if handler:
             handler.addFilter(self._make_room)
         return Printer(file, shows_colours(file))
 
     def _make_room(self, _: logging.LogRecord | None = None) -> bool:
-        """End the open line before another line is printed."""
+        """End a reply's open line, so that a log line begins on its own. As a filter of the log it
+        passes every line: it returns True.
+        """
         if self._printer:
             self._printer.make_room(_PATIENCE)
         return True
 
     def _log_handler(self) -> logging.Handler | None:
-        """Return the handler that prints the log on the terminal; mitmproxy's console has none."""
+        """Return the handler that prints the log on the terminal, None in mitmproxy's console."""
         termlog = ctx.master.addons.get("termlog")
         return termlog.logger if termlog else None
 
 
 class _Reply:
-    """A reply to be printed: its content behind a margin, below a head of `names`. `waiting`: the
-    number of characters that came and are not printed.
+    """A reply to be printed, below a line of `names`: its number, path and model.
+
+    Attributes:
+        waiting: the number of characters that have come and are not printed.
+        over: True if the reply has ended.
     """
 
     def __init__(self, names: Sequence[str], coloured: bool) -> None:
@@ -150,8 +160,8 @@ class _Reply:
         self._text: list[str] = []
 
     def hear(self, events: Sequence[Event], progress: str) -> None:
-        """Take new events; of several choices the first is printed. `progress`: the number of
-        characters of a call that is held, or empty.
+        """Add new events. Only the first choice is printed. `progress`: the number of characters of
+        a held call, or empty.
         """
         for event in events:
             if isinstance(event, Start) and event.model:
@@ -162,7 +172,7 @@ class _Reply:
             self._text.append(self._writer.progress("calling a tool, characters:", progress))
 
     def close(self) -> None:
-        """Take the end of the reply. Fields of the server's own, which come now, are not
+        """End the reply. Fields that only its server sends, which are shown last elsewhere, are not
         printed.
         """
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
@@ -170,7 +180,9 @@ class _Reply:
         self.over = True
 
     def take(self) -> tuple[str, str]:
-        """Return the head, once, and the text that is not printed yet."""
+        """Return the line above the reply (the first time, else empty), and the text that is not
+        printed yet.
+        """
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:
             return "", text
@@ -179,25 +191,28 @@ class _Reply:
 
 
 class Printer:
-    """Prints replies one at a time, in the order in which they began; the others wait. A thread
-    formats and writes them, because a terminal may be slow, or not read at all. Characters beyond
-    the bound are left out, and a line has their number.
+    """A printer of replies, one at a time, in the order in which they began; later replies wait.
+
+    A thread formats and writes them, because a terminal may be slow or accept nothing. Characters
+    beyond `TERMINAL_LIMIT` are left out, and a line tells their number.
     """
 
     def __init__(self, file: TextIO, coloured: bool) -> None:
-        binary = file.buffer  # a thread that waits in the text layer would block the log's lines
+        # Not the text layer: a thread that waits there holds a lock that the log's lines need.
+        binary = file.buffer
         self._raw = getattr(binary, "raw", binary)
         self._encoding = file.encoding or "utf-8"
         self._coloured = coloured
-        self._queued = self._left_out = 0  # characters, counted in mitmproxy's loop
-        self._taken = 0  # counted in the thread
+        # Characters. mitmproxy's loop alone changes the first two, the thread the last.
+        self._queued = self._left_out = 0
+        self._taken = 0
         self._settled = Signal()
         self._settled.set()
         self._replies: dict[str, _Reply] = {}
         self._count = 0
         self._open = False
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        # A daemon: a terminal that never takes the rest must not keep the program from ending.
+        # A daemon, because a terminal that accepts nothing must not keep the program from ending.
         Thread(target=self._run, name="think-terminal", daemon=True).start()
 
     def hear(self, name: str, path: str, events: Sequence[Event], progress: str = "") -> None:
@@ -217,8 +232,8 @@ class Printer:
         self._work.put(partial(self._end, name))
 
     def make_room(self, seconds: float) -> bool:
-        """End an open line, and wait until all is written, at most so long; return True if it is.
-        While an earlier wait is not over, return False at once.
+        """End an open line, and wait at most `seconds` until all text is written; return True if it
+        is. Return False at once if an earlier call's text is not written yet.
         """
         if self._settled.is_set():
             self._settled = Signal()
@@ -228,7 +243,7 @@ class Printer:
         return self._settled.is_set()
 
     def close(self, seconds: float) -> None:
-        """Write the rest, for at most so many seconds, and end."""
+        """Write the text that waits, for at most `seconds`, and end the thread."""
         self.make_room(seconds)
         self._work.put(None)
 
@@ -236,7 +251,7 @@ class Printer:
         while work := self._work.get():
             try:
                 work()
-            except Exception:  # a fault of the addon costs only this output
+            except Exception:  # The thread goes on with the next work after a fault of the addon.
                 _log.exception("think: a reply could not be printed")
 
     def _hear(
@@ -256,7 +271,7 @@ class Printer:
             self._show()
 
     def _show(self) -> None:
-        """Print the new text of the first reply, and of the next one when the first is over."""
+        """Print the new text of the oldest reply; when it has ended, go on with the next reply."""
         while self._replies:
             name, reply = next(iter(self._replies.items()))
             size, (head, text) = reply.waiting, reply.take()
@@ -280,11 +295,11 @@ class Printer:
 
     def _put(self, text: str) -> None:
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
-        # the reader may have gone, which mitmproxy notices by its own lines
+        # If the reader has gone, mitmproxy notices it when it writes its own lines.
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
-                if written is None:  # full, and another program has made it non-blocking
+                if written is None:  # The file is full. Another program made it non-blocking.
                     sleep(_PAUSE)
                 data = data[written or 0 :]
 

@@ -1,4 +1,6 @@
-"""Ended thoughts for programs: any addon's `thought` hook, and the file of `think_events`."""
+"""Events of ended thoughts for programs: any addon's `thought` hook, and the file of
+`think_events`.
+"""
 
 import asyncio
 import logging
@@ -22,26 +24,30 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
 MOST_HOOKS = Bound(1000, "calls", "calls of other addons' `thought` hooks under way", "not called")
-"""A hook that hangs must not fill the memory."""
+"""Bounded, because a hook that hangs must not fill the memory."""
 
 _log = logging.getLogger(__name__)
 
 
 AT_A_TIME = 50
-"""Thoughts of a whole reply passed on before the loop runs other tasks: some 5 milliseconds."""
+"""So many thoughts of one reply are passed to the hooks before mitmproxy's loop runs other tasks:
+some 5 milliseconds.
+"""
 
 
 @dataclass
 class ThoughtHook(Hook):
-    """A thought has ended: any addon may have a method `thought(self, event)`."""
+    """The event that a thought has ended, for any addon that has a method `thought(self,
+    event)`.
+    """
 
     name = "thought"
     event: ThoughtEvent
 
 
 class ThoughtEvents(Watcher):
-    """An addon that passes on ended thoughts at once, those of one exchange one after the other.
-    `chosen` returns the settings in force.
+    """An addon that passes on each thought when it has ended, to the hooks of one exchange one
+    after another. `chosen` returns the settings in force.
     """
 
     name = "think-thoughts"
@@ -52,7 +58,7 @@ class ThoughtEvents(Watcher):
         self._last: dict[object, asyncio.Future[None]] = {}
 
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
-        """Pass on the thoughts that ended in these events."""
+        """Write the thoughts that have just ended to the file, and call the hooks."""
         if seen.rewriter and (thoughts := seen.rewriter.thoughts):
             if path := self._chosen().events:
                 size = sum(len(str(event["thought"])) for event in thoughts)
@@ -60,7 +66,7 @@ class ThoughtEvents(Watcher):
             self.call(thoughts)
 
     def call(self, events: Sequence[ThoughtEvent]) -> None:
-        """Call the hooks of other addons for ended thoughts of one exchange."""
+        """Begin to call the hooks of other addons for ended thoughts of one exchange."""
         if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = events[0]["taskId"]
             task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
@@ -84,8 +90,8 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:
-    """Append a line for each event to a file, if there is a path. A file that cannot be written, or
-    a pipe that nobody reads, costs a line of the log, and no reply.
+    """Append a line of JSON for each event to the file, if there is a path. If the file cannot be
+    written, or nobody reads the pipe, log an error; the reply goes on.
     """
     if not events or not path:
         return
@@ -99,5 +105,5 @@ def append(path: str, events: Sequence[ThoughtEvent]) -> None:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe without a reader fails in place of waiting for one."""
+    """Open a file without waiting: the opening of a pipe without a reader fails."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)

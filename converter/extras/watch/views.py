@@ -1,10 +1,10 @@
-"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation
-for people.
+"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a readable
+conversation.
 
-mitmproxy chooses `Thinking` for model traffic. It shows the client's request and reply. `Thinking
-server` shows the request to the server and the server's reply, from the flow's backup, or the
-message itself where there is none. A view never fails: unreadable bytes are shown raw, below the
-rest.
+mitmproxy chooses the view `Thinking` for model traffic; the view shows the client's request and
+reply. `Thinking server` shows the request to the server and the server's reply from the flow's
+backup, or the flow's own messages without a backup. A view never fails: bytes that cannot be read
+are shown as they are, at the end.
 """
 
 import logging
@@ -33,26 +33,28 @@ from converter.extras.watch.live_view import RUNNING
 _log = logging.getLogger(__name__)
 
 STREAM_LIMIT = 8 << 20
-"""Bytes of a stream that a view reads: 32,000 tokens. They take two seconds of a processor."""
+"""The most bytes of a stream that a view reads: 32,000 tokens, which take two seconds."""
 WHOLE_LIMIT = 1 << 20
-"""Bytes of a body in one piece that a view reads, such as 250,000 tokens of text. Its many short
-lines take as long.
+"""The most bytes of a body that is no stream, some 250,000 tokens of text. Many short lines in it
+take as long as a long stream.
 """
 TEXT_LIMIT = 300_000
-"""Characters of a view's text; mitmproxy needs half a second to look through a million for control
-characters.
+"""The most characters of a view's text. mitmproxy searches the text for control characters, and
+needs half a second for a million characters.
 """
 LINES_LIMIT = 4_800
-"""Lines of a view's text: fewer than mitmweb shows at once, so that the end is visible."""
+"""The most lines of a view's text: fewer than mitmweb shows (`LINES`), so that the end is
+visible.
+"""
 WHERE_ALL_IS = "The page /think and think.show have all."
 _FIRST, _LAST = 2 / 3, 1 / 3
-"""The shares of a text's first and last lines."""
+"""The shares of the limits for the first lines and for the last lines of a shortened text."""
 LINES = 5000
-"""Lines shown at once, in place of mitmproxy's 512, with which a long thought would hide the
-answer.
+"""The lines of a view that mitmproxy shows at once. mitmproxy's default is 512, less than a long
+thought, so that the answer behind it would be hidden.
 """
 _AROUND = 9
-"""Lines of the console around a reply besides its headers: its flow, tabs and help, and the line
+"""The console's lines around a reply, without its headers: the flow, tabs and help, and the line
 with the number of hidden lines.
 """
 _LEAST_LINES = 5
@@ -65,11 +67,13 @@ class ThinkingView(Contentview):
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
     priority = 10.0
-    """Above all of mitmproxy's own views."""
+    """Higher than all priorities of mitmproxy's own views."""
     of_server = False
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
-        """Return the view's priority: the highest for model traffic, unless the body is a page."""
+        """Return the view's priority: the highest for model traffic, else -1. A body that is HTML
+        is no model traffic.
+        """
         message, flow = metadata.http_message, metadata.flow
         if (
             not isinstance(flow, HTTPFlow)
@@ -83,7 +87,7 @@ class ThinkingView(Contentview):
         return self.priority if ours else -1
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
-        """Return the transcript."""
+        """Return the message as a transcript: of a running reply, as much as has come."""
         flow = metadata.flow
         live = RUNNING.get(flow.id) if flow else None
         try:
@@ -91,7 +95,7 @@ class ThinkingView(Contentview):
                 written = _written(live.transcript(self.of_server), live.facts)
                 return newest(written, *_room(metadata.http_message))
             return self._complete(data, metadata)
-        except Exception:  # a fault of the addon: show the bytes
+        except Exception:  # After a fault of the addon, show the bytes.
             _log.exception("think: the view %s failed", self.name)
             return visible(data.decode(errors="backslashreplace"))
 
@@ -119,28 +123,28 @@ class ThinkingView(Contentview):
 class ThinkingServerView(ThinkingView):
     """The view of the request to the server and its reply."""
 
-    # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
-    # parentheses
+    # mitmweb requests a view by its name, and its route matches no parentheses: "Thinking (server)"
+    # would not work.
     name = "Thinking server"
     priority = -1.0
-    """Only a person chooses it."""
+    """Lower than all others: mitmproxy never chooses this view, only a person does."""
     of_server = True
 
 
 class Views:
-    """An addon that offers the views in mitmproxy, and makes room for them."""
+    """An addon that adds the views to mitmproxy, and sets mitmproxy's options for them."""
 
     name = "think-views"
 
     def load(self, _: Loader) -> None:
-        """Offer the views; once, however often the script is loaded."""
+        """Add the views to mitmproxy, unless an earlier load of the script has added them."""
         for kind in (ThinkingView, ThinkingServerView):
             if not isinstance(contentviews.registry.get(kind.name.lower()), kind):
                 contentviews.add(kind())
 
     def running(self) -> None:
-        """Show comments as a column in mitmweb, and more lines at once, unless the user has set
-        these options.
+        """Set mitmproxy's options for a column of comments in mitmweb and for more lines at once,
+        unless the user has set them.
         """
         options = ctx.options
         if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
@@ -154,8 +158,8 @@ def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
 
 
 def newest(written: str, columns: int, lines: int) -> str:
-    """Return the last lines of a text, as many as there is room for, below the number of the
-    others; all of the text without a limit.
+    """Return the last lines of a text that fit into `lines` rows of `columns`, below a line with
+    the number of hidden lines. 0 `lines` means no limit.
     """
     every = written.removesuffix("\n").split("\n")
     kept, room = len(every), lines
@@ -169,11 +173,11 @@ def newest(written: str, columns: int, lines: int) -> str:
 
 
 def _room(response: Response) -> tuple[int, int]:
-    """Return the columns and lines that the console has for a reply; 0 lines, for no limit, in
-    mitmweb, where a view can be scrolled.
+    """Return the columns and lines that the console has for a running reply. In mitmweb, where a
+    view can be scrolled, the lines are 0: no limit.
 
-    The console goes back to the top of a flow at each change, so that the newest lines would never
-    be visible.
+    The console scrolls to the top of a flow at each change, so the newest lines of a longer text
+    would never be visible.
     """
     ui = getattr(ctx.master, "ui", None)
     if ui is None:
@@ -184,8 +188,8 @@ def _room(response: Response) -> tuple[int, int]:
 
 
 def beginning(body: bytes) -> bytes:
-    """Return the beginning of a body, up to a view's limit, in readable form: whole frames of a
-    stream, or an object that is closed where it is cut.
+    """Return the beginning of a body, up to a view's limit, in a form that can be read: whole
+    frames of a stream, or a JSON object that is closed where it is cut.
     """
     is_object = beginning_of(body) is FirstBytes.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
@@ -199,8 +203,8 @@ def beginning(body: bytes) -> bytes:
 
 
 def both_ends(written: str) -> str:
-    """Return a text's first and last lines, and the number of characters between; all of a short
-    text.
+    """Return a text's first and last lines, with a line between that tells how many characters are
+    left out. Return a short text unchanged.
     """
     if len(written) <= TEXT_LIMIT and written.count("\n") <= LINES_LIMIT:
         return written
@@ -213,17 +217,18 @@ def both_ends(written: str) -> str:
 
 
 WIDTH = 72
-"""Columns: as many as the page has beside its list, 1280 pixels wide."""
+"""Columns of a line: as many as mitmweb's page, 1280 pixels wide, shows beside its list."""
 _INDENT = "  "
-"""Begins a further piece of a line, so that the piece passes for no line."""
+"""The further indent of a broken line's later pieces, so that they do not look like lines."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 
 
 def wrapped(written: str) -> str:
-    """Return a transcript's text with its long lines broken for mitmweb's page, which wraps none.
-    Pieces begin as their line does, for the highlighter, and a little deeper.
+    """Return a transcript's text with its long lines broken, because mitmweb's page does not wrap
+    lines.
 
-    An empty line gets a blank, because the page gives no height to one that has nothing in it.
+    A later piece of a line begins as the line does (`#│ ` of a thought), for the highlighter, and a
+    little deeper. An empty line gets a blank, because the page shows an empty line without height.
     """
     body = written.removesuffix("\n")
     if not body:
@@ -233,14 +238,14 @@ def wrapped(written: str) -> str:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Yield a line in pieces, broken at blanks; a word is only cut where it is too long."""
+    """Yield a line in pieces, broken at blanks. Only a word that is longer than a line is cut."""
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0
     lead = line[:begin]
     further = lead + _INDENT
     while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
         blank = line.rfind(" ", begin + 1, begin + room + 1)
-        if line.startswith('":', blank - 2):  # JSON: a name stays with its value
+        if line.startswith('":', blank - 2):  # A name in JSON stays on one line with its value.
             blank = (line.rfind(", ", begin, blank) + 1) or blank
         end = blank if blank > begin else begin + room
         yield lead + line[begin:end]
