@@ -1,10 +1,10 @@
-"""The core as a library, for programs that are no proxy: the standard library alone.
+"""The core as a library, for programs that are no proxy. It needs the standard library only.
 
     asked = translate(body, client="anthropic")   # send asked.body to a chat-completions server
     yield from rewrite(chunks, client="anthropic", request=asked)
     message = read(reply)
 
-Dialects go by name: those of `DIALECTS` in `converter.core.dialects.table`.
+A dialect is given by its name, as in `DIALECTS` in `converter.core.dialects.table`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,16 +28,18 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
-"""The reading of a reply without known facts: every tag family whose tags no answer has in prose,
-and no thought before the first opener.
+"""The reading of a reply about which nothing is known. It has every tag family whose tags no answer
+mentions, and the reply begins in text.
 """
 PLAIN = RequestSettings()
 CONTEXT = ReplyContext(signature="think-addon")
-"""The facts for a reply whose request is unknown. Clients drop unsigned thinking."""
+"""The facts for a reply whose request is not known. Thinking is signed, because clients drop
+unsigned thinking.
+"""
 
 
 class UnknownReplyError(ValueError):
-    """The bytes are no reply of any dialect."""
+    """Raised for bytes that are no reply of any dialect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,10 @@ class Request:
     """A translated request.
 
     Attributes:
-        body: the chat completion that asks the same, as JSON's values.
+        body: the chat completion to send, as JSON values.
         notes: a line for each omission.
-        stream: the client wants a stream.
-        context, expected: the facts for its reply, which `rewrite` takes from it.
+        stream: True if the client wants a stream.
+        context, expected: facts about the reply, which `rewrite` needs.
     """
 
     body: Mapping[str, object]
@@ -59,12 +61,16 @@ class Request:
 
 
 def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN) -> Request:
-    """Return the chat completion that asks a server the same as the client's request.
+    """Return the client's request as a chat completion.
 
-    `client`: the dialect of the request; one of chat completions stays as it is. `settings`: what
-    the server takes. Raises `RequestError` for a request that breaks its format, with the place of
-    the fault (`messages.0.role: Field required`), and `UnreadableError` for bytes that are no JSON;
-    both are `ValueError`s. An unknown name is a `ValueError` as well.
+    Arguments:
+        request: the body of the request.
+        client: the dialect of the request. A chat completion is returned as it is.
+        settings: what the server takes.
+
+    Raises `RequestError` for a request that breaks its format, with the path of the fault
+    (`messages.0.role: Field required`), and `UnreadableError` for bytes that are no JSON. Both are
+    `ValueError`s. An unknown name of a dialect raises `ValueError`, too.
     """
     dialect, value = _dialect(client), json_text.read(request)
     if dialect is COMMON:
@@ -88,13 +94,18 @@ def rewriter(
     stream: bool = True,
     reading: Reading = READING,
 ) -> Rewriter:
-    """Return the machine that rewrites one reply: `feed` it each chunk as it comes, then `close`
-    it, or `abort` it with the reason of a break. Each call returns the bytes that the client can
-    have now, and none of them raises.
+    """Return an object that rewrites one reply. Call `feed` with each chunk, then `close`; or
+    `abort`, with the reason, if the reply broke off. Each call returns the bytes that the client
+    can have now. None of them raises.
 
-    `client` and `server`: the dialects that they speak. `request`: of `translate`; without one, the
-    reply keeps its form, and no tool calls are read from its text. `stream`: the server sends a
-    stream. `reading`: how thinking is looked for. Raises ValueError for an unknown name.
+    Arguments:
+        client, server: the dialects of both sides.
+        request: the result of `translate`. Without it the reply keeps its form, and no tool calls
+            are read from its text.
+        stream: True if the server sends a stream.
+        reading: how thinking is searched for.
+
+    Raises ValueError for an unknown name of a dialect.
     """
     translated = request or Request({}, stream=stream)
     return Rewriter(
@@ -117,12 +128,12 @@ def rewrite(
     stream: bool = True,
     reading: Reading = READING,
 ) -> Iterator[bytes]:
-    """Yield a server's reply in the client's dialect, as it comes: thinking in the place where the
-    client looks for it, text and tool calls in theirs. No piece is empty.
+    """Yield a server's reply in the client's dialect, as it comes. Thinking, text and tool calls
+    are in the fields where the client expects them. No piece is empty.
 
-    The chunks may be cut anywhere. A reply that is not whole ends with the client's own error. If
-    `chunks` raises, that error ends the reply as well, and is then raised again. The arguments are
-    those of `rewriter`.
+    The chunks may be cut anywhere. A reply that is not whole ends with an error of the client's
+    dialect. So does a reply whose `chunks` raise; their error is then raised again. The arguments
+    are those of `rewriter`.
     """
     machine = rewriter(
         client=client, server=server, request=request, stream=stream, reading=reading
@@ -137,10 +148,10 @@ def rewrite(
 
 
 def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) -> Message:
-    """Return a whole reply, or all of a stream, as one message, whatever its dialect: its thoughts,
-    its text and its tool calls, in their order. Of several choices the first.
+    """Return a whole reply, or a whole stream, of any dialect as one message, with its thoughts,
+    text and tool calls in their order. Of several choices the first one counts.
 
-    `content_type`: helps where the bytes do not tell a stream from a whole reply. Raises
+    `content_type`: decides whether the reply is a stream if its bytes do not show it. Raises
     `UnknownReplyError` for bytes that are no reply.
     """
     recogniser = Recogniser()

@@ -1,3 +1,3 @@
-"""From a server's bytes to the client's: frames, events and stages, joined; the fast path beside
-them; the end of a reply, and notes on it.
+"""From a server's bytes to the client's: the rewriter, which joins frames, events and stages; the
+fast path beside it; whether a reply is whole, and notes on it.
 """

@@ -1,8 +1,7 @@
-"""The stages of a reply as a chain for each choice: events in, events out.
+"""The stages of a reply: a chain of them for each choice. Events go in and events come out.
 
-A stage that a reply does not need is left out of its chain. Each has `feed` and `close`, which
-return lists of events; `close` gives out held events and may be called again. Which stages there
-are, and their order, is a table that is handed in (`converter.core.reply.stages`).
+A chain lacks the stages that a reply does not need. The table of all stages, in their order, is
+`converter.core.reply.stages.STAGES`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,30 +27,31 @@ from converter.core.reply.thought_events import ThoughtEvent
 
 
 class Stage(Protocol):
-    """One step between decoder and encoder, for one choice."""
+    """A step between decoder and encoder, for one choice."""
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that it becomes."""
+        """Return the events that take the event's place."""
 
     def close(self) -> Sequence[Event]:
-        """Return the held events."""
+        """Return the held events. It may be called again, and then returns nothing."""
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text of this kind becomes, and the characters that
-        make text not plain; None while this stage may do more to the text than pass it on. Plain
-        text changes nothing of the answer: the stage may get such text later, and joined. Text of
+        """Return the kind of event that plain text of this `kind` becomes, and the characters that
+        make a text not plain. Return None while this stage may do more to text than pass it on.
+
+        The fast path sends plain text without this stage; the stage gets it later, joined. Text of
         a call that the stage holds becomes a `ToolCall`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The things that the stages of one choice share.
+    """Objects that the stages of one choice share.
 
     Attributes:
-        thoughts: a list that gets each thought that ended.
-        reply: the beginning of ids of calls in its text.
-        ids: those of all calls.
+        reply: a part of the ids of calls that are read from text.
+        ids: gives unique ids to the calls of all choices.
+        thoughts: a list that gets a thought event for each ended thought.
     """
 
     reading: Reading
@@ -63,24 +63,26 @@ class Choice:
 
     @property
     def expected(self) -> Expected:
-        """The facts of the request and the server that decide how the reply is read."""
+        """Facts about the reply that are known before it comes."""
         return self.reading.expected
 
 
 type StageTable = Sequence[Callable[[Choice], Stage | None]]
-"""The makers of stages, in the order in which events go through them; `None`: not wanted for this
-reply.
+"""Functions that make the stages, in their order. A function returns `None` if the reply does not
+need its stage.
 """
 
 
 LONGEST = 1 << 16
-"""Characters of a piece of text: some milliseconds. The stages look at each by regular expressions,
-so that one of megabytes would let no other thread have its turn.
+"""How many characters of text a stage gets at once, which takes some milliseconds. The stages
+search text with regular expressions, which let no other thread run meanwhile.
 """
 
 
 class Stages:
-    """Events in, events out, each choice through stages of its own. `findings`: the notes."""
+    """Takes events and returns events; each choice has its own chain. `findings`: the notes of all
+    stages.
+    """
 
     def __init__(
         self, table: StageTable, reading: Reading, findings: Findings | None = None
@@ -88,20 +90,22 @@ class Stages:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
-        self._failed, self._open = False, set[int]()  # choices that spoke since their finish
+        self._failed, self._open = False, set[int]()  # choices with events since their finish
         self._name = suffix_of(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings = findings or Findings()
 
     def feed_all(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that these become; long texts go through in pieces."""
+        """Return the events that take the place of these. Long texts go through the stages in
+        pieces.
+        """
         pieces, feed = in_pieces(events), self.feed
         out = [staged for event in pieces for staged in feed(event)]
         return out if pieces is events else joined(out)
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that it becomes. The reply's end empties all stages; bookkeeping
-        passes. Behind a failure nothing follows but the server's own end.
+        """Return the events that take the event's place. The end of the reply empties all stages.
+        After a failure only the server's own end is returned.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
@@ -116,7 +120,7 @@ class Stages:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 out = _fed(self._chain(event.choice), [event])
-                is_over = out and type(out[-1]) is Finish  # that has emptied its stages
+                is_over = out and type(out[-1]) is Finish  # the finish has emptied the stages
                 (self._open.discard if is_over else self._open.add)(event.choice)
                 return out
             case End() | Failure():
@@ -125,7 +129,7 @@ class Stages:
                 return [event]
 
     def close(self) -> list[Event]:
-        """Return the held events of all choices, if anything came since the last time."""
+        """Return the held events of all choices. It may be called again after further events."""
         spoke, self._open = () if self._failed else self._open, set()
         held: list[Event] = []
         for chain in (chain for index, chain in self._chains.items() if index in spoke):
@@ -136,20 +140,18 @@ class Stages:
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text of the first choice becomes, and the characters
-        that make text not plain; None while a stage may do more to the text than pass it on.
-        """
+        """Return the result of `Stage.plain` for the whole chain of the first choice."""
         wakes = ""
         for stage in self._chains.get(0, ()):
             if (kinds := stage.plain(kind)) is None:
                 return None
             before, kind, wakes = kind, kinds[0], wakes + kinds[1]
             if before is not ToolCall and kind is ToolCall:
-                break  # it is held: no later stage gets any of it
+                break  # the stage holds the text, so later stages do not get it
         return (kind, wakes) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
-        """Return the thoughts that ended since the last time."""
+        """Return the thought events since the last call of this method."""
         thoughts = self._thoughts[:]
         self._thoughts.clear()
         return thoughts
@@ -163,7 +165,7 @@ class Stages:
 
 
 def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events that these become, through one stage after another."""
+    """Return the events that take the place of these, after all these stages."""
     for stage in stages:
         fed = map(stage.feed, events)
         events = next(fed) if len(events) == 1 else [staged for each in fed for staged in each]
@@ -171,7 +173,7 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
 
 
 def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events, with long texts cut into pieces; the same object where none is long."""
+    """Return the events with long texts cut into pieces; the same object if no text is long."""
     if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
         return events
     return [piece for event in events for piece in _pieces(event)]

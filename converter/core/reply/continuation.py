@@ -1,5 +1,5 @@
-"""A reply that goes on in a second one, behind a thought that was ended. The client gets both as
-one.
+"""A reply that consists of two replies: the addon has ended a thought of the first one, and the
+second one continues it. The client gets both as one reply.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,20 @@ from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
-"""The end of a reply whose server cannot go on."""
+"""The end of a reply that cannot be continued behind an ended thought."""
 
 
 class Continuation:
-    """The state of one reply that may go on in a second one. The second reply goes on where the
-    first is cut.
+    """The state of a reply that a second reply may continue.
 
     Attributes:
-        pauses: leave the rest of the bytes in which a thought was ended, `unused` of them, to the
-            caller that asks for the second reply.
-        stopped: the server is to send no more of this reply.
-        is_over: the client gets no more of either reply.
+        pauses: True if the caller will request the second reply. Then reading stops where the
+            thought was ended; `unused` is the number of bytes behind it that were not read.
+        stopped: True if the server should send no more of the first reply.
+        is_over: True if the client gets nothing more of either reply.
         first_tokens: the tokens of the first reply.
-        thoughts: those that ended in the first reply, until `take_thoughts`.
-        rest: the events that end a reply that cannot go on.
+        thoughts: the thought events of the first reply, until `take_thoughts`.
+        rest: the events that end a reply which is not continued.
         reply_id: the id of the first reply.
     """
 
@@ -41,19 +40,20 @@ class Continuation:
 
     @property
     def goes_on(self) -> bool:
-        """Return True if a second reply comes now."""
+        """True if the events that come now belong to the second reply."""
         return self._second is not None
 
     @property
     def has_come(self) -> bool:
-        """Return True if a thought, or the answer, was ended since `begin`."""
+        """True if the addon has ended a thought or the answer since the last call of `begin`."""
         stopped = self._findings.stopped and not self.is_over
         return stopped or self._findings.ends.here > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
-        """Get ready for the second reply; return True if there is one. There is none where the
-        server cannot go on, none the second time, and none behind an answer. `tokens`: of the first
-        reply.
+        """Prepare the second reply, and return True; or end the reply, and return False.
+
+        There is no second reply if the server cannot continue a turn, behind an answer, or if there
+        was one already. `tokens`: the counts of the first reply.
         """
         self._ends, self.stopped = self._findings.ends.here, True
         if self._findings.stopped or self._second or not self._findings.ends.turn:
@@ -64,36 +64,36 @@ class Continuation:
         return True
 
     def refuse(self) -> None:
-        """End the reply at the thought, because the server does not go on, or at a stop string."""
+        """End the reply here, behind the ended thought or at the stop string."""
         self.is_over, self.rest = True, [End()] if self._findings.stopped else CUT.copy()
 
     def take_rest(self) -> list[Event]:
-        """Return the events that end the reply, once."""
+        """Return the events that end the reply; nothing when called again."""
         rest, self.rest = self.rest, []
         return rest
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Return the events that the client gets of these."""
+        """Return the events for the client. Those of the second reply are adapted to the first
+        one.
+        """
         if not self.reply_id:
             self.reply_id = next((event.id for event in events if isinstance(event, Start)), "")
         return self._second.feed(events) if self._second else events
 
     def take_thoughts(self) -> list[ThoughtEvent]:
-        """Return the thoughts of the first reply, once."""
+        """Return the thought events of the first reply; nothing when called again."""
         thoughts, self.thoughts = self.thoughts, []
         return thoughts
 
 
 class SecondReply:
-    """The second of two replies that the client gets as one. It goes on where a thought of the
-    first was ended: it has no head of its own, and its counts are those of both.
-
-    Events in, the client's events out.
+    """Adapts the events of the second reply: its heads are removed, and its counts become those of
+    both replies.
 
     Arguments:
-        first: the counts of the first, if it has some.
-        first_tokens: the tokens of its text.
-        added: those of the text that the addon put behind it.
+        first: the server's counts of the first reply; None if it sent none.
+        first_tokens: the tokens of the first reply's text.
+        added: the tokens of the text that the addon put behind the first reply.
     """
 
     def __init__(self, first: Usage | None, first_tokens: int, added: int = 0) -> None:
@@ -103,9 +103,9 @@ class SecondReply:
         self._thinks = False
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that go on."""
+        """Return the events for the client."""
         heads = any(isinstance(event, Start) for event in events)
-        kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
+        kinds = (Start, Opaque) if heads else (Start,)  # an `Opaque` beside a head has the role
         self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
             self._both(event) if isinstance(event, Usage) else event
@@ -114,12 +114,14 @@ class SecondReply:
         ]
 
     def _both(self, second: Usage) -> Usage:
-        """Return the usage of both replies as one. The second request's prompt holds all text of
-        the first reply; the model wrote that text, so its tokens count as output. The text that
-        ended the thought counts as neither.
+        """Return the counts of both replies as one.
 
-        vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a turn that goes on
-        as thinking, though they are text.
+        The prompt of the second request holds all text of the first reply. The model wrote this
+        text, so its tokens count as output. The text that ended the thought counts neither as input
+        nor as output.
+
+        vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a continued turn as
+        thinking, even if they are text.
         """
         first = self._first
         first_tokens = first.output if first else min(self._first_tokens, second.input)

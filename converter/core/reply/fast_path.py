@@ -1,37 +1,40 @@
-"""Frames that differ in their text only are rewritten without being parsed.
+"""The fast path: frames that differ only in their text are rewritten without being parsed.
 
-Servers repeat themselves: two frames in a row often differ in their text alone. A frame that was
-read in full teaches its shape (all before and behind the text), and the frames written for it teach
-how text of its kind is written. `FastPath.rewrite` takes the next frames as long as they have this
-shape.
+Successive frames of a server often differ only in their text. From a frame that was parsed the fast
+path learns its *shape*, the bytes before and behind the text; from the frame that was written for
+it, the *route*: how text of this kind is written. `FastPath.rewrite` rewrites the following frames
+as long as they have this shape.
 """
 
-# Why a spliced frame equals the parsed one. The full way writes E(S(D(frame))): decoder, stages,
-# encoder. Each of the three does to a spliced frame what it did to the frame g that taught the
-# route:
+# Why a frame that the fast path rewrites equals the frame that the full way would write.
 #
-# D  A frame f = before + text + behind has the same `before` and `behind` as g, where the text
-#    stood once (`_shape_of`). The text is plain: the inside of one JSON string, with no quotation
-#    mark, no control character and no escape but those on which all writers agree. So f is the same
-#    JSON as g but for this string; a piece of a call's arguments is the same piece but for it. A
-#    decoder whose state depends on the text, because it merges the text of two fields, is asked
-#    whether it would read the text so (`Decoder.repeat`).
-# S  Each stage answers what plain text becomes, and for which characters it waits (`Stage.plain`);
-#    it answers None while it holds text. Text without these characters comes out of it at once. The
-#    text cut anywhere makes the same message: so the stages may get the text later and in one
-#    piece, if it is before all that comes behind it (`settle`).
-# E  The frame that was written for g is cut at its text into pieces; text is written as the same
-#    JSON string, because plain text has one spelling. Before that frame an encoder of blocks
-#    (`Encoder.in_blocks`) may have begun the block, and before g's text may stand blanks that it
-#    had held. A frame in which g's text stood elsewhere by chance (`text`, `:`) is `_unsure` until
-#    another text came out as the pieces predict. A number of the frame goes on by one, and an
-#    encoder that counts or keeps text gets it (`Encoder.spliced`).
+# The full way is encoder(stages(decoder(frame))). Say g is the frame from which the route was
+# learned, and f is a later frame. Then each of the three does the same to f as to g:
 #
-# Of a call in the text that is held, S keeps plain text, and E writes nothing (`_HELD`), as for the
-# frame of this shape before it.
+# Decoder. f and g have the same bytes before and behind the text, and g had its text once
+#    (`_shape_of`). The text is plain: the inside of one JSON string, without quotation marks,
+#    control characters and escapes that JSON writers spell differently. So f is the same JSON as g
+#    except for this one string (or this one piece of a call's arguments). A decoder whose state
+#    depends on the text, because it merges the text of two fields, has to agree
+#    (`Decoder.repeat`).
+# Stages. Each stage says what plain text becomes, and at which characters it acts (`Stage.plain`);
+#    it returns None while it holds text. Text without these characters leaves the stage at once.
+#    However a text is cut, the stages emit the same message. So they may get the text later and
+#    joined, as long as they get it before the next text (`settle`).
+# Encoder. The frame that was written for g is split at its text (`Seam`). A plain text has only one
+#    spelling as a JSON string, so that any plain text fits between the pieces. Three cases differ:
+#    - The encoder may have written frames before g's that began a block (`Encoder.in_blocks`), and
+#      blanks before g's text that it had held. Only the frame with the text is split.
+#    - g's text may also stand elsewhere in its frame by chance (`text`, `:`). Such a route is
+#      `_unsure` until another text was written as the pieces predict.
+#    - A frame may have a number, which is counted on, and an encoder may count or collect text: it
+#      gets the text (`Encoder.spliced`).
 #
-# A frame that fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
-# holds the two ways against each other, over all recordings and drawn ones.
+# While a stage holds the text of a call, the stages get the text as above, and nothing is written
+# (`_HELD`).
+#
+# A frame of another shape goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
+# compares both ways over all recordings and over drawn replies.
 
 import json
 import re
@@ -59,8 +62,8 @@ _DIGITS = b"0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """A written frame without its text. The text goes between each two `pieces`. The frame's number
-    follows `counter`, if that is not empty, in the first piece.
+    """A written frame without its text, which belongs between each two `pieces`. If `counter` is
+    not empty, the frame's number stands behind it in the first piece.
     """
 
     pieces: tuple[bytes, ...]
@@ -68,26 +71,27 @@ class Seam:
 
     @property
     def gaps(self) -> int:
-        """The number of gaps between the pieces, which hold the text."""
+        """The number of gaps for the text."""
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Return True if the only gap is sure to hold the text of the frame that taught this seam:
-        the text is no field's name, and ends no other string or line of the frame. Else the match
-        may be by chance, where an encoder wrote blanks before the text that it had held, or omitted
-        them.
+        """Return True if the only gap is certain to be that of the text.
+
+        It is not if `text` is also a field's name in the frame, or the end of another string or
+        line. Then the encoder may have written blanks with the text, or left them out, and the
+        match is chance.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")
         return self.gaps == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
-        """Return True if the frame is this text, written into the seam."""
+        """Return True if `frame` is what this seam writes for `text`."""
         return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, texts: Sequence[bytes], first: int) -> bytes:
-        """Return a frame for each text, which is JSON without its quotation marks. `first`: the
-        number of the first frame.
+        """Return a frame for each text. `texts`: JSON strings without their quotation marks.
+        `first`: the number of the first frame.
         """
         if self.counter:
             begin, counter, behind = self.pieces[0].partition(self.counter)
@@ -102,7 +106,7 @@ class Seam:
 
 
 def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
-    """Return the seam of a frame, by the text that the frame holds."""
+    """Return the seam of a written frame, by the text in it."""
     return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
 
 
@@ -114,17 +118,23 @@ def _without_number(frame: bytes, counter: bytes) -> bytes:
 
 
 MOST_WAITING = 2048
-"""Characters that may wait for the stages; the texts of one read are given to them as one."""
+"""How many characters the stages may still have to get. The texts of one read are given to them as
+one text.
+"""
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
-"""Escapes that JSON writers agree on, as a regular expression has them, with their meaning."""
+"""Escapes that all JSON writers write alike, in the spelling of a regular expression -> their
+meanings.
+"""
 _ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
-"""An escape of arguments, which are JSON within JSON."""
+"""An escape in a call's arguments, which are JSON within a JSON string."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The bytes before and behind the text in a server's frames of one kind, by which later ones
-    are recognised. `sample`: the event of such a frame, its text empty.
+    """The bytes before and behind the text in a server's frames of one kind.
+
+    Attributes:
+        sample: the event of such a frame, with empty text.
     """
 
     before: bytes
@@ -138,7 +148,9 @@ class _Shape:
     def plain_texts(
         self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
     ) -> list[bytes]:
-        """Return the texts of the frames from `begin` on, as far as they are plain."""
+        """Return the texts of the frames from `begin` on, up to the first frame of another shape or
+        with a text that is not plain.
+        """
         pieces: list[bytes] = []
         before, behind, fits = len(self.before), len(self.behind), self.fits
         for index in range(begin, len(raws)):
@@ -151,11 +163,11 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """The route of one kind of text to the client.
+    """The form in which text of one kind is written for the client.
 
     Attributes:
-        sample: the event that the text becomes, without its text.
-        seam: the frame that is written; None for the frame as it came.
+        sample: the event that the text becomes, with empty text.
+        seam: the frame to write; None if frames are sent as they came.
     """
 
     sample: TextEvent
@@ -163,25 +175,25 @@ class _Route:
 
 
 _HELD = _Route(ToolCall(0, "", "", ""), None)
-"""The route of a call's part that is held: nothing is written."""
+"""The route of text that a stage holds, because it belongs to a call: nothing is written."""
 
 type _Ready = tuple[_Shape, TextKind, Callable[[bytes], object], _Route, bool]
-"""A shape, the kind of event that its text becomes now, the test for plain text, the route, and
-True if the event stays as it was read.
+"""A shape, the kind of event that its text becomes, the test for plain text, the route, and True if
+the event stays as it was read.
 """
 
 
 class FastPath:
-    """The shapes and routes of one stream.
+    """The shape and the routes of one stream.
 
     Arguments:
-        tell: gets the events of each `rewrite`.
-        counter: the field that numbers the client's frames, if they are numbered.
+        tell: is called with the events of each `rewrite`.
+        counter: the field with the number of a client's frame; empty if frames have no numbers.
 
     Attributes:
-        changes: the last frames did not go on as they came.
-        text: theirs.
-        waiting: the number of characters that the stages have not got yet.
+        changes: True if the last frames were not sent as they came.
+        text: the text of the last frames.
+        waiting: how many characters the stages have not got yet.
     """
 
     def __init__(
@@ -198,14 +210,16 @@ class FastPath:
         self._shape: _Shape | None = None
         self._routes: dict[TextKind, _Route] = {}
         self._unsure: dict[TextKind, str] = {}
-        """The text that taught the route of a kind, while it may stand in its frame by chance, as
-        `:` and `text` do: until another text is written as the route says.
+        """Kinds of text whose route is not certain (`Seam.is_sure`) -> the text from which the
+        route was learned. The entry is removed when another text was written by the route.
         """
         self._ready: _Ready | None = None
         self._waiting: list[TextEvent] = []
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Rewrite frames from `begin` on; return how many, and the client's bytes for them."""
+        """Rewrite frames from `begin` on. Return the number of rewritten frames, and the client's
+        bytes for them.
+        """
         ready = self._look()
         if ready is None:
             return 0, b""
@@ -225,7 +239,9 @@ class FastPath:
         return len(texts), route.seam.write(texts, first) if route.seam else b"".join(taken)
 
     def settle(self) -> None:
-        """Give the stages the text that went past them. Other text may be plain behind it."""
+        """Give the stages the text that was sent without them. Afterwards other text may be
+        plain.
+        """
         self._ready = None
         if self._waiting:
             waiting, self._waiting, self.waiting = self._waiting, [], 0
@@ -235,11 +251,9 @@ class FastPath:
             self._stages.feed_all([joined])
 
     def _look(self) -> _Ready | None:
-        """Return the shape and the test for plain text; None where none is plain, or where no route
-        is learned.
-        """
+        """Return what `rewrite` needs; None if no text is plain now, or if no route was learned."""
         if self.waiting > MOST_WAITING:
-            return None  # the next frame is parsed, and the stages get these words before it
+            return None  # the next frame is parsed, and before it the stages get all text
         if self._ready is None and self._shape:
             plain = self._stages.plain(type(self._shape.sample))
             if plain and plain[0] in self._routes and plain[0] not in self._unsure:
@@ -251,12 +265,17 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Learn from a frame that went the full way: the events `read` from it, the events
-        `staged`, and the bytes `out` that were written. `raw`: empty for a frame that had to be
-        mended; the routes of earlier frames may not hold behind it.
+        """Learn from a frame that was parsed, or forget what no longer holds.
+
+        Arguments:
+            raw: the frame; empty if it had to be mended, or if the routes of earlier frames no
+                longer hold.
+            read: the events of the frame.
+            staged: the events behind the stages.
+            out: the bytes that were written.
         """
         event, became = _only_text(read), _only_text(staged)
-        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # it is held
+        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # held
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
             self._routes = {**(self._routes if fits else {}), ToolCall: _HELD}
@@ -265,7 +284,7 @@ class FastPath:
             return
         written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
         if not (event and became and model_text(event) == model_text(became)) or not written:
-            self._routes.clear()  # a block began or ended
+            self._routes.clear()  # the frame began or ended a block
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
@@ -284,8 +303,8 @@ class FastPath:
     def _goes_on(
         self, read: Sequence[Event], staged: Sequence[Event], out: Sequence[bytes]
     ) -> bool:
-        """Return True if a frame of the learned shape is still written by the learned route. Its
-        text may wait in a stage, or come out with text that had waited.
+        """Return True if a frame of the learned shape was written by the learned route. A stage may
+        have held its text, or have emitted held text with it.
         """
         bare, became = _bare(read), _bare(staged)
         if not became:
@@ -297,12 +316,12 @@ class FastPath:
         text, seam = model_text(event), route.seam
         gives = seam.gives(out[0], text) if seam else json_text.write(text) in out[0]
         if gives and self._unsure.get(type(event), text) != text:
-            del self._unsure[type(event)]  # another text was written by this route
+            del self._unsure[type(event)]  # the route is right for a second text
         return gives
 
 
 def decoded(texts: Sequence[bytes]) -> str | None:
-    """Return the texts as one; None when one of them is no UTF-8 by itself."""
+    """Return the texts joined; None if one of them is not valid UTF-8 by itself."""
     joined = b"".join(texts)
     try:
         text = joined.decode() if joined.isascii() else "".join([each.decode() for each in texts])
@@ -312,8 +331,8 @@ def decoded(texts: Sequence[bytes]) -> str | None:
 
 
 def _only_text(events: Sequence[Event]) -> TextEvent | None:
-    """Return the text event of the first choice; None unless it is alone but for the server's own
-    fields.
+    """Return the text event of the first choice; None if there are other events, except `Opaque`
+    ones.
     """
     match _bare(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as event]:
@@ -325,7 +344,7 @@ def _only_text(events: Sequence[Event]) -> TextEvent | None:
 
 
 def _with(sample: TextEvent, text: str) -> TextEvent:
-    """Return an event like the sample, with this text."""
+    """Return an event like `sample`, with this text."""
     if isinstance(sample, ToolCall):
         return replace(sample, arguments=text)
     if isinstance(sample, Thinking) and sample.own:
@@ -334,21 +353,19 @@ def _with(sample: TextEvent, text: str) -> TextEvent:
 
 
 def _sample(event: TextEvent) -> TextEvent:
-    """Return the event without its text."""
+    """Return the event with empty text."""
     if isinstance(event, ToolCall):
         return replace(event, arguments="", own=None, read_from="")
     return _with(event, "")
 
 
 def _bare(events: Sequence[Event]) -> list[Event]:
-    """Return the events without those that only hold the first choice's own fields."""
+    """Return the events without `Opaque` events of the first choice."""
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
 def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
-    """Return the frame's shape; None where the text stands in the frame more than once, or not at
-    all.
-    """
+    """Return the frame's shape; None if the frame does not have the text exactly once."""
     text = model_text(event)
     if not text or len(raw) > LONGEST:
         return None
@@ -363,8 +380,8 @@ def _shape_of(raw: bytes, event: TextEvent) -> _Shape | None:
 
 @lru_cache(maxsize=256)
 def _plain(wakes: str, in_json: bool) -> Callable[[bytes], object]:
-    """Return the test for plain text in JSON, which matches all of a text or nothing. `in_json`:
-    the text is JSON itself, in which a backslash comes with the character that it escapes.
+    """Return a function that returns a match if a JSON string's inside is plain text, else None.
+    `in_json`: the text is JSON itself, in which a backslash belongs to the character behind it.
     """
     single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
     wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())

@@ -1,6 +1,5 @@
-"""Frames of a server's reply, and the events of each.
-
-chunk -> FrameDecoder -> frame -> Decoder -> event
+"""The frames of a server's reply, and the events of each: chunk -> FrameDecoder -> frame -> Decoder
+-> event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +11,12 @@ from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 
 
 class FrameReader:
-    """A reply's cutter and its decoder. The cutter cuts bytes into frames and `read` reads one, so
-    that a caller knows which events are of which frame.
+    """The cutter and the decoder of one reply. The cutter cuts bytes into frames; `read` reads one
+    frame, so that the caller knows to which frame an event belongs.
 
     Arguments:
-        fields: the user's map of the server's own fields.
-        cutter: that of the reply that this one goes on.
+        fields: the user's field map (`think_map`): a server's own field -> a block.
+        cutter: the cutter of a reply that this one continues, which may hold bytes.
     """
 
     def __init__(
@@ -33,7 +32,9 @@ class FrameReader:
         self._mend, self._framing = server.wire.mend, server.wire.framing
 
     def read(self, frame: Frame) -> tuple[Frame, list[Event]]:
-        """Return the frame and its events; a mended frame, where text would be lost otherwise."""
+        """Return the frame and its events. If the frame cannot be read as it is, return a mended
+        frame and its events.
+        """
         events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
             return frame, events
@@ -41,17 +42,18 @@ class FrameReader:
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
-        """Return the frame with clear faults put right; None where nothing has."""
-        if (frame.data or b"").lstrip().startswith(b":"):  # OpenRouter's comment behind a gateway
-            # of a form whose frames are bare nothing is one, and clients would read it as JSON; a
-            # line of the next event, as our own sign of life is in chat completions
+        """Return the frame without faults whose meaning is clear; None if it cannot be mended."""
+        if (frame.data or b"").lstrip().startswith(b":"):
+            # A gateway has made data of a comment of OpenRouter's. Lines of JSON have no comments,
+            # so that nothing is sent. Among server-sent events the comment has no blank line behind
+            # it, for the reason that `SilentFrames` tells.
             comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
-        if not rescued and not frame.is_body:  # null, an empty list: nothing is lost without it
+        if not rescued and not frame.is_body:  # null or empty: has no text
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._framing.write(data, frame.event)

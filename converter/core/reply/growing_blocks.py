@@ -1,4 +1,4 @@
-"""The blocks of one choice of a reply as they grow: text, thoughts and calls."""
+"""The blocks of one choice, put together from its events: text, thoughts and calls."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ type Grown = TextBlock | ThinkingBlock | ToolUse
 
 @dataclass(slots=True)
 class _GrowingText:
-    """Text or a thought. `label`: the field of a text that is not the content, or the note of a
-    thought.
+    """Text or a thought. `label`: for a text the field that it came in, if that is not the content;
+    for a thought a note.
     """
 
     kind: type[TextBlock | ThinkingBlock]
@@ -21,7 +21,7 @@ class _GrowingText:
     pieces: list[str] = field(default_factory=list)
 
     def block(self) -> Grown:
-        """Return the block so far."""
+        """Return the block as it is so far."""
         self.pieces = ["".join(self.pieces)]
         if self.kind is ThinkingBlock:
             return ThinkingBlock(self.pieces[0], self.signature, self.label)
@@ -30,7 +30,7 @@ class _GrowingText:
 
 @dataclass(slots=True)
 class GrowingCall:
-    """A call of a tool."""
+    """A tool call, put together from its pieces."""
 
     id: str = ""
     name: str = ""
@@ -38,12 +38,12 @@ class GrowingCall:
     pieces: list[str] = field(default_factory=list)
 
     def block(self) -> ToolUse:
-        """Return the call so far."""
+        """Return the call as it is so far."""
         self.pieces = ["".join(self.pieces)]
         return ToolUse(self.id, self.name, self.pieces[0], self.read_from)
 
     def add(self, event: ToolCall) -> None:
-        """Add a piece of the call; the first name and the first id count."""
+        """Add a piece. The first name and the first id are the call's."""
         self.id = self.id or event.id
         self.name = self.name or event.name
         self.read_from = self.read_from or event.read_from
@@ -51,7 +51,7 @@ class GrowingCall:
 
 
 class GrowingBlocks[Other]:
-    """Blocks in the order in which they began, and other parts between them."""
+    """Blocks in the order in which they began. Parts of other types may stand between them."""
 
     def __init__(self) -> None:
         self._entries: list[_GrowingText | GrowingCall | Other] = []
@@ -59,14 +59,14 @@ class GrowingBlocks[Other]:
         self._calls: dict[Hashable, GrowingCall] = {}
 
     def parts(self) -> tuple[Grown | Other, ...]:
-        """Return all blocks and parts so far."""
+        """Return all blocks and other parts as they are so far."""
         return tuple(
             each.block() if isinstance(each, _GrowingText | GrowingCall) else each
             for each in self._entries
         )
 
     def feed(self, event: Event) -> None:
-        """Add an event of the choice, whose calls are told apart by index and id."""
+        """Add an event of the choice. Pieces of calls are told apart by index and id."""
         match event:
             case Text():
                 self.say(event.text, "refusal" if event.refusal else "")
@@ -96,13 +96,13 @@ class GrowingBlocks[Other]:
         self._open = None
 
     def append(self, part: Other) -> None:
-        """Add a part that does not grow."""
+        """Add a part of another type, which is complete."""
         self._open = None
         self._entries.append(part)
 
     def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
-        """Return the call of this key, and whether it begins now. A piece with another id begins
-        another call.
+        """Return the call with this key, and True if the piece begins it. A piece with another id
+        begins another call.
         """
         call = self._calls.get(key)
         if call is not None and not (id and call.id and id != call.id):
@@ -110,7 +110,7 @@ class GrowingBlocks[Other]:
         return self.begin_call(key), True
 
     def begin_call(self, key: Hashable) -> GrowingCall:
-        """Begin a call, which has this key from now on."""
+        """Begin a call. The key stands for this call until the key begins another one."""
         self._open = None
         call = self._calls[key] = GrowingCall()
         self._entries.append(call)

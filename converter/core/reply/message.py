@@ -1,4 +1,4 @@
-"""A model's reply as one value, made of its events, for programs that are no proxy."""
+"""A model's reply as one value, for programs that use the core as a library."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from converter.core.reply.growing_blocks import GrowingBlocks
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A reply.
+    """A reply of a model.
 
     Attributes:
         blocks: thoughts, text and tool calls, in the order in which the model wrote them.
         finish: the finish reason, as chat completions name it (`stop`, `length`, `tool_calls`,
-            `content_filter`); empty where none came.
-        usage: tokens, where the server counted them.
-        failure: the reason why the reply is not whole, or empty.
+            `content_filter`); empty if there was none.
+        usage: the token counts; None if the server sent none.
+        failure: the reason why the reply is not whole; else empty.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -44,7 +44,9 @@ class Message:
 
 
 def message_of(events: Iterable[Event], choice: int = 0) -> Message:
-    """Return the message that the events make. `choice`: the index of one of several answers."""
+    """Return the message of these events. `choice`: the index of the choice that counts, if the
+    reply has several.
+    """
     merged = joined(events)
     failure = next((event.message for event in merged if isinstance(event, Failure)), "")
     models = [event.model for event in merged if isinstance(event, Start) and event.model]

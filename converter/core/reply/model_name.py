@@ -1,4 +1,4 @@
-"""The name of the model in a reply, where a client knows it by another than the server."""
+"""The model's name in a reply, if the client knows the model by another name than the server."""
 
 import json
 import re
@@ -10,12 +10,12 @@ _TOKENS = re.compile(rb'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*:)?|[{}\[\]]'
 _STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
 _NAME = b'"model"'
 _REPLIES = (b'"message"', b'"response"')
-"""Keys of a reply that stands within an event."""
+"""Fields of an event that hold a reply, with the reply's `model` in it."""
 
 
 def renamed(raw: bytes, name: str) -> bytes:
-    """Return a frame or body with this name for its model. A field `model` further inside is not
-    the reply's: an argument of a call may have that name.
+    """Return a frame or body with `name` as its model. Only the reply's own field is changed: an
+    argument of a call may be named `model`, too.
     """
     depth, holder = 0, b""
     for token in _TOKENS.finditer(raw):
@@ -30,7 +30,7 @@ def renamed(raw: bytes, name: str) -> bytes:
 
 
 def renamed_frame(frame: Frame, model: str) -> Frame:
-    """Return the frame with the client's name for the model; a whole body has no other data."""
+    """Return the frame with the client's name for the model."""
     raw = renamed(frame.raw, model)
     data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
     return replace(frame, raw=raw, data=data)

@@ -1,9 +1,11 @@
-"""A finish that waits for the counts behind it, or for the reply's end.
+"""Finishes that wait for the counts behind them, or for the end of the reply. There are two
+reasons:
 
-Counts show whether the limit of tokens cut a reply that its server calls ended, and a gateway may
-send a second finish behind the first (`tool_calls`, then `stop`). So the frame of a finish waits
-for the next frame; behind text, which some servers send late, for the one after these. The frame
-goes on as it came if neither counts nor a stronger finish came.
+- The counts show that the limit of tokens cut a reply, even if the server's finish is `stop`.
+- A gateway may send a second finish: `tool_calls`, then `stop`.
+
+So the frame of a finish waits for the next frame. If that frame has text, which some servers send
+late, it waits for another frame. If no counts and no stronger finish came, it goes on as it came.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,9 +27,9 @@ from converter.core.wire.sse import Frame
 
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 _STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
-"""Finish reasons, a weaker one first: the stronger of two is the choice's."""
+"""Finish reasons from weak to strong. Of a choice's two finishes the stronger one counts."""
 _ENDED = ("stop", "tool_calls")
-"""Reasons by which servers call a reply ended that the limit has cut."""
+"""Finish reasons that some servers send although the limit has cut the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,9 @@ class ReadFrame:
     """A frame and its events.
 
     Attributes:
-        came: as the server sent it.
-        frame: mended, if it had to be.
-        intact: no event was taken out.
+        came: the frame as the server sent it.
+        frame: the same frame, or the mended one.
+        intact: True if none of the frame's events was removed.
     """
 
     came: Frame
@@ -51,38 +53,38 @@ class ReadFrame:
         return [event for event in self.events if isinstance(event, Finish)]
 
     def without(self, leaves_out: Callable[[Event], bool]) -> "ReadFrame":
-        """Return the frame without some of its events."""
+        """Return the frame without the events for which `leaves_out` returns True."""
         events = [event for event in self.events if not leaves_out(event)]
         whole = len(events) == len(self.events)
         return self if whole else replace(self, events=events, intact=False)
 
 
 class PendingFinish:
-    """Frames of one reply in, frames out. `limit`: the tokens that the server may write, 0 where
-    the request names no limit.
+    """Takes the frames of one reply and returns them, the frames with a finish later. `limit`: how
+    many tokens the reply may have; 0 if there is no limit.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self._limit = limit
         self._frames: list[ReadFrame] = []
-        self._gone: set[int] = set()  # choices whose finish went on, and no words since
+        self._gone: set[int] = set()  # choices whose finish was emitted, and no text since
 
     @property
     def holds(self) -> bool:
-        """Return True if a finish waits that a whole reply can have."""
+        """True if a finish waits, other than one that says that the reply is not whole."""
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
-        """Return the frames that go on now."""
+        """Return the frames that need not wait any longer, in their order."""
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._gone or Finish in kinds):
-            return [read]  # as nearly all frames
+            return [read]  # the case of nearly all frames
         spoke = {event.choice for event in read.events if isinstance(event, _TEXT_EVENTS)}
         self._gone -= spoke
         out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
-        if Failure in kinds:  # the server's own words for what a finish called an error
+        if Failure in kinds:  # tells more than a finish `error`
             out += self._without(lambda finish: finish.reason == NOT_WHOLE)
         has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
@@ -95,7 +97,9 @@ class PendingFinish:
         return out if waits or not (read.events or read.intact) else [*out, read]
 
     def close(self, counts: Usage | None = None) -> list[ReadFrame]:
-        """Return the frames that wait, because nothing more comes for their finishes."""
+        """Return all waiting frames, because nothing more can come for them. `counts` decide
+        whether the limit has cut the reply.
+        """
         frames, self._frames = self._frames, []
         self._gone.update(finish.choice for read in frames for finish in read.finishes)
         if not counts or not 0 < self._limit <= counts.output:
@@ -103,14 +107,18 @@ class PendingFinish:
         return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
 
     def _take_beside(self, choices: set[int]) -> list[ReadFrame]:
-        """Take out and return all that waits beside a finish of these choices, which go on."""
+        """Remove all events but finishes from the waiting frames of these choices, and return them,
+        because text of these choices follows.
+        """
         mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
         self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
         beside = [read.without(lambda event: not _is_other(event)) for read in mixed]
         return [read for read in beside if read.events]
 
     def _without(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
-        """Take out finishes that wait; return the frames that wait for none now."""
+        """Remove the waiting finishes for which `drops` returns True. Return the frames that have
+        no finish left.
+        """
         frames = [
             read.without(lambda event: isinstance(event, Finish) and drops(event))
             for read in self._frames
@@ -120,7 +128,7 @@ class PendingFinish:
 
 
 def _ends_all(event: Event) -> bool:
-    """Return True if no finish and no counts can come behind the event; a lost frame may be the
+    """Return True if no finish and no counts can follow the event. A lost frame may have been the
     end.
     """
     return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)

@@ -1,7 +1,7 @@
-"""The judgement whether a reply is whole: made here alone, for all dialects, streamed and whole.
+"""The decision whether a reply is whole, made here only: for all dialects, streamed and whole.
 
-A reply is whole when each choice with text or calls has its finish, and no frame of it was lost.
-Else its last event is a `Failure`, behind which nothing follows but the server's own end.
+A reply is whole if each choice with text or calls has its finish, and no frame was lost. The last
+event of any other reply is a `Failure`, after which only the server's own end follows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from converter.core.wire.beginnings import FirstBytes, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
 BAD_GATEWAY = 502
-"""The HTTP status for a reply that is unreadable or not whole."""
+"""The HTTP status for a reply that cannot be read or is not whole."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
 UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
@@ -34,23 +34,25 @@ UNREAD = "the server's reply is no {reply}: {words}"
 LOST = "the server sent a frame that cannot be read: {words}"
 TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 _LONG = FRAME_LIMIT - 16
-"""Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
+"""From this many bytes on, a frame that cannot be read was too long. The limit is a little lower
+than the cutter's, which may hold back a line end.
+"""
 _SAMPLE = 200
-"""Characters of unreadable bytes that are worth showing."""
+"""How many characters of unreadable bytes an error quotes."""
 _TEXT_EVENTS = (Text, Thinking, ToolCall)
 _USUAL = frozenset((*_TEXT_EVENTS, Opaque))
 
 
 class ReplyEnd:
-    """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole.
+    """Takes a decoder's events and returns them, with a `Failure` if the reply is not whole.
 
     Arguments:
-        server: the side that sends the reply.
-        keeps_reasons: the client's dialect is the server's, so that any finish reason can go on.
+        server: the dialect of the server, for error messages.
+        keeps_reasons: True if the client has the server's dialect, so that any finish reason can be
+            sent to it.
 
     Attributes:
-        failure: the failure of a reply that is not whole.
+        failure: why the reply is not whole; None if it is whole so far.
     """
 
     def __init__(self, server: Speaker, keeps_reasons: bool = False) -> None:
@@ -71,7 +73,7 @@ class ReplyEnd:
         return [checked for event in events for checked in self._checked(event)]
 
     def close(self) -> list[Event]:
-        """Return the failure of a reply that has no end."""
+        """Return the failure of a reply whose end is missing."""
         return [] if self.failure or self._is_over or self._is_whole else [self._missing_end()]
 
     def broke_off(self, reason: str) -> list[Event]:
@@ -79,18 +81,18 @@ class ReplyEnd:
         return [] if self.failure else [self._failed(reason)]
 
     def failed(self, failure: Failure) -> None:
-        """Note a failure that a stage has found."""
+        """Note a failure that a stage has emitted."""
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Judge no more, because a frame passed unread."""
+        """Find no more failures, because a frame was sent without being read."""
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
-        """Return True if the frame of these events may go on as its own bytes.
+        """Return True if the frame of these events may be sent as the bytes that came.
 
-        An error's frame may if it has the form that clients know; behind an error only the server's
-        own end may.
+        The frame of an error may be if its `own` is set, which a decoder does for an error in the
+        form that clients know. After a failure only the frame of the server's own end may be.
         """
         if self.failure is None:
             return True
@@ -98,17 +100,17 @@ class ReplyEnd:
 
     @property
     def reason(self) -> str:
-        """The reason why the reply is not whole, or empty."""
+        """The reason why the reply is not whole; empty if it is whole so far."""
         return self.failure.message if self.failure else ""
 
     @property
     def status(self) -> int:
-        """The HTTP status of the failure: the server's own, else that of a bad gateway."""
+        """The HTTP status of the failure: the server's, else 502."""
         return (self.failure.status if self.failure else 0) or BAD_GATEWAY
 
     @property
     def begun(self) -> bool:
-        """Return True if text, a call or a finish has come."""
+        """True if text, a call or a finish has come."""
         return bool(self._spoke or self._finished)
 
     @property
@@ -142,14 +144,16 @@ class ReplyEnd:
                 self._unknown = self._unknown or event.own.raw.strip()
 
     def _unfinished(self, event: Finish) -> str:
-        """Return why a finish is none of a whole reply; empty if it is one."""
+        """Return the message for a finish which says that the reply is not whole, or may say so;
+        else an empty text.
+        """
         if event.reason == NOT_WHOLE:
             return UNFINISHED
         return "" if self._keeps_reasons or is_standard(event.reason) else UNKNOWN
 
     def _ended(self, end: End) -> Iterator[Event]:
-        """Yield the end, and before it a failure where a stream ended without a finish. A whole
-        body, whose end is no frame, needs no finish.
+        """Yield the end. If a stream has no finish, yield a failure first. A whole body (its end
+        has no `own`) needs no finish.
         """
         if end.own and not self._is_whole:
             yield self._missing_end()
@@ -163,8 +167,8 @@ class ReplyEnd:
         return self._failed(self._unread(text) if text else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
-        """Yield the failure for unreadable bytes: all of the reply, or a frame. A last frame
-        without its end is only cut short, and behind the finish it does not count.
+        """Yield the failure for bytes that cannot be read, a frame or the whole reply. A last frame
+        without its line end means that the reply was cut; it means nothing if the finish has come.
         """
         is_frame = beginning_of(raw) in (None, FirstBytes.FIELD)
         if len(raw) > _LONG:
@@ -184,13 +188,15 @@ class ReplyEnd:
         return UNREAD.format(reply=self._server.reply, words=text)
 
     def _shown(self, raw: bytes) -> str:
-        """Return the readable part of bytes, in one line of bounded length."""
+        """Return the readable part of bytes, in one short line."""
         text = self._server.message_in(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
         return " ".join(text.split())[:_SAMPLE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:
-    """Return the events without the bytes of frames, for a client that gets another form."""
+    """Return the events without the bytes of the server's frames, for a client that gets another
+    form.
+    """
     return [
         replace(event, own=None) if isinstance(event, (Failure, End)) else event
         for event in events

@@ -1,4 +1,4 @@
-"""Notes on a reply: a line for each thing that a person should know."""
+"""Notes on a reply for a person, one line each."""
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
@@ -16,15 +16,15 @@ _UNREAD = (
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
 MISREAD = ("opener missing", "closer missing", "no family reads it")
-"""Text that is in the notes on a reply that was read wrongly."""
+"""Parts of the notes that say that a reply was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`, because no second request could continue it"
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 _SAMPLE = 200
-"""Characters of a loop that a note quotes."""
+"""How many characters of a repeating thought a note quotes."""
 
 
 def notes_of(findings: Findings) -> list[str]:
-    """Return the notes on the reading of the reply."""
+    """Return the notes on what the stages found in the reply."""
     notes = [_CORRECTIONS[findings.beginning.correction]] if findings.beginning.correction else []
     if findings.unread and not findings.thought:
         notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))

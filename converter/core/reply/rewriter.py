@@ -1,7 +1,6 @@
-"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
-take the same way.
-
-chunk -> FrameReader -> event -> Stages -> event -> Encoder -> chunk
+"""The rewriter of one reply: the server's bytes go in, the client's bytes come out. Streamed and
+whole replies take the same way: chunk -> FrameReader -> event -> Stages -> event -> Encoder ->
+chunk.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,27 +30,27 @@ NO_CONTEXT = ReplyContext()
 
 
 class Rewriter:
-    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that
-    breaks a machine goes on as it came.
+    """Takes the server's bytes, cut anywhere, and returns the client's bytes. Never raises: a frame
+    for which a machine raises is sent as it came, or the reply ends with an error.
 
-    A thought that is ended splits the server's bytes in two replies (`continuation`).
+    If the addon ends a thought, the reply may be continued by a second reply (`continuation`).
 
     Arguments:
-        table: the stages of the reply's text.
-        reading: how the stages read it.
-        server_form: the form in which the server sends, by its own label.
-        client_form: the form that the client wants; without one, the server's.
-        context: the reply's facts from its request.
-        fast: frames of a learned shape are rewritten without being parsed.
+        table: the stages.
+        reading: the settings and facts by which the stages read the reply.
+        server_form: the form in which the server sends.
+        client_form: the form that the client wants; None if it wants the server's.
+        context: facts about the reply that come from its request.
+        fast: True if the fast path may be used.
 
     Attributes:
         form: the form in which the client gets the reply.
         events: the client's events of the last call.
-        thoughts: the thoughts that ended in the last call.
-        changed: a frame did not go on as it came.
-        findings: facts of the reply's thinking, for the log and the next reply.
-        summary: the reply at a glance.
-        hurried: the number of frames that were rewritten without being parsed.
+        thoughts: the thought events of the last call.
+        changed: True if a frame was not sent as it came.
+        findings: facts that the stages learned, for the log and the next reply.
+        summary: counts and times of the reply.
+        hurried: how many frames the fast path has rewritten.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Rewriter:
         self.hurried, self._at = 0, 0.0
 
     def held(self) -> int:
-        """Return how many bytes wait for their frame's end."""
+        """Return how many bytes of an incomplete frame are held."""
         return self._reader.cutter.held()
 
     def _fast_path(self) -> FastPath | None:
@@ -104,13 +103,13 @@ class Rewriter:
         return FastPath(self._reader.decoder, self._stages, self._encoder, self._noted, counter)
 
     def call_model(self, name: str) -> None:
-        """Give the client this name for the model from now on, in place of the server's."""
-        self._model, self._fast = name, None  # every frame is to be looked at
+        """Write this name of the model, instead of the server's, from now on."""
+        self._model, self._fast = name, None  # every frame has to be parsed
         self._splices = False
 
     def go_on_from(self, begun: "Rewriter") -> None:
-        """Go on writing where another rewriter has begun, which has sent signs of life and nothing
-        else.
+        """Continue a reply that another rewriter has begun. The other one has sent only signs of
+        life.
         """
         self._encoder = begun._encoder
         if self._fast:
@@ -118,17 +117,17 @@ class Rewriter:
 
     @property
     def failure(self) -> str:
-        """The reason of an error that the client got instead of a message, or empty."""
+        """The reason of an error that the client got instead of a whole reply; else empty."""
         return self._encoder.failure or (self._faults[0] if self._broken else self.end.reason)
 
     @property
     def finished(self) -> bool:
-        """Return True if the server has sent a finish reason."""
+        """True if the server has sent a finish reason."""
         return self._finished or self._pending.holds
 
     @property
     def notes(self) -> list[str]:
-        """The notes for a person, a line each; all of them after `close`."""
+        """Notes for a person, one line each. They are complete after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
         ended_itself = not self._reading.expected.stops
         unanswered = [NO_ANSWER] if ended_itself and self.summary.is_unanswered else []
@@ -141,8 +140,8 @@ class Rewriter:
         ]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
-        """Return the bytes that the client can have now; never an empty piece. `at`: when the chunk
-        came, in seconds.
+        """Return the bytes that the client can have now; none of them is empty. `at`: when the
+        chunk came, in seconds since the request.
         """
         self.events, self._at = [], at
         if self.continuation.is_over:
@@ -165,7 +164,9 @@ class Rewriter:
         return self._returned(out)
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
-        """Return all that the client gets for a reply that is all there: both calls in one."""
+        """Return all bytes for the client, given the complete reply. This is `feed` and `close` in
+        one.
+        """
         out = self.feed(body, at)
         events, thoughts = self.events, self.thoughts
         out += self.close()
@@ -173,21 +174,23 @@ class Rewriter:
         return out
 
     def close(self) -> list[bytes]:
-        """Return the rest: a stream is over, or a whole body complete."""
+        """Return the last bytes of a stream, or the whole body."""
         self.closed, self.events = True, []
         if self.continuation.is_over:
             return self._returned(self._ended([], self.continuation.take_rest, b""))
         frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
-        if self.continuation.has_come:  # the server has gone, and nobody can ask it to go on
+        if self.continuation.has_come:  # too late for a second request
             self.continuation.refuse()
             return self._returned(self._ended(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._returned(self._ended(out, self.end.close, whole))
 
     def leave(self) -> list[bytes]:
-        """Leave a server that does not end the thought that was cut; return the client's bytes."""
+        """Stop waiting for a server that was told to end a thought and has not ended it. Return the
+        client's bytes.
+        """
         self.events, out = [], list[bytes]()
         if self.findings.ends.pending:
             self.findings.ends.leave()
@@ -195,13 +198,15 @@ class Rewriter:
         return self._returned(out)
 
     def refuse(self, reason: str) -> None:
-        """Note why a server does not go on behind a thought, and end the reply there."""
+        """End the reply behind the ended thought, because it is not continued. `reason`: a note
+        that says why.
+        """
         self._faults.append(reason)
         self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
-        """Get ready for the reply that goes on behind a thought, or end this one there: where the
-        server cannot go on, and the second time.
+        """Prepare the second reply, or end the reply here if there is none. Return the bytes of the
+        end.
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
@@ -213,13 +218,13 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self.findings)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        self.end.feed([Start("", "")])  # the client's reply has begun
+        self.end.feed([Start("", "")])  # not empty, even if nothing more comes
         return []
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the rest of a reply that broke off: the held text, then the client's error.
+        """Return the last bytes of a reply that broke off: the held text, then the client's error.
 
-        A reply whose finish had come already is whole.
+        A reply that has its finish is whole: it gets no error.
         """
         if self.finished:
             return self.close()
@@ -227,14 +232,16 @@ class Rewriter:
         return self._returned(self._ended([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
-        """Return a frame without content, for silence in mid-stream, where the dialect has one."""
-        self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
+        """Return a frame without content, for a silent stream; nothing in a dialect without one."""
+        self.events, self.thoughts = [], []  # a ping has no events
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _returned(self, out: list[bytes]) -> list[bytes]:
-        """Return the bytes of one call, and set `thoughts`; `events` has the client's events of the
-        call. Behind the last call no reference leads back here, so that a reply is freed with its
-        exchange, without the garbage collector.
+        """Return `out`, the bytes of one call, after setting `thoughts` and `summary` for this
+        call.
+
+        After the last call the fast path is dropped: it refers to this object, and without this
+        circle the reply's memory is freed at once and not by the garbage collector.
         """
         self._fast = None if self.closed else self._fast
         self.thoughts = [*self.continuation.take_thoughts(), *self._stages.take_thoughts()]
@@ -249,8 +256,10 @@ class Rewriter:
     def _ended(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
-        """Return `out`, the held events and the results of the events that `drain` gives; `whole`:
-        a body of which nothing has gone out yet.
+        """Return `out` and the end of the reply: the held events, and the events that `drain`
+        returns.
+
+        `whole`: the body, if nothing of it was sent; it is sent as it came if a machine raises.
         """
 
         def rest_of() -> list[bytes]:
@@ -263,7 +272,7 @@ class Rewriter:
         rest = self._guarded(rest_of, whole)
         ends = self._client.wire.framing.ends
         if out and rest and not out[-1].endswith(ends):
-            out.append(ends[0])  # the server was cut short in the middle of a frame
+            out.append(ends[0])  # the server's last frame had no end
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
@@ -271,7 +280,9 @@ class Rewriter:
         return self._guarded(lambda: self._of(named), frame.raw)
 
     def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
-        """Return the bytes of the work, or of its fault in a frame of these bytes."""
+        """Return the bytes of `work`. If it raises, return the bytes that `_fault` has for the
+        frame `raw`.
+        """
         if self._broken:
             return []
         try:
@@ -280,7 +291,9 @@ class Rewriter:
             return self._fault(error, raw)
 
     def _of(self, came: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame, and for a finish that waited for its counts."""
+        """Return the client's bytes for a frame, and for frames with a finish that have waited for
+        it.
+        """
         if self._fast:
             self._fast.settle()
         frame, read = self._reader.read(came)
@@ -288,12 +301,15 @@ class Rewriter:
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
         if self._fast and not (passing and passing[-1].came is came):
-            self._fast.learn(b"", read, (), ())  # words behind a finish that waits are looked at
+            self._fast.learn(b"", read, (), ())  # text behind a waiting finish is parsed
         return self._passed(passing)
 
     def _passed(self, frames: Sequence[ReadFrame]) -> list[bytes]:
-        """Return the client's bytes for frames, up to one by which a thought was ended; a frame
-        behind that one, of neither counts nor an end, is the next reply's.
+        """Return the client's bytes for these frames, up to one in which the addon has ended a
+        thought.
+
+        `_is_of_next` is set if a frame behind it has other events than counts and the end: then the
+        frame belongs to the second reply.
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
@@ -308,7 +324,9 @@ class Rewriter:
         return out
 
     def _finish(self) -> list[bytes]:
-        """Return the client's bytes for a finish that waited until the end."""
+        """Return the client's bytes for frames with a finish that waited until the end of the
+        reply.
+        """
         if self._fast:
             self._fast.settle()
         return self._passed(self._pending.close())
@@ -322,7 +340,7 @@ class Rewriter:
             and not self.continuation.goes_on
             and frame.is_body == (self.form is Form.WHOLE)
         )
-        # an end alone is on no wire here
+        # no dialect that keeps frames as they came writes anything for a thought's end
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and each.intact and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
@@ -334,7 +352,7 @@ class Rewriter:
         return out
 
     def _hurry(self, fast: FastPath, raws: list[bytes], index: int, out: list[bytes]) -> int:
-        """Rewrite frames of a known shape from `index` on without parsing; return how many."""
+        """Rewrite frames from `index` on with the fast path, and return how many."""
         try:
             taken, written = fast.rewrite(raws, index)
         except Exception as error:
@@ -363,8 +381,8 @@ class Rewriter:
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """Return the bytes of a frame that broke a machine; in another dialect the client's error,
-        which ends the reply.
+        """Return the client's bytes for a frame for which a machine raised: the frame itself, or,
+        if the client has another dialect, an error that ends the reply.
         """
         message, status = fault_of(error)
         if message not in self._faults and len(self._faults) < MOST_FAULTS:
@@ -375,7 +393,7 @@ class Rewriter:
         self._broken, self._fast = True, None
         try:
             return [*self._encoder.feed([Failure(message, status=status)]), *self._encoder.close()]
-        except Exception:  # it is the encoder that is broken
+        except Exception:  # the encoder itself raises
             body = self._client.error(message, "api_error", 500)
         if self.form is Form.WHOLE:
             return [body]

@@ -1,4 +1,4 @@
-"""A count of the frames that no client can read as they came, for the notes on a reply."""
+"""A count of the frames that clients could not read as they came, for the notes on a reply."""
 
 from collections.abc import Sequence
 
@@ -7,32 +7,36 @@ from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
 _SAMPLE = 200
-"""Bytes of an unread frame that a note quotes."""
+"""How many bytes of an unreadable frame a note quotes."""
 
 
 class SpoiledFrames:
-    """A count of the frames that cannot be read as they should."""
+    """Counts the frames that could not be read, and those that were mended."""
 
     def __init__(self) -> None:
         self._unread = self._mended = 0
         self._first = b""
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Count a frame. `mended`: the frame that was read in its place, the same one if it was in
-        order; `read`: its events.
+        """Count a frame.
+
+        Arguments:
+            frame: the frame as it came.
+            mended: the frame that was read: the same object, or a mended one.
+            read: the events of the frame.
         """
         if mended is not frame:
             strict = json_text.readable(frame.data or b"", json_text.read_strictly)
             self._mended += not strict
         for event in read:
             match event:
-                # of one that is lost the client hears
+                # not a lost frame, for which the client gets an error
                 case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
                     self._first = self._first or event.own.raw[:_SAMPLE]
                     self._unread += 1
 
     def notes(self, done: str) -> list[str]:
-        """Return the notes. `done`: the fate of unreadable bytes."""
+        """Return the notes. `done`: what was done with unreadable frames, such as `left out`."""
         notes = []
         if self._unread:
             first = f"the first: {self._first!r}"

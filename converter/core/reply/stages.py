@@ -1,4 +1,4 @@
-"""The stages between a reply's decoder and its encoder, one row for each, in their order."""
+"""The stages between decoder and encoder: one row for each, in their order."""
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.forbidden import ForbiddenCalls

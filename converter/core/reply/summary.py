@@ -1,6 +1,7 @@
-"""A reply at a glance: lengths of thinking and text, times, and the finish.
+"""A reply at a glance: how long thinking and text are, when they came, and the finish.
 
-Events go in as they reach the client, each with its time; nothing here has a clock of its own.
+The caller feeds the events that reach the client, each with its time; no function here reads a
+clock.
 """
 
 from collections.abc import Mapping
@@ -20,27 +21,28 @@ from converter.core.model.events import (
 from converter.core.reply.token_counts import counts_of
 
 LONGEST_NAME = 300
-"""Characters of a model's name; servers choose it, and it is kept with the flow."""
+"""How many characters of a model's name are kept with the flow. The server chooses the name."""
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
 _OF_THINKING = ("thoughts", "thinking", "thinking_time")
 _TOKENS = ("input", "output", "thinking", "cached")
 ESTIMATED = "tokens_estimated"
-"""The fact that the server has not counted the tokens."""
+"""Name of the value which says that the token counts are estimates."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""Names of the times, which only a reply has whose bytes came with theirs."""
+"""Names of the times. Only a reply whose bytes came with their times has them."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts and times of one reply. Times are seconds since its request began, None where the
-    event did not come.
+    """Counts and times of one reply. A time is in seconds since the request; None if there was no
+    such event.
 
     Attributes:
-        thinking, text: the counts of characters.
-        calling: the characters of a call in the text that is held.
-        read_from: the forms of the calls that the server did not send as such.
-        thinking_time: seconds from the first text to the next event, over all thoughts.
+        thinking, text: how many characters the thoughts and the text have.
+        calling: how many characters of a call in the text are held.
+        read_from: the forms of the calls that were read from the text.
+        thinking_time: the seconds from a thought's first text to the event behind it, summed over
+            all thoughts.
     """
 
     model: str = ""
@@ -60,15 +62,15 @@ class Summary:
     thinking_time: float = 0.0
     end: float | None = None
     _began: dict[int, float] = field(default_factory=dict)
-    """When the thought that is still open began, by choice."""
+    """Choice -> the time at which its open thought began."""
 
     def arrived(self, at: float) -> None:
-        """Note the time of bytes."""
+        """Note that bytes have come at this time."""
         self.first_byte = at if self.first_byte is None else self.first_byte
         self.end = at
 
     def feed(self, event: Event, at: float) -> None:
-        """Take note of an event that came `at` so many seconds."""
+        """Add an event that came at the time `at`."""
         match event:
             case Thinking() if event.text:
                 self._think(event, at)
@@ -91,13 +93,13 @@ class Summary:
                 pass
 
     def close(self, at: float) -> None:
-        """The reply is over, or broke off."""
+        """End the open thoughts, because the reply is over."""
         for choice in list(self._began):
             self._ended(choice, at)
 
     @property
     def counted(self) -> Usage | None:
-        """The server's counts; llama.cpp's timings fill the count of cached tokens."""
+        """The server's counts, or, if there are none, those in llama.cpp's `timings`."""
         usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
             return replace(usage, cached=timed.cached)
@@ -105,19 +107,17 @@ class Summary:
 
     @property
     def is_unanswered(self) -> bool:
-        """Return True if the model stopped by itself and left nothing but a thought."""
+        """True if the model stopped by itself after a thought, without text or a call."""
         answered = self.first_text is not None or self.calls
         return self.finish == "stop" and bool(self.thoughts) and not answered
 
     @property
     def thinking_summary(self) -> str:
-        """The thinking in a line; see `describe_thinking`."""
+        """The result of `describe_thinking` for this reply."""
         return describe_thinking({name: getattr(self, name) for name in _OF_THINKING})
 
     def values(self) -> dict[str, object]:
-        """Return the summary as plain values, for a flow's metadata, without those that are
-        unknown.
-        """
+        """Return the known counts and times as plain values, for a flow's metadata."""
         usage = self.counted
         values = {
             **{name: getattr(self, name) for name in _COUNTED},
@@ -157,9 +157,7 @@ class Summary:
 
 
 def describe_thinking(summary: Mapping[str, object]) -> str:
-    """Return the thinking of a reply in a line, from its summary: `2 thoughts, 1,240 chars in 3.1
-    s`.
-    """
+    """Return a line about the thinking in a summary: `2 thoughts, 1,240 chars in 3.1 s`."""
     count, characters, seconds = map(summary.get, _OF_THINKING)
     if not count:
         return "no thought"
@@ -169,6 +167,6 @@ def describe_thinking(summary: Mapping[str, object]) -> str:
 
 
 SHORTEST = 0.05
-"""The shortest thinking time that is shown, in seconds: a whole reply comes at once, so that its
-thinking time is unknown.
+"""The shortest thinking time that is shown, in seconds. A whole reply comes at once, so that its
+thinking time is not known.
 """

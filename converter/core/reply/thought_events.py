@@ -1,8 +1,8 @@
-"""Every thought of a reply as one event, which other tools can follow, when the thought ends.
+"""Thought events: each thought of a reply as one event when it ends, for tools that follow
+thoughts.
 
-The events of the reading stage go in. Form and dialect do not matter: a thought in tags ends with
-its `ThinkingEnd`; one that the server sent as such, which chat completions never end, ends with the
-next event.
+It does not matter how a thought came. A thought in tags ends with its `ThinkingEnd`. A thought in a
+reasoning field of chat completions has no end of its own, and so ends with the next event.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,14 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEventStage:
-    """A stage that collects thoughts as they end, and passes all events on.
+    """A stage that makes the thought events. All events pass through it unchanged.
 
-    A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
-    kept apart.
+    CR and LF at both ends of a thought are removed; a thought of nothing but blanks makes no event.
 
     Arguments:
-        task: the exchange.
-        context: the conversation.
-        ended: a list that gets a thought event for each ended thought.
+        task: the id of the exchange.
+        context: the id of the conversation.
+        ended: a list that gets the thought events.
     """
 
     def __init__(self, task: str, context: str, ended: list[ThoughtEvent]) -> None:
@@ -43,7 +42,7 @@ class ThoughtEventStage:
         self._pending: dict[int, StringIO] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Collect the thoughts that end with `event`; return it."""
+        """Return `event`, after adding the thoughts that end with it to `ended`."""
         match event:
             case Thinking():
                 buffer = self._pending.setdefault(event.choice, StringIO(newline=""))
@@ -59,13 +58,13 @@ class ThoughtEventStage:
         return [event]
 
     def close(self) -> Sequence[Event]:
-        """Collect the thoughts so far: the reply is over, or cut."""
+        """Add the open thoughts to `ended`, because the reply is over. Return nothing."""
         for choice in sorted(self._pending):
             self._end(ThinkingEnd(choice))
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return text that ends no thought, as it is."""
+        """Say that text passes unchanged, unless it ends a thought (see `Stage.plain`)."""
         return None if kind is not Thinking and self._pending else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:

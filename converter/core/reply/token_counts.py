@@ -1,4 +1,4 @@
-"""The tokens of one reply: as its server counts them, else estimated."""
+"""The tokens of one reply: the server's counts, or an estimate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,15 +16,19 @@ from converter.core.model.events import (
 from converter.core.wire.json_text import as_object
 
 _FULL_FRAME = 2 * BYTES_PER_TOKEN
-"""Bytes of a frame that holds more than one token, as under load vLLM's and llama.cpp's do."""
+"""A frame with more bytes has more than one token. vLLM and llama.cpp send such frames under load.
+"""
 
 
 class TokenCounts:
-    """The counts of one reply, and an estimate in their place.
+    """The token counts of one reply.
 
-    `prompt`: returns the estimated tokens of the prompt; `None`: the client wants no estimate.
-    `usage`: the counts that the client got. `first`: the server's counts of the reply that this one
-    goes on, if there are some.
+    Arguments:
+        prompt: returns an estimate of the prompt's tokens; None if the client wants no estimates.
+
+    Attributes:
+        usage: the counts that the client got.
+        first: the server's counts of the first reply, if this is its continuation.
     """
 
     def __init__(self, prompt: Callable[[], int] | None) -> None:
@@ -35,7 +39,7 @@ class TokenCounts:
         self._before = self._size = self._frames = 0
 
     def read(self, events: Sequence[Event]) -> None:
-        """Count the text of a frame; keep the server's counts."""
+        """Count the text in the events of a frame, and keep the server's counts."""
         text = ""
         for event in events:
             if isinstance(event, Usage) and (event.input or event.output):
@@ -48,12 +52,12 @@ class TokenCounts:
             self.count(text, 1)
 
     def count(self, text: str, frames: int) -> None:
-        """Count the text of so many frames."""
+        """Add the text of this many frames."""
         self._size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         self._frames += frames
 
     def go_on(self) -> int:
-        """Begin to count the reply that goes on behind this one; return the tokens of this one."""
+        """Return the tokens of the reply, and begin to count its continuation."""
         counted, by_size = self._counted, self._size > _FULL_FRAME * self._frames
         written = self._size // BYTES_PER_TOKEN if by_size else self._frames
         self.first, self._before = counted, counted.output if counted else written
@@ -62,8 +66,8 @@ class TokenCounts:
         return self._before
 
     def with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
-        """Return the events, with the counts that are missing before the end of a whole reply.
-        `is_last`: nothing comes behind these events.
+        """Return the events, with counts before the end of a reply that has none. `is_last`: no
+        further events follow.
         """
         kinds = [type(event) for event in events]
         if {Usage, Failure} & {*kinds} or not (is_last or End in kinds):
@@ -72,8 +76,8 @@ class TokenCounts:
         return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
-        """Return the estimate for a reply that ends without counts, if its client wants one: by its
-        size alone, so that a stream and a whole reply have the same.
+        """Return the estimate for a reply without counts, if the client wants one. It depends only
+        on the text's length, so that a stream and a whole reply have the same counts.
         """
         if self.usage or self._prompt is None:
             return []
@@ -86,7 +90,9 @@ class TokenCounts:
 
 
 def counts_of(timings: Mapping[str, object]) -> Usage | None:
-    """Return llama.cpp's own counts, which it sends when no client has asked for usage."""
+    """Return the counts in llama.cpp's `timings`, which it sends even if the client did not request
+    counts; None if there are none.
+    """
     read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
     if type(read) is not int or type(written) is not int:
         return None
