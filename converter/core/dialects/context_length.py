@@ -1,8 +1,8 @@
 """Recognition of errors that say that a request is too long for the server's context. Such an error
 is written in the Anthropic API's own sentence, because Claude Code acts on that sentence only:
 
-- If the prompt is too long, Claude Code compacts the conversation. - If prompt and reply are too
-long together, it asks for a shorter reply.
+- If the prompt is too long, Claude Code compacts the conversation.
+- If prompt and reply are too long together, it asks for a shorter reply.
 
 `_ROWS` has the sentences of known servers. An error that no row matches is recognised by its
 meaning: a term for the prompt, and a term for exceeding a limit.

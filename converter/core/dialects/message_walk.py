@@ -1,9 +1,9 @@
 """A walk over the messages of a request, block by block, for people. No function here raises.
 
-A message, an item and a block are read by the readers that the dialects have in their `Requests`,
-all in one table, because the dialect of a shown request may be unknown. Nothing is lost on odd
-data: an object without a reader is yielded as it is, and fields that a reader did not read are
-yielded after its blocks.
+Messages, items and blocks are read by the readers in the dialects' `Requests`. The readers of all
+dialects are used, because the dialect of a shown request may be unknown. Nothing of a malformed
+request is lost: an object without a reader is yielded as it is, and fields that a reader did not
+read are yielded behind its blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set

@@ -156,9 +156,12 @@ def _more(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def _about(value: object, model: str) -> object:
-    """Return the entries of a list of models that are about `model`. A list of one entry counts
-    whatever its name is; another value than a list of models is returned as it is; None if no entry
-    matches.
+    """Return the part of a server's answer that is about `model`:
+
+    - of a list of models the entries with this name;
+    - of a list with one entry this entry, whatever its name is;
+    - None if no entry of a longer list has the name;
+    - `value` itself if it is no list of models.
     """
     listed = map(as_object(value).get, ("data", "models"))
     rows = next(filter(None, map(objects, listed)), None)

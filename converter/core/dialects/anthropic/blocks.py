@@ -105,7 +105,7 @@ def _document(block: Fields) -> Document:
 
 
 def _tool_use(block: Fields) -> ToolUse:
-    values = block.optional("input", dict) or {}  # a call without arguments: some clients send null
+    values = block.optional("input", dict) or {}  # null, from some clients, means no arguments
     return ToolUse(block.required("id", str), block.required("name", str), long_json.spaced(values))
 
 
@@ -144,7 +144,7 @@ def _bytes(source: Fields) -> bytes:
 
 def _image_data(source: Fields) -> MediaSource:
     media_type = source.required("media_type", str)
-    if not media_type.startswith("image/"):  # the server checks which image
+    if not media_type.startswith("image/"):  # the server checks the rest of the type
         raise source.error("media_type", "Input should begin with 'image/'")
     _bytes(source)
     return Data(media_type, source.required("data", str))

@@ -47,9 +47,10 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
     """Return the client's status and body for a server's answer that is no reply. An answer with a
-    status below 400, which is no error either, becomes a bad gateway (502).
+    status below 400 is not an error either; it becomes a bad gateway (502).
 
-    `counted`: the count of the prompt's tokens, used if the server's error has only a lower bound.
+    `counted`: the count of the prompt's tokens; it replaces the number in an error about the
+    context, which may be a lower bound.
     """
     message = message_of_answer(status, body)
     if too_long := context_length.find(message):

@@ -60,7 +60,7 @@ def read_in_thread(body: object, context: RequestContext) -> Conversation:
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.complete(body, context.memory)
     blocks = {row.block for row in context.map.values()}
-    # turns of the last request are no help: in a thread the next request does not repeat them
+    # no turns are taken from the request before: in a thread no request repeats a turn
     turn_of = None if thread else context.turn_of
     counting = context.purpose is Purpose.COUNT
     request = read(body, counting=counting, kinds=blocks, turn_of=turn_of)

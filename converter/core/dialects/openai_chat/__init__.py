@@ -57,7 +57,7 @@ def _thinking(part: Fields) -> ThinkingBlock:
     thinking = thinking_in(value)
     if value and not thinking:
         raise part.error("thinking", "Input should be text")
-    part.value("closed")  # a field of Mistral's API, marked as read
+    part.value("closed")  # of Mistral's API; read so that no view shows it
     return ThinkingBlock(thinking)
 
 

@@ -118,7 +118,7 @@ class OpenAIEncoder(Encoder):
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
         self._apart = TextApart()
-        # by choice: names of reasoning fields that were added, though the server did not send them
+        # choice -> the reasoning fields that the encoder has added to the server's own
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head has fields that no frame was sent with yet
         self._silent = SilentFrames()
@@ -156,8 +156,8 @@ class OpenAIEncoder(Encoder):
         return []
 
     def spliced(self, kind: TextKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Note text that the fast path has written. The number 0 has no meaning: frames are not
-        numbered.
+        """Note text that the fast path has written. Return 0, because frames of this dialect have
+        no numbers.
         """
         self._apart.spliced(kind, text)
         return 0
@@ -233,7 +233,7 @@ class OpenAIEncoder(Encoder):
                 self.foreign = True
                 return [event, *first]
             case Finish(stop_sequence=str(stop), server_word=word) if stop and (
-                self.foreign or not word  # no other finish of the server's
+                self.foreign or not word  # else the server's own word is sent
             ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case Opaque() if event.dialect != NAME:
@@ -250,7 +250,7 @@ class OpenAIEncoder(Encoder):
         for event in events:
             self._turn(event)
             if isinstance(event, (Start, ThinkingEnd, DialectBlock, MappedField)):
-                pass  # written with other events, or not part of this dialect
+                pass  # writes nothing by itself: sent with other events or not at all
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
@@ -273,7 +273,9 @@ class OpenAIEncoder(Encoder):
         return b"" if self._whole else write_frame(b"[DONE]")
 
     def _turn(self, event: Event) -> None:
-        """Note the head of a reply, or the end of a thought."""
+        """Note the head if the event is a `Start`, or the end of a thought if it is a
+        `ThinkingEnd`.
+        """
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
         elif isinstance(event, Start):

@@ -255,7 +255,7 @@ def join_texts(texts: Iterable[str]) -> str:
     return joined
 
 
-# The assistant's side.
+# Messages of the assistant.
 
 
 def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
@@ -288,7 +288,7 @@ def _texts_in(blocks: Iterable[Block], field: str) -> Iterator[str]:
             yield f"<think>{block.text}</think>"
 
 
-# The user's side.
+# Messages of the user, and of tools.
 
 
 def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:

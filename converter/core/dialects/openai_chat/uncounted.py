@@ -24,7 +24,9 @@ class UncountedEncoder(OpenAIEncoder):
         self._finish: tuple[Sequence[Event], bytes | None] | None = None
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames that go out now."""
+        """Return the frames that can be sent now. A frame with a finish waits; a frame of counts is
+        dropped.
+        """
         kinds = {type(event) for event in events}
         if kinds and kinds <= {Start, Usage} and Usage in kinds:
             return self._released([event for event in events if isinstance(event, Start)])

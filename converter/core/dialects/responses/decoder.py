@@ -125,7 +125,7 @@ class ResponsesDecoder(DialectDecoder):
         word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
-            ended = "length"  # unless `word` has another meaning
+            ended = "length"  # the default; a known `word` counts first
         meaning = meaning_of(word)
         yield Finish(meaning if is_standard(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):

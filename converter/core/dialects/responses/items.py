@@ -72,7 +72,7 @@ class Items:
     turn_of: TurnOf = read_anew
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
-    _calls: dict[str, str] = field(default_factory=dict)  # a call's id or item id -> its id
+    _calls: dict[str, str] = field(default_factory=dict)  # `call_id` or item's `id` -> `call_id`
 
     def add(self, item: Fields) -> None:
         """Add the turn of an item. Raises RequestError if the item breaks the format.

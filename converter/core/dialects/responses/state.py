@@ -41,8 +41,8 @@ _ITEM_ID = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
 _REASONING = "rs_"
 """Prefix of the ids of reasoning items. A conversation can go on without such an item."""
 LINE, ITEM = "conversation ", "item "
-"""Prefixes of conversations' and items' names in the memory. The prefix of items keeps them apart
-from other keys, because clients choose ids of items.
+"""Prefixes of names in the memory: of conversations and of items. Clients choose the ids of items,
+so that an id could be the same as another key.
 """
 UNREADABLE = " What is kept of it cannot be read."
 """Added to an error if an entry of the memory is damaged, or of another version."""
