@@ -1,4 +1,6 @@
-"""All exchanges of one client's connection: they get our stream layer, and one timer."""
+"""The layer of one client's connection, which gives its exchanges our stream layer and
+one timer.
+"""
 
 import asyncio
 from time import monotonic
@@ -29,24 +31,25 @@ from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import log_if_read
 
 SECONDS_TO_OPEN = 0.5
-"""Between two looks at connections that are being opened."""
+"""Seconds between two checks of the connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all open connections."""
 LONGEST_JOINED = 1 << 16
-"""Bytes that are joined at most, because joining copies them."""
+"""Longest joined write, in bytes, because joining copies the data."""
 
 
 class Quit(events.Event):
-    """mitmproxy ends: every running reply is broken off, for this reason."""
+    """The event by which every running reply is broken off when mitmproxy ends, with the reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
 
 def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
-    """Yield commands, with data for the same connection joined. mitmproxy writes a head and its
-    body each by itself, which makes two of the four system calls of a whole reply. Data before a
-    fault, such as one of a script's stream function, is sent as well.
+    """Yield the commands of `handling`, with neighbouring data for one connection joined.
+
+    mitmproxy writes a head and its body in two system calls, of four that a whole reply takes. If
+    `handling` raises, as a script's stream function may, the data from before is still sent.
     """
     waiting: commands.SendData | None = None
     try:
@@ -69,7 +72,7 @@ def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
 
 
 def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
-    """Return True if both go to one connection and are not long."""
+    """Return True if two writes go to one connection and are short enough to be joined."""
     short = len(one.data) + len(more.data) <= LONGEST_JOINED
     return short and one.connection is more.connection
 
@@ -78,10 +81,10 @@ class ReplyLayer(HttpLayer):
     """mitmproxy's HTTP layer, with streams and server connections of ours.
 
     Attributes:
-        connection_handler: moves the client's bytes; without it the layer changes no writes or
-            hooks.
-        last_read: the length of the last read.
-        last_from: the connection that was read.
+        connection_handler: mitmproxy's handler of the client's connection; without it the layer
+            leaves writes and hooks as they are.
+        last_read: how many bytes the last read had.
+        last_from: the connection of the last read.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
@@ -103,11 +106,13 @@ class ReplyLayer(HttpLayer):
 
     @property
     def exchanges(self) -> list[StreamLayer]:
-        """The streams that are no tunnel or WebSocket, which ends with its client."""
+        """The streams with requests and replies, without tunnels and WebSockets."""
         return [stream for stream in self.streams.values() if stream.child_layer is None]
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Note a read, and handle our own events. mitmproxy never pauses this layer."""
+        """Handle an event: remember a read, take our own events, and leave others to mitmproxy.
+        (mitmproxy never pauses this layer, so no event of ours is queued.)
+        """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
         elif (own := self._own(event)) is not None:
@@ -122,19 +127,21 @@ class ReplyLayer(HttpLayer):
             self._closed.add(event.connection)
 
     def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
-        """Call the hooks of exchanges at once, where nobody waits in a hook.
+        """Yield the commands of `handling`, but call the hooks of exchanges here, and complete a
+        hook in the same event if no addon waits in it.
 
-        mitmproxy takes a task and a turn of its loop for each hook: 6% of the processor time of a
-        whole reply. It also requests the lock of its events within an event. A server's task that
-        is cancelled while it waits for this lock leaves its connection open (12.3.1), so that with
-        many streams a server went on for a client that had left.
+        mitmproxy uses a task and a turn of its loop for each hook: 6% of the processor time of a
+        whole reply. The task also waits for the lock that the running event holds. If a server's
+        task is cancelled while it waits for this lock, its connection stays open (12.3.1), so that
+        with many streams a server went on generating for a client that had left.
 
-        A layer in a tunnel hands its hooks on. The layer around it has to see a hook, because it
-        takes the hook's completion first, and looks up which of its streams waits for that.
+        A layer in a tunnel does not call its hooks here. It yields them to the outer layer, because
+        mitmproxy gives the completion of a hook to the outer layer first, which must know the
+        stream that waits for it.
         """
         over = list[commands.StartHook]()
         for command in handling:
-            # a WebSocket within this layer waits for its hooks itself
+            # hooks of a WebSocket are left to mitmproxy: no stream layer of ours waits for them
             if not (
                 isinstance(command, commands.StartHook)
                 and isinstance(command.blocking, StreamLayer)
@@ -144,21 +151,21 @@ class ReplyLayer(HttpLayer):
             call = self.connection_handler.handle_hook(command)
             task = asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
             if task.done():
-                task.result()  # raises an error that mitmproxy lets through
+                task.result()  # raises the errors of a hook that mitmproxy does not catch
                 over.append(command)
             else:
                 create_task(self._go_on(command, task), name=command.name, keep_ref=True)
-        for hook in over:  # after all of the event, as in mitmproxy
+        for hook in over:  # completed behind the event's other commands, as in mitmproxy
             yield from self.handle_event(events.HookCompleted(hook))
 
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
-        """Continue an exchange after a hook in which somebody waited."""
+        """Wait for a hook in which an addon waits, then continue its exchange."""
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return the handling of an event that mitmproxy's layer does not know; `None` for its
-        own.
+        """Return the handling of an event that is ours (`Quit`, or a wake-up of our timers); `None`
+        for mitmproxy's events.
         """
         if type(event) is Quit:
             return self._quit(event)
@@ -169,7 +176,7 @@ class ReplyLayer(HttpLayer):
         return self._look_at_openings() if event.command is self._watch else None
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
-        """Begin an exchange."""
+        """Make our stream layer for a new exchange, and start the timer if it does not run."""
         stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
         yield from self.event_to_child(stream, events.Start())
         if self._timer is None:
@@ -178,7 +185,7 @@ class ReplyLayer(HttpLayer):
     def get_connection(
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
-        """Find or open a server's connection, and watch that the opening comes to its end."""
+        """Find or open a connection to a server, and start a timer that checks the opening."""
         self._forget_closed()
         for command in super().get_connection(event, reuse=reuse):
             yield command
@@ -189,8 +196,8 @@ class ReplyLayer(HttpLayer):
                     yield self._watch
 
     def _forget_closed(self) -> None:
-        """Forget the server's closed connections. mitmproxy keeps each of them, with its last
-        reply, as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        """Drop the layers of closed server connections. mitmproxy 12.2.3 keeps each of them, with
+        its last reply, as long as the client stays connected (15 kB for an exchange).
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed - in_use:
@@ -199,8 +206,9 @@ class ReplyLayer(HttpLayer):
                 self.connections.pop(connection, None)
 
     def _look_at_openings(self) -> CommandGenerator[None]:
-        """Report a connection that was reset as it opened as failed. mitmproxy's task for it ends
-        with an AssertionError, because the socket has no peer, and the client would wait for ever.
+        """Report each connection as failed that the server reset while it was opened. mitmproxy's
+        task for such a connection ends with an AssertionError, because the socket has no peer, and
+        the client would wait for ever.
         """
         self._watch = None
         for connection, command in list(self._opening.items()):
@@ -216,10 +224,10 @@ class ReplyLayer(HttpLayer):
             yield self._watch
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
-        """Take over a server's connection that was opened.
+        """Give a server connection that was opened our reader (`take_over`).
 
-        A failed one is forgotten, because mitmproxy would answer every later request of this client
-        with its error, though the server may be there by then.
+        If the opening failed, clear the connection's error, because mitmproxy would answer every
+        later request of this client with it, even when the server is up again.
         """
         if command.err:
             command.connection.error = None
@@ -228,8 +236,8 @@ class ReplyLayer(HttpLayer):
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:
-        """Set the timer for the next look at the streams. One timer serves all, so none outlives
-        them.
+        """Set the timer for the next check of all streams. With one timer for all, no timer is left
+        over when a stream ends.
         """
         if seconds > 0:
             self._timer = commands.RequestWakeup(seconds)
@@ -238,7 +246,7 @@ class ReplyLayer(HttpLayer):
     def _tick(self) -> CommandGenerator[None]:
         self._timer = None
         exchanges = self.exchanges
-        # ticks would pile up in a paused layer
+        # a paused layer would queue ticks, and handle all of them when it continues
         for stream in [one for one in exchanges if not is_paused(one)]:
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
@@ -252,7 +260,7 @@ class ReplyLayer(HttpLayer):
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            # layers that are not ours would break
+            # only the layers of ours that are in this tunnel know the event
             elif any(stream in within.context.layers for within in LIVE):
                 yield from self.event_to_child(stream, event)
 
@@ -260,8 +268,8 @@ class ReplyLayer(HttpLayer):
 def replace_layer(
     nextlayer: NextLayer, listener: Listener, handler: Any = None
 ) -> ReplyLayer | None:
-    """Replace mitmproxy's HTTP layer, where mitmproxy has chosen that, perhaps inside TLS; return
-    ours.
+    """Replace the HTTP layer that mitmproxy has just chosen, perhaps inside TLS, by ours. Return
+    our layer; `None` if mitmproxy chose another layer.
     """
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None

@@ -1,9 +1,9 @@
 """The guards: every member of mitmproxy's proxy core that our layers use, and the loss without it.
 
-Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. Where a later version
-lacks a member, the part that uses it is left out, and a line of the log says so. The promises
-survive the loss of speed. Without the members that the promises use, mitmproxy's own layers stay in
-place.
+The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. There
+are two parts: `PROMISES` (proper ends, pings, errors in the dialect) and `SPEED`. If a version
+lacks a member, the part that uses it is switched off, and a line of the log says so. Without
+`SPEED` the promises still hold. Without `PROMISES` mitmproxy's own layers stay in place.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # `PROMISES.lacks` then has the missing names
+with suppress(ImportError):  # a name that is not imported is in `PROMISES.lacks`
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -46,7 +46,7 @@ with suppress(ImportError):  # `PROMISES.lacks` then has the missing names
 
 
 def _if_there(module: str, name: str) -> Any:
-    """Return a member that no promise uses; `None` where this mitmproxy lacks it."""
+    """Return a member of mitmproxy's by its name; `None` if this mitmproxy lacks it."""
     try:
         return getattr(import_module(module), name, None)
     except ImportError:
@@ -72,14 +72,15 @@ _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 
 class GuardedPart:
-    """One part of our layers.
+    """One part of our layers, which is switched off if `lacks` is not empty.
 
     Attributes:
-        loses: what a user loses without the part.
-        built_upon: the members that the part overrides, calls or reads, with their parameters.
-        lacks: the members that this mitmproxy lacks.
+        loses: the loss for a user without the part, as a line of the log.
+        built_upon: path of a member that the part overrides, calls or reads -> its parameters.
+        lacks: the paths of members that this mitmproxy lacks.
 
-    `table`: the members, each line behind a class or module, functions with their parameters.
+    `table`: lines such as `HttpClient: send(self, event) state`: a class or module, and its members
+    with their parameters.
     """
 
     def __init__(self, loses: str, table: str) -> None:
@@ -88,7 +89,9 @@ class GuardedPart:
         self.lacks = self.look()
 
     def look(self) -> list[str]:
-        """Return the members that this mitmproxy lacks: none, in the versions named above."""
+        """Return the paths of the members that this mitmproxy lacks, or has with
+        other parameters.
+        """
         return [
             path for path, parameters in self.built_upon.items() if not _is_there(path, parameters)
         ]
@@ -113,8 +116,8 @@ def _is_there(path: str, parameters: str) -> bool:
 
 
 def _is_field(owner: type, name: str) -> bool:
-    """Return True if objects have a member that their class only annotates, or sets in
-    `__init__`.
+    """Return True if objects of a class have this member although the class itself does not: it is
+    annotated only, or set in `__init__`.
     """
     begins = [vars(base).get("__init__") for base in owner.mro()]
     sets = [begin.__code__.co_names for begin in begins if inspect.isfunction(begin)]
@@ -196,24 +199,26 @@ PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPa
 
 
 def is_paused(layer: Layer) -> bool:
-    """Return True if a layer waits for a hook or a connection, so that its events are queued."""
+    """Return True if a layer waits for a hook or a connection, and queues its events meanwhile."""
     return layer._paused is not None
 
 
 def awaited_command(layer: Layer) -> Command | None:
-    """Return the command that a layer waits for, if it is paused."""
+    """Return the command whose completion a paused layer awaits; `None` if it is not paused."""
     return layer._paused.command if layer._paused else None
 
 
 def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
-    """Drop the queued events of these kinds, which came while a layer was paused."""
+    """Drop events of these kinds from the queue of a paused layer."""
     waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
     layer._paused_event_queue.clear()
     layer._paused_event_queue.extend(waiting)
 
 
 def layer_within(layer: Any, kind: type) -> Any:
-    """Return the layer of this kind within a server's outermost layer, such as TLS."""
+    """Return the first layer of this kind in a chain of child layers, as within TLS; `None` if
+    none.
+    """
     while layer is not None and not isinstance(layer, kind):
         layer = getattr(layer, "child_layer", None)
     return layer
@@ -227,19 +232,20 @@ def is_outermost(layer: Layer) -> bool:
 
 def between_chunks(reader: Any) -> bytes | None:
     """Return the bytes that h11's reader of a chunked body expects before the size of the next
-    chunk: the rest of the last line break. `None` within a chunk, or behind the last one.
+    chunk: the rest of the last chunk's line break, perhaps empty. `None` if the reader is within a
+    chunk or behind the last chunk.
     """
     within = reader._bytes_in_chunk or reader._reading_trailer
     return None if within else bytes(reader._bytes_to_discard)
 
 
 def waits_for_data(reader: asyncio.StreamReader) -> bool:
-    """Return True if a task waits in `read()` for the next bytes, so that no bytes are before
-    them.
+    """Return True if a task waits in `read()` for bytes, so that no earlier bytes are in the
+    buffer.
     """
     return getattr(reader, "_waiter", None) is not None
 
 
 def hand_events_to(client: "HttpClient", handle: Callable[..., Any]) -> None:
-    """Have another function than the client's own take its events from now on."""
+    """Replace the function that handles the events of mitmproxy's client layer by `handle`."""
     client._handle_event = handle

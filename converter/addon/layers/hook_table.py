@@ -1,8 +1,7 @@
-"""The table of addons by hook: each hook's functions are looked up once.
+"""A table of the addons that have a hook, so that each hook's functions are looked up once.
 
-mitmproxy asks all of its 45 addons, and those within them, for each hook: 1,449 microseconds for
-the eight hooks of an exchange. The functions are called in mitmproxy's order, and its task and turn
-around a hook stay.
+mitmproxy searches all of its 45 addons, and those within them, at each call of a hook: 1,449
+microseconds for the eight hooks of an exchange. The table keeps mitmproxy's order of the functions.
 """
 
 from collections.abc import Callable
@@ -24,8 +23,8 @@ type Addon = tuple[object, list[Callable[..., Any]]]
 
 
 class HookTable:
-    """Addons by the names of their hooks. The table is built anew when addons come or go, which
-    mitmproxy notes in its `lookup`.
+    """Name of a hook -> the addons that have it. The table is built again when addons are added or
+    removed, which shows in the addon manager's `lookup`.
     """
 
     def __init__(self) -> None:
@@ -34,8 +33,9 @@ class HookTable:
         self._names: dict[str, list[str]] = {}
 
     def of(self, name: str) -> list[Addon]:
-        """Return the addons of the chain that have a hook, or contain an addon with it, in order,
-        each with the hook's functions. Without mitmproxy's members return a stand-in.
+        """Return the addons that have the hook `name`, or contain an addon with it, in mitmproxy's
+        order, each with the hook's functions. If the part `SPEED` is switched off, return one row
+        without functions, which means that any addon may have the hook.
         """
         if SPEED.lacks:
             return [(object(), [])]
@@ -49,14 +49,14 @@ class HookTable:
         return self._rows[name]
 
     async def handle_lifecycle(self, event: Hook) -> None:
-        """Call a hook of the addons that have it, then the update hook for its flow."""
+        """Call a hook, then the update hook if the first argument is a flow."""
         subject = self._arguments(event)[0]
         await self.trigger_event(event)
         if isinstance(subject, Flow) and self.of(UpdateHook.name):
             await self.trigger_event(UpdateHook([subject]))
 
     async def trigger_event(self, event: Hook) -> None:
-        """Call a hook of the addons that have it."""
+        """Call a hook's functions in all addons that have it, and wait for each."""
         arguments = self._arguments(event)
         for _, functions in self.of(event.name):
             try:
@@ -67,33 +67,35 @@ class HookTable:
             except AddonHalt:
                 return
             except Exception:
-                with safecall():  # entered only for a fault, because few calls have one
+                with safecall():  # only around a fault, because entering it costs time at each call
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:
-        """Return a hook's arguments. mitmproxy's `args` looks their names up at each call."""
+        """Return a hook's arguments, by names that are looked up once. mitmproxy's `args` looks
+        them up at each call.
+        """
         if event.name not in self._names:
             members = fields(event)  # type: ignore[arg-type]
             self._names[event.name] = [member.name for member in members]
         return [getattr(event, name) for name in self._names[event.name]]
 
     def trigger(self, event: Hook) -> None:
-        """Have mitmproxy call a hook that waits for nothing, mostly a log line's, if any addon has
-        it.
+        """Call a synchronous hook, mostly the one for a log line, as mitmproxy does, but only if an
+        addon has it.
         """
         if self.of(event.name):
             AddonManager.trigger(ctx.master.addons, event)
 
 
 def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
-    """Return the functions with a hook's name in an addon and the addons within it."""
+    """Return the functions of the hook `name` in an addon and in the addons within it."""
     members = ((one, getattr(one, name, None)) for one in traverse([addon]))
     hooks = [(one, hook) for one, hook in members if hook and not isinstance(hook, ModuleType)]
     return [hook if callable(hook) else partial(_refuse, name, one) for one, hook in hooks]
 
 
 def _refuse(name: str, addon: object, *_: object) -> None:
-    """Raise mitmproxy's own error for a hook that is no function."""
+    """Raise the error that mitmproxy raises for a hook that is not callable."""
     raise AddonManagerError(f"Addon handler {name} ({addon}) not callable")
 
 
@@ -102,7 +104,7 @@ TABLE = HookTable()
 
 
 def install(addons: AddonManager) -> None:
-    """Have an addon manager use the table."""
+    """Replace an addon manager's functions that call hooks by those of `TABLE`."""
     if not SPEED.lacks:
         addons.handle_lifecycle = TABLE.handle_lifecycle  # type: ignore[method-assign]
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]

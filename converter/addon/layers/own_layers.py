@@ -1,4 +1,4 @@
-"""The addon that puts our layers in place, if this mitmproxy has the members that they use."""
+"""The addon that installs our layers, if this mitmproxy has the members that they use."""
 
 import asyncio
 import logging
@@ -18,15 +18,17 @@ if not PROMISES.lacks:
     from converter.addon.layers.stream_turns import give_turns
 
 MOST_NAMED = 3
-"""Missing members that are named, because a module that is gone lacks all of them."""
+"""How many missing members a log line names. If a module is missing, so are all its members."""
 SECONDS_TO_QUIT = 2.0
-"""Seconds for the last bytes to clients when mitmproxy ends. Loopback needs milliseconds."""
+"""How many seconds clients have to take their last bytes when mitmproxy ends. On loopback they need
+milliseconds.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class OwnLayers:
-    """An addon of its own. `listener`: answers the layers."""
+    """The mitmproxy addon that installs our layers. `listener`: answers the layers' calls."""
 
     name = "think-layers"
 
@@ -35,8 +37,8 @@ class OwnLayers:
         self._lazy = False
 
     def running(self) -> None:
-        """Log the members that this mitmproxy lacks. If the script was loaded anew, answer open
-        connections from now on.
+        """Log the members that this mitmproxy lacks, and install the hook table. If mitmproxy has
+        reloaded the script, give the layers of open connections the new listener.
         """
         for part in PARTS:
             if part.lacks:
@@ -53,14 +55,18 @@ class OwnLayers:
             layer.listener = self._listener
 
     def configure(self, updated: set[str]) -> None:
-        """Let no body be streamed for its size, because a body that is rewritten has to be
-        complete, and all others stream anyway. Have the server's connection opened for a request,
-        from the first client on, because the port is open before `running`.
+        """Change three of mitmproxy's options. The last two keep a value that the user has set.
 
-        By default mitmproxy opens a server's connection for each client that connects, and closes
-        the client without a message where it cannot. Have clients choose HTTP/1, because mitmproxy
-        takes all that a server sends an HTTP/2 client, however slowly it reads, and opens five
-        connections to the server for it (12.3.1). A value that a person has set stays.
+        - `stream_large_bodies` is switched off, because a body that is rewritten must be complete,
+          and the addon streams all other bodies anyway.
+        - `connection_strategy` becomes `lazy` in a reverse proxy: the connection to the server is
+          opened for a request. With `eager` mitmproxy opens one for each client that connects, and
+          closes the client's connection without a message if the server cannot be reached.
+        - `http2` becomes False, so that clients choose HTTP/1. For an HTTP/2 client that reads
+          slowly, mitmproxy 12.3.1 buffers all that the server sends, and opens five connections to
+          the server.
+
+        The options are set here, and not in `running`, because clients can connect before that.
         """
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
@@ -73,14 +79,14 @@ class OwnLayers:
     def _choose_strategy(self) -> None:
         ours = self._lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
-            # through a forward proxy goes other traffic, such as SSH, whose server speaks first
+            # a forward proxy also carries protocols such as SSH, in which the server speaks first
             modes = map(ProxyMode.parse, ctx.options.mode)
             self._lazy = all(isinstance(mode, ReverseMode) for mode in modes)
             if self._lazy is not ours:
                 ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
-        """Replace mitmproxy's HTTP layer."""
+        """Replace the HTTP layer that mitmproxy has chosen by ours, and give its reads turns."""
         if not PROMISES.lacks:
             mitmproxy_internals.choose_layer(nextlayer)
             handlers = mitmproxy_internals.connection_handlers()
@@ -90,12 +96,12 @@ class OwnLayers:
                 give_turns(ours, handler)
 
     async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
-        """Wait for work that our layers have begun and not finished, and the exchange with it."""
+        """Wait for a task of our layers: a hook pauses its exchange until it returns."""
         await task
 
     def done(self) -> Awaitable[None] | None:
-        """Give every client a proper end when mitmproxy ends, but not when the script is loaded
-        anew.
+        """End every running reply properly when mitmproxy ends. Do nothing when the script is only
+        reloaded.
         """
         if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
             return None
@@ -103,7 +109,7 @@ class OwnLayers:
 
 
 async def break_off() -> None:
-    """Break off all running replies, and wait until the clients have the last bytes."""
+    """Break off all running replies, and wait until the clients have taken the last bytes."""
     handlers = mitmproxy_internals.connection_handlers()
     busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
     waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}
@@ -112,7 +118,7 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(layer.exchanges for layer in busy):
-                await asyncio.sleep(0.01)  # an addon's `error` hook still runs
+                await asyncio.sleep(0.01)  # the `error` hook of an addon may still run
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:

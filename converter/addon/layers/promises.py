@@ -1,8 +1,9 @@
-"""One exchange: broken-off replies end properly, silent replies are pinged, and failures are
-reported in the client's dialect.
+"""The layer of one exchange. It keeps the promises: broken replies end properly, clients of silent
+replies get pings, and failures are reported in the client's dialect.
 
-mitmproxy's own methods stay as they are. Where one of them is about to send the client an error,
-that command alone is replaced (`_in_dialect`), by the stream function's or the addon's.
+The layer calls mitmproxy's own methods. If such a method is about to send the client an error, only
+that command is replaced (`_in_dialect`): by the last pieces of the stream function, or by an error
+in the client's dialect.
 """
 
 import asyncio
@@ -52,15 +53,15 @@ type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
-    """A look whether a client has waited too long is due."""
+    """The event at which a stream checks if its client has waited too long."""
 
 
 class BodyBuffer(ReceiveBuffer):
-    """The first bytes of a body: bytes beyond the limit are dropped."""
+    """A buffer for a body up to `BODY_LIMIT`. It drops the bytes beyond the limit."""
 
     @property
     def fault(self) -> str:
-        """The fault of a body that had to be complete and is too long; else empty."""
+        """The message about a body that is too long to be held; empty if the body fits."""
         too_long = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
         return too_long if len(self) > BODY_LIMIT else ""
 
@@ -71,10 +72,10 @@ class BodyBuffer(ReceiveBuffer):
 
 
 class StreamLayer(HttpStream):
-    """mitmproxy's stream, with the promises above.
+    """mitmproxy's layer of one exchange, with the promises above.
 
     Attributes:
-        spoke: when the client was last sent anything, by the monotonic clock.
+        spoke: when bytes were last sent to the client, by the monotonic clock.
     """
 
     def __init__(self, context: Context, stream_id: int, layer: Connections) -> None:
@@ -88,29 +89,33 @@ class StreamLayer(HttpStream):
 
     @property
     def streams(self) -> bool:
-        """Return True if the server's body is being passed on as it comes."""
+        """Return True if the response's body is sent on as it comes, and has not ended."""
         return bool(self.server_state == self.state_stream_response_body)
 
     @property
     def _waits(self) -> bool:
-        """Return True if the request is complete and no byte of a reply has been sent."""
+        """Return True if the request is complete, and the client has got no byte of a response."""
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
 
     def has_spoken(self) -> None:
-        """Note that the client was sent something."""
+        """Set `spoke` to now, because bytes are sent to the client."""
         self.spoke = monotonic()
 
     async def resumed(self) -> None:
-        """Return when no hook is waited for, and all events of the meantime were taken."""
+        """Wait until the exchange waits for no hook, and has handled the events that were queued
+        meanwhile.
+        """
         while isinstance(awaited_command(self), commands.StartHook):
             if self._resumed is None:
                 self._resumed = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._resumed)
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Wake those who wait in `resumed` when the exchange continues after a hook."""
+        """Handle an event, then wake the tasks in `resumed` if the exchange is not paused
+        any more.
+        """
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
             self._resumed.set_result(None)
@@ -129,7 +134,9 @@ class StreamLayer(HttpStream):
             yield from self._start_early()
 
     def _start_early(self) -> CommandGenerator[None]:
-        """Begin the stream before the server does. The server's own head is read when it comes."""
+        """Send the client a head and a ping before the server answers, if the listener has such a
+        head. The server's own head is still awaited.
+        """
         early = self._layer.listener.early(self.flow)
         if early is None or not is_stream_function(early.stream):
             return
@@ -140,14 +147,16 @@ class StreamLayer(HttpStream):
         yield from self._say(self._function.ping())
 
     def start_request_stream(self) -> CommandGenerator[None]:
-        """Pass a request on as it comes. mitmproxy breaks if an addon behind ours has answered."""
+        """Stream a request to the server. If another addon has set a response, hold the request
+        instead, because mitmproxy would raise an exception.
+        """
         if self.flow.response:
             self.client_state = self.state_consume_request_body
         else:
             yield from super().start_request_stream()
 
     def start_response_stream(self) -> CommandGenerator[None]:
-        """Send the head, if no head was sent early; from now on the body's bytes pass."""
+        """Send the head, unless a head was sent early, and begin to stream the body."""
         if self._early is None:
             yield from super().start_response_stream()
         else:
@@ -159,10 +168,12 @@ class StreamLayer(HttpStream):
         splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass bytes through the layers: with the head, through TLS, or in a long call."""
+        """Handle the events of a body that is streamed: call the stream function for data, and send
+        another request if the function wants one.
+        """
         function = self._function
         if function and isinstance(event, ResponseData):
-            if event.data:  # an empty frame of HTTP/2 is no end
+            if event.data:  # HTTP/2 has empty frames, and the function takes b"" for the end
                 yield from call_in_turns(function, event.data, self._say)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
@@ -172,12 +183,12 @@ class StreamLayer(HttpStream):
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from call_in_turns(function, b"", self._say)
-            self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
+            self.flow.response.stream = True  # type: ignore[union-attr]  # the function got its end
         yield from super().state_stream_response_body(event)
 
     def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
-        """Leave the server, in the middle of its reply or behind it; send another request, or end
-        the client's body.
+        """Close the connection to the server, in the middle of the response or behind it. Then send
+        another request if there is one, else end the client's body.
         """
         server = self.context.server
         connection = self._layer.connections.get(server)
@@ -195,7 +206,7 @@ class StreamLayer(HttpStream):
             yield from self.server_state(ResponseEndOfMessage(self.stream_id))
 
     def _ask_again(self, request: Request) -> CommandGenerator[None]:
-        """Send another request, whose reply continues the body that the client is getting."""
+        """Send another request, whose response continues the client's body."""
         self._early = self.flow.response if self.streams else self._early
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
@@ -209,8 +220,8 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a request up to its limit, and drop the bytes beyond, so that the client gets the
-        answer in place of a connection that breaks.
+        """Hold the request's body. Drop the bytes beyond the limit, so that the whole request is
+        read, and the client gets an error and no broken connection.
         """
         if isinstance(event, RequestData):
             size = len(self.request_body_buf) + len(event.data)
@@ -219,12 +230,12 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a whole reply, up to its limit. A stream function that holds the body itself gets it
-        instead.
+        """Hold the response's body, up to the limit. The listener's reader gets each chunk, if
+        there is a reader, and may hold the body itself or want another request.
         """
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
-        if watch and isinstance(event, ResponseData) and event.data:  # an empty frame is no end
+        if watch and isinstance(event, ResponseData) and event.data:  # empty: no end
             if is_stream_function(watch):
                 yield from call_in_turns(watch, event.data, _drop)
             else:
@@ -243,7 +254,9 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
-        """Send a whole reply, or its content in the stream that began early."""
+        """Send a whole response. If a stream began early, send the content as the rest of that
+        stream.
+        """
         self._function = None
         if already_streamed or self._early is None:
             yield from super().send_response(already_streamed)
@@ -258,16 +271,18 @@ class StreamLayer(HttpStream):
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> CommandGenerator[None]:
-        """End the exchange because a side has failed; report the server's failure to the client."""
+        """End the exchange after a failure of the client or the server. Report a failure of the
+        server to the client.
+        """
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        elif self.server_state != self.state_errored:  # a bad chunk is followed by the closing
+        elif self.server_state != self.state_errored:  # closing the connection is a second failure
             yield from self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a head with bad headers. Note the client's own `Host`, which a request has only
-        here.
+        """Refuse a head with bad headers. Give the listener the request's `Host`, which mitmproxy
+        replaces after this check.
         """
         if request:
             self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
@@ -275,9 +290,9 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a body that is larger than mitmproxy's `body_size_limit`, if that is set. No body
-        is streamed for its size (`OwnLayers.configure`). mitmproxy checks eight times in an
-        exchange.
+        """Refuse a body that is larger than mitmproxy's `body_size_limit`. If the option is not
+        set, skip mitmproxy's check, which runs eight times in an exchange; its other purpose,
+        `stream_large_bodies`, is switched off (`OwnLayers.configure`).
         """
         if not value_of("body_size_limit", self.context.options):
             return _nothing()
@@ -285,7 +300,9 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
-        """Run mitmproxy's handling of a failure, but send the client an error of ours."""
+        """Run mitmproxy's handling of a failure, but replace the error that it sends to
+        the client.
+        """
         ending: Ending | None = None
         answer = None
         while True:
@@ -302,8 +319,8 @@ class StreamLayer(HttpStream):
                 answer = yield command
 
     def _fail(self, reason: str) -> CommandGenerator[Ending | None]:
-        """Send the reason why the reply is not whole; return how the client's part of the exchange
-        ends.
+        """Send the last pieces of a stream that broke. Return the function that ends the response
+        to the client; `None`: mitmproxy ends it.
         """
         function, self._function = self._function, None
         if function:
@@ -325,7 +342,7 @@ class StreamLayer(HttpStream):
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
-        """Send the client the pieces of a stream function, at once and in one piece."""
+        """Send the client the pieces of a stream function, joined into one."""
         data = b"".join(pieces)
         if not data:
             return
@@ -336,18 +353,20 @@ class StreamLayer(HttpStream):
 
 
 def _drop(_pieces: list[bytes]) -> CommandGenerator[None]:
-    """Send nothing of a body that is held."""
+    """Send nothing: the body is held, and its pieces are collected in the tap."""
     yield from ()
 
 
 def _nothing() -> CommandGenerator[bool]:
-    """Return the check of a body that has no limit."""
+    """Return False, as mitmproxy's check of a body does that is not too large."""
     return False
     yield  # makes the function a generator
 
 
 def _is_error(command: commands.Command) -> bool:
-    """Return True if a command sends the client an error. A flow that a person killed just ends."""
+    """Return True if a command sends the client an error. A flow that the user killed does not
+    count, and just ends.
+    """
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
         return False
     return command.event.code is not ErrorCode.KILL

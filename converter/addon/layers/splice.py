@@ -1,15 +1,17 @@
-"""The splice: a read of a streaming reply, carried from one socket to the other at once.
+"""The splice: the lane in which the bytes of a streamed reply go from the server's socket to the
+client's in one call.
 
-mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is woken in the loop's
-next turn, takes two locks, makes an event, passes it through eleven generators and drains all
-writers. That is more than half of a paced token's cost. Here the protocol of the server's
-connection is ours while a reply streams, and does the layers' work at once.
+mitmproxy reads through asyncio's streams: bytes wait in a buffer, and in the loop's next turn a
+task takes two locks, makes an event, passes it through eleven generators and drains all writers.
+For a reply with pauses between its tokens this is more than half of the processor time. So while a
+reply streams, the asyncio protocol of the server's connection is a `Splice`, which does all of this
+in its `data_received`.
 
-The layers keep each read that has to wait, and a reply's end. A read has to wait while a task is
-still at an earlier read, an exchange is paused, a client has not taken all its bytes, or the read
-is so long that other streams must have their turn. So back pressure, order and ends stay
-mitmproxy's. Both lanes read with one `WholeReads` from one buffer, so a stream may change lanes at
-any read.
+The layers still handle a reply's end, and each read that has to wait: a task still handles an
+earlier read, the exchange is paused, the client has not taken all its bytes, or the read is so long
+that other streams must get a turn first. So mitmproxy's code is still in charge of back pressure,
+of order and of ends. Both lanes read with one `WholeReads` from one buffer, so that a stream can
+change lanes at any read.
 """
 
 import asyncio
@@ -37,15 +39,15 @@ from converter.addon.layers.whole_reads import WholeReads
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """Takes each read of one reply's body, and returns the bytes for the client.
+    """The work of the layers on each read of one reply's body, without its sockets.
 
     Attributes:
-        stream: the exchange.
-        server: the server's connection.
+        stream: the layer of the exchange.
+        server: the layer of the server's connection, which has the buffer and the reader.
         function: the stream function; `None` for a body that passes unchanged.
-        chunked: the client's body is framed in chunks.
-        keeps: mitmproxy keeps the client's bytes.
-        goes_on: the body's end was not among the last data.
+        chunked: the client's body is sent in HTTP chunks.
+        keeps: mitmproxy's `store_streamed_bodies` is set, so that the client's bytes are kept.
+        goes_on: False once the body's end, or a fault of its framing, has been read.
     """
 
     stream: Stream
@@ -56,15 +58,15 @@ class Carrier:
     goes_on: bool = True
 
     def is_open(self) -> bool:
-        """Return True if the reply streams now and the next call of its function is short.
-        Otherwise no byte may be taken.
+        """Return True if `take` may be called: the reply streams, its exchange is not paused, and
+        the next call of its function is short.
         """
         if self.function and self.function.is_long:
             return False
         return self.stream.streams and not is_paused(cast(Layer, self.stream))
 
     def take(self, data: bytes) -> bytes:
-        """Return the bytes that the client is to be sent for a read, perhaps none."""
+        """Return the bytes to send to the client for a read, perhaps none."""
         server = self.server
         server.buf += data
         reader: WholeReads = server.body_reader  # type: ignore[assignment]
@@ -80,14 +82,14 @@ class Carrier:
 
 
 _PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
-"""Methods of the protocol that stay asyncio's own."""
+"""Methods that a `Splice` takes from the protocol that it replaces."""
 
 
 class Splice(asyncio.Protocol):
-    """The protocol of a server's connection.
+    """The asyncio protocol of a server's connection while a reply streams.
 
     Attributes:
-        theirs: the protocol that it replaces.
+        theirs: the protocol that the splice replaces.
     """
 
     def __init__(self, handler: Any, server: Connection, carrier: Carrier) -> None:
@@ -100,8 +102,8 @@ class Splice(asyncio.Protocol):
         self.theirs = self._transport.get_protocol()
 
     def begin(self) -> None:
-        """Replace the connection's protocol."""
-        if isinstance(self.theirs, Splice):  # an earlier reply ended in the layers
+        """Make the splice the protocol of the connection."""
+        if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
             setattr(self, name, getattr(self.theirs, name))
@@ -109,7 +111,9 @@ class Splice(asyncio.Protocol):
         _read_at_once(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Carry a read, or give it back to the layers."""
+        """Send a read's bytes to the client at once, or leave the read to the layers if it has to
+        wait.
+        """
         if len(data) > LONG_READ or not self._is_free():
             self.theirs.data_received(data)
             return
@@ -120,7 +124,7 @@ class Splice(asyncio.Protocol):
             self._end()
 
     def _is_free(self) -> bool:
-        """Return True if there is nothing to wait for."""
+        """Return True if a read can be sent to the client at once."""
         client = self._client
         return (
             waits_for_data(self._reader)
@@ -130,7 +134,7 @@ class Splice(asyncio.Protocol):
         )
 
     def _end(self) -> None:
-        """Restore the protocol, and have the layers handle the reply's end, which waits in them."""
+        """Restore the replaced protocol, and wake the layers, whose reader has the reply's end."""
         self._transport.set_protocol(self.theirs)
         _read_at_once(self._transport, None)
         event, handler = DataReceived(self._server, b""), self._handler
@@ -139,16 +143,17 @@ class Splice(asyncio.Protocol):
 
 
 def _read_at_once(transport: Any, size: int | None) -> None:
-    """Limit the bytes that a transport reads at once; `None` restores its usual limit. uvloop's
-    transport has no limit to set, so reads beyond `LONG_READ` go through the layers.
+    """Set how many bytes a transport reads at once; `None` restores its usual number. uvloop's
+    transport cannot be limited, so its reads beyond `LONG_READ` bytes go through the layers.
     """
     if hasattr(transport, "max_size"):
         transport.max_size = size or type(transport).max_size
 
 
 def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
-    """Move the body of a reply whose head was sent to this lane, where its bytes need no more than
-    a carrier. `handler`: moves the client's bytes; without it nothing moves.
+    """Move the rest of a reply, whose head is sent, to this lane, if a `Carrier` can do all the
+    work on its bytes. `handler`: mitmproxy's handler of the client's connection; without it the
+    reply stays in the layers.
     """
     if SPEED.lacks or handler is None:
         return
@@ -157,14 +162,14 @@ def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
 
 
 def join(handler: Any, server: Connection, carrier: Carrier) -> None:
-    """Have reads go from a server's socket to the client's, where both ends are plain sockets."""
+    """Begin a splice from the server's socket to the client's, if both are plain sockets."""
     ends = (handler.transports.get(server), handler.transports.get(handler.client))
     if all(end and isinstance(end.writer, asyncio.StreamWriter) for end in ends):
         Splice(handler, server, carrier).begin()
 
 
 def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
-    """Return a carrier for a reply's body; `None` where the bytes need more work."""
+    """Return a carrier for a reply's body; `None` if the reply must stay in the layers."""
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)
     client = layer.connections.get(layer.context.client)
@@ -174,9 +179,9 @@ def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     function = response.stream if is_stream_function(response.stream) else None
     if function is None and response.stream is not True:
-        return None  # another addon's function may return anything
+        return None  # a function of another addon, which may return any type
     if may_leave(function):
-        return None  # only the layers can leave the server
+        return None  # the function may end the reply early, as only the layers can
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies
     return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)

@@ -1,15 +1,14 @@
-"""The turns of streams: no stream waits for the work on another one.
+"""Turns for streams, so that the work on one stream does not stop the others. Three rules:
 
-Other streams go on after each long read of one stream, only the exchange itself waits for a long
-call of its stream function, and a server is read no further while its reply waits.
-
-While a hook waits, for a server's answer to a probe or for a person, mitmproxy reads on, holds all
-bytes, and rewrites them in one go afterwards: two seconds for five megabytes of thoughts, in which
-no other stream moves. So the task that reads the server waits as well, and with it this one socket.
-
-The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to 64
-kB when the client is slow or a hook has waited, is rewritten on the loop in steps, between which
-other streams have their turn. Steps for shorter reads would cost a tenth more.
+- Other streams get a turn after each long read of one stream.
+- A long call of a stream function pauses its own exchange alone. The end of a long frame is
+  rewritten in a thread. A long read of short frames (up to 64 kB if the client is slow or a hook
+  has waited) is rewritten on mitmproxy's loop in steps, and other streams get a turn between the
+  steps. With steps for shorter reads the work would take a tenth longer.
+- A server is not read while its exchange is paused. mitmproxy alone reads on while a hook waits
+  (for a probe's answer, or for a person who intercepts), holds all bytes, and then rewrites them in
+  one call. Five megabytes of thoughts took two seconds, in which no other stream moved. So the task
+  that reads this server's socket waits as well.
 """
 
 import asyncio
@@ -24,23 +23,26 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
-"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
-frames. mitmproxy alone goes on with all that has come, up to 256 kB of one server.
+"""Longest read, in bytes, behind which no other connection gets a turn. So many bytes of the
+slowest frames take some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server in one
+turn.
 """
 
 
 @dataclass
 class UnfinishedHook(StartHook):
-    """A hook in which an exchange waits for a task. mitmproxy resumes the exchange after it."""
+    """A hook of ours that waits for a task. mitmproxy pauses the exchange until the hook
+    is over.
+    """
 
     name = "think_unfinished_hook"
     task: asyncio.Future[Any]
 
 
 def give_turns(layer: Connections, handler: Any) -> None:
-    """Give other connections their turn after each long read of this connection, and hold a
-    server's reply back while its exchange waits. mitmproxy alone reads as long as there are bytes.
-    `handler`: moves the client's bytes.
+    """Give other connections a turn after each long read of the client or its servers, and stop
+    reading a server while its exchange is paused. `handler`: mitmproxy's handler of the client's
+    connection, which calls `drain_writers` after each read.
     """
     drain = handler.drain_writers
 
@@ -55,7 +57,9 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 
 async def hold_back(layer: Connections, read: Connection | None) -> None:
-    """Wait, in the task that has read from a connection, for the exchange of that reply."""
+    """Wait until the exchanges of a server's connection are not paused by a hook. The task that has
+    read from the connection calls this, so that it reads no further meanwhile.
+    """
     if read is None:
         return
     for stream in [one for one in layer.streams.values() if one.context.server is read]:
@@ -67,8 +71,8 @@ def call_in_turns(
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
 ) -> CommandGenerator[None]:
-    """Call the function and send its pieces. Where the call takes long, the exchange waits, and
-    with it the reading of its server (`hold_back`).
+    """Call a stream function with a chunk, and send its pieces by `say`. A long call pauses the
+    exchange, and so the reading of its server (`hold_back`).
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         yield from say(function(chunk))
@@ -79,7 +83,9 @@ def call_in_turns(
 
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
-    """Return the pieces of a function for a chunk, which it gets in steps."""
+    """Call a stream function with parts of a chunk, with a turn for others between them. Return all
+    pieces.
+    """
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
         if function.is_long:
@@ -90,7 +96,9 @@ async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
 
 
 def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if a response's `stream` can be broken off and can ping."""
+    """Return True if a response's `stream` is a stream function of ours, with `abort`
+    and `ping`.
+    """
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
 
 

@@ -1,6 +1,6 @@
-"""Mends of mitmproxy's faults: a file for each side of the proxy, with the version, the fault, and
-the condition under which the mend can go.
+"""Mends of mitmproxy's faults: a file for each side of the proxy. Each names the version, the
+fault, and the condition under which the mend can be deleted.
 
-Two more mends stand in `connection`: the server's closed connections are forgotten, and a
-connection that was reset as it opened is reported as failed.
+Two more mends are in `connection`: `_forget_closed` drops the layers of closed server connections,
+and `_look_at_openings` reports a connection that the server reset while it was opened.
 """

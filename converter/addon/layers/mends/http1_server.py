@@ -1,9 +1,9 @@
-"""The connection to an HTTP/1 server: a bad head is a fault at once.
+"""The connection to an HTTP/1 server, which reports a bad response head at once.
 
-mitmproxy 12.2.3 has three faults here. It reads on for ever after bytes that are no head. It takes
-an interim head for the reply. It breaks on a switch of protocols that the client did not request.
-The mend can go when mitmproxy's `Http1Client` has none of these faults; the reader of a whole body
-(`read_body`) stays.
+mitmproxy 12.2.3 has three faults here. After bytes that cannot begin a head it reads on for ever.
+It takes an interim head (such as 103 Early Hints) for the head of the response. It raises an
+exception at a switch of protocols that the client did not request. The mend can be deleted when
+mitmproxy's `Http1Client` has none of these faults, except for `read_body`, which is no mend.
 """
 
 import re
@@ -25,22 +25,24 @@ from converter.addon.layers.guard import (
 from converter.addon.layers.whole_reads import WholeReads
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
-"""Heads such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
+"""Finds interim heads, such as 100 Continue and 103 Early Hints. 101 is the head of a response."""
 LEFT = -1
-"""The id of no stream."""
+"""A stream id that belongs to no stream: events with it are dropped."""
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 
 
 class ServerConnection(Http1Client):
-    """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
+    """mitmproxy's client of an HTTP/1 server, with our reader of bodies and checks of a head."""
 
     def leave(self) -> CommandGenerator[None]:
-        """Close the connection, and drop all that still comes on it."""
+        """Close the connection, and drop all bytes that still arrive on it."""
         self.stream_id = LEFT
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
-        """Read a head; skip interim heads; report bytes that cannot become a head as a fault."""
+        """Read the response's head. Skip interim heads, and report bytes that cannot become
+        a head.
+        """
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass
@@ -52,15 +54,15 @@ class ServerConnection(Http1Client):
         yield from super().read_headers(event)
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Read all of the body that has come as one event."""
+        """Read all bytes of the body that have arrived, and pass them on as one event."""
         if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
 
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:
-    """Return why the received bytes can never become the head of a reply; empty if they still can.
-    mitmproxy breaks on a switch to another protocol that the client did not request.
+    """Return the reason why the received bytes cannot become the head of a response; empty if they
+    can. A switch of protocols is such a reason if the request does not ask for it.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
@@ -73,8 +75,8 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
 
 
 def take_over(client: HttpClient) -> ServerConnection | None:
-    """Replace a connection to an HTTP/1 server, which was just opened, by one of ours; return
-    `None` for others.
+    """Replace mitmproxy's layer of a connection to an HTTP/1 server, which was just opened, by a
+    `ServerConnection`. Return `None` for other protocols.
     """
     theirs = client.child_layer
     if type(theirs) is not Http1Client:
