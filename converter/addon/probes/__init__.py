@@ -1,1 +1,1 @@
-"""The addon's own requests to a server, connected as mitmproxy connects."""
+"""The addon's own requests to servers, over connections with mitmproxy's TLS options."""

@@ -1,8 +1,10 @@
-"""Probes sent to the servers, and their answers. Each server is asked once, beside the client's
-request wherever the request can go on without the answer.
+"""The client that sends probes to servers and stores their results.
 
-A server that does not answer makes requests wait no longer than `PATIENCE` in all: its silence is
-remembered, and it is asked again in the background.
+Each probe is sent once to a server. It runs beside the client's request if the request can be sent
+without the result.
+
+A server that does not answer delays requests by `PATIENCE` seconds once. The client remembers that
+the server was silent, and probes it again only in the background.
 """
 
 import asyncio
@@ -53,30 +55,31 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
 PATIENCE = 3.0
-"""Seconds to wait for each answer; a client's request may wait as long, once."""
+"""Seconds to wait for each answer. A client's request waits so long at most."""
 GRACE = 0.2
-"""Seconds that the first reply of its kind waits for the server's answer on where it begins."""
+"""Seconds that a reply waits for the running probe of its prompt, which shows where it begins."""
 TERM = 600.0
-"""Seconds until a server is identified anew, in the background, because another server may be there
-by then.
+"""Seconds after which a server is recognised again, in the background, because another server may
+have taken its address.
 """
 REST = 60.0
-"""Seconds between the probes of a server that does not answer, in the background. The first of them
-goes beside the next request, because the server may have been loading its model.
+"""Seconds between two probes, in the background, of a server that did not answer. The first of them
+is sent with the next request, without a pause, because the server may have been loading its model.
 """
 PATIENCE_OF_READERS = 20.0
-"""Seconds that a person waits for the tokens of a long prompt."""
+"""Seconds to wait for the tokens of a prompt that a person looks at."""
 
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
 
 class UpstreamClient:
-    """Probes servers. `headers`, in all methods: the client's credentials.
+    """Sends probes to servers. In all methods `headers` has the client's credentials, and `size` is
+    the number of bytes of the request's body.
 
     Attributes:
-        servers: has the answers.
-        lessons: shares them with other processes.
+        servers: stores the results.
+        lessons: shares the results with other processes.
     """
 
     def __init__(self, servers: KnownServers) -> None:
@@ -90,8 +93,9 @@ class UpstreamClient:
         self._met: Bounded[Upstream, None] = Bounded()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
-        """Return the server's profile; the generic one until the server is identified. Raises
-        ConnectionError when nobody is there.
+        """Return the server's profile. The first call waits for the probes, later calls return the
+        stored profile. The generic profile stands for a server that has not been recognised. Raises
+        ConnectionError if no server can be reached.
         """
         ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
         if server := self.servers.server(upstream):
@@ -111,9 +115,9 @@ class UpstreamClient:
         server: Server | None,
         size: int = 0,
     ) -> None:
-        """Begin to find out where replies to such a request begin, unless that is known or under
-        way; nothing waits for it. `server`: `None` if it is still to be identified. `size`: the
-        body's bytes.
+        """Start a task that asks the server for the end of the prompt, which shows where replies to
+        such requests begin. Do nothing if the result is known or the task runs. `server`: `None` if
+        the server has not been recognised.
         """
         key = prompt_key(upstream, body)
 
@@ -124,20 +128,22 @@ class UpstreamClient:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 answered = self.servers.has_prompt(key)
-                # an unidentified server may report more later
+                # no result is stored of a server that is not recognised: it may report more later
                 if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)
-            except Exception as error:  # only the guess suffers; the next request probes again
+            except Exception as error:  # this reply is guessed; the next request probes
                 self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
             self._once(key, partial(ask_prompt, server))
 
     async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
-        """Return where the reply to this request begins, by the best facts there are now."""
+        """Return where the reply to this request begins, by the facts that are known now. Wait up
+        to `GRACE` seconds for a running probe if its result could decide.
+        """
         task = self._running and self._running.get(prompt_key(upstream, body))
         if task and needs_prompt(self.servers.facts(upstream, body)):
             await asyncio.wait({task}, timeout=GRACE)
@@ -152,9 +158,8 @@ class UpstreamClient:
         size: int = 0,
         own_probe: ProbeRequest | None = None,
     ) -> int | None:
-        """Return the tokens of a chat completion's prompt, counted by the server; `None` when it
-        cannot count or is gone. `size`: the body's bytes. `own_probe`: the client's own request to
-        count.
+        """Return how many tokens the server counts in a chat completion's prompt; `None` if it
+        cannot count or cannot be reached. `own_probe`: the client's own request for the count.
         """
 
         async def count() -> int | None:
@@ -175,8 +180,9 @@ class UpstreamClient:
         body: Mapping[str, object],
         reply_id: str,
     ) -> bool:
-        """Return True if the server ends the thought of a running reply, to a request of this body.
-        Where it cannot, later requests do not ask for it.
+        """Have the server end the thought of a running reply. Return True if it does. If the server
+        cannot end thoughts, remember that, so that later requests lack `reasoning_control`. `body`:
+        the request of the reply.
         """
         ask, ended = partial(fetch, upstream, headers), None
         with suppress(TimeoutError, NoReplyError, ConnectionError):
@@ -193,8 +199,8 @@ class UpstreamClient:
         body: Mapping[str, object],
         size: int = 0,
     ) -> str | None:
-        """Return the prompt of a chat completion as its server writes it; `None` where it
-        cannot.
+        """Return the prompt that the server renders for a chat completion; `None` if it renders
+        none.
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
@@ -202,8 +208,8 @@ class UpstreamClient:
         return None
 
     def meets(self, upstream: Upstream) -> None:
-        """Note a server that clients are sent to. No other server is asked for the tokens of a
-        prompt.
+        """Register a server to which a client's request is sent. `pieces` and `facts` probe no
+        other server.
         """
         if next(reversed(self._met), None) != upstream:
             self._met[upstream] = None
@@ -215,9 +221,9 @@ class UpstreamClient:
         server: Server | None,
         written: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
-        """Return the bytes of each token of a prompt, for a person who looks at it; `None` when the
-        server cannot tell or takes too long. Its silence has no effect on others. `written`:
-        returns the chat completion for a server.
+        """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
+        if the server does not report them in time. A server that is silent here is still probed
+        for requests. `written`: returns the chat completion for a server.
         """
         if upstream not in self._met or not upstream.direct:
             return None
@@ -234,7 +240,9 @@ class UpstreamClient:
     async def models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return the models that the server lists, none where it cannot be asked."""
+        """Return the models that the server lists, by a list that is at most `REST` seconds old.
+        Return none if the server has never answered.
+        """
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
             with suppress(ConnectionError):
@@ -246,8 +254,8 @@ class UpstreamClient:
     async def facts(
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
-        """Return the server's facts about a model, for a person who looks at them. The silence of a
-        server has no effect on others.
+        """Return the server's facts about a model, for a person who looks at them. A server that is
+        silent here is still probed for requests.
         """
         replies = dict[str, object]()
         if upstream not in self._met or not upstream.direct:
@@ -263,11 +271,11 @@ class UpstreamClient:
     def _once[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
-        """Return the task of this key: the running one, or a new one."""
+        """Return the task that runs for this key, else start `ask` as a new task."""
         if running := self._running.get(key):
             return running
         task = _begin(ask())
-        if not task.done():  # mitmproxy's tasks start eagerly
+        if not task.done():  # tasks start eagerly in mitmproxy, and may be done already
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
         return task
@@ -275,19 +283,20 @@ class UpstreamClient:
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
     ) -> Result | None:
-        """Return the answer. Of a server that was silent return `None` at once, and ask again
-        beside the next request, then only after a rest.
+        """Return the result of the task that `ask` starts. If the server was silent before, return
+        `None` at once, and start the task in the background at most every `REST` seconds.
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
-            return await asyncio.shield(ask())  # others wait for the same answer
+            return await asyncio.shield(ask())  # shielded: others wait for the same task
         if rests_until <= time.monotonic():
             self._rests_until[upstream] = time.monotonic() + REST
             ask()
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
-        before = self.servers.server(upstream)  # `None`: a request waits, and has looked already
+        # without a profile, a request waits here and has just read the lessons of other processes
+        before = self.servers.server(upstream)
         await self.lessons.look(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
             return self.servers.server(upstream)
@@ -295,7 +304,7 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(by_path)
-        if server:  # `None` for a NIM that loads: it lists vLLM's models
+        if server:  # `None` for a NIM that is loading, which looks like a vLLM
             self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)
@@ -304,8 +313,9 @@ class UpstreamClient:
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
-        """Return the answer; `None`, and remember the server's silence, if none comes within
-        `PATIENCE`. Raises ConnectionError when nobody is there.
+        """Return the answer to a probe's request. If none comes within `PATIENCE` seconds, remember
+        that the server was silent, log it, and return `None`. Raises ConnectionError if no server
+        can be reached.
         """
         try:
             async with asyncio.timeout(PATIENCE):
@@ -323,7 +333,7 @@ class UpstreamClient:
         self._complained.pop(upstream, None)
 
     def _complain(self, upstream: Upstream, fault: str) -> None:
-        """Log a fault once for each server, until it answers again."""
+        """Log a server's fault, but no second fault until the server has answered."""
         if upstream not in self._complained:
             self._complained[upstream] = None
             line = bounded(f"{upstream} could not be probed: {fault}", LONGEST_LINE)
@@ -336,7 +346,9 @@ async def carried[Result](
     size: int,
     worker: ThreadPoolExecutor = BODIES,
 ) -> Result:
-    """Return a probe's result. `size`: bytes of the request that it carries."""
+    """Run a probe: send each of its requests by `ask`, until it returns its result. `size`: the
+    bytes of its requests; a large one is made in a thread of `worker`.
+    """
     reply: ProbeReply | None = None
     while True:
         next_step = await aside(size, partial(step, probe, reply), worker)
@@ -346,15 +358,15 @@ async def carried[Result](
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Return the task. Drop its error if nobody waits for it."""
+    """Start a task whose error is not logged by asyncio if nothing waits for the task."""
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
 def credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the header that lets the client in. A key becomes a bearer token, which
-    chat-completions servers expect.
+    """Return the header with the client's key or token for the server. A key in `x-api-key` becomes
+    a bearer token, because chat-completions servers expect one.
     """
     if secret := headers.get("authorization"):
         return {"authorization": secret}

@@ -1,9 +1,9 @@
-"""One HTTP request of the addon's own, and the reply to it. Cancelling it ends it, because no
-thread waits for a server that hangs.
+"""An HTTP client on asyncio for the addon's own requests. It uses no thread, so that a request to a
+server that hangs ends when its task is cancelled.
 
-TLS follows the options that mitmproxy itself connects with. Read in mitmproxy 12.2,
-`addons/tlsconfig.py` (tls_start_server) and `net/tls.py` (create_proxy_server_context), which
-configure pyOpenSSL in the same way.
+TLS follows mitmproxy's options for connections to servers. mitmproxy 12.2 configures pyOpenSSL by
+the same options, in `addons/tlsconfig.py` (tls_start_server) and `net/tls.py`
+(create_proxy_server_context).
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
 
 SPEAKS_TLS = "the server speaks TLS"
-"""The reason why a server gives no reply in HTTP."""
+"""The reason of the error for an `http://` address at which a TLS server answers."""
 HANDSHAKE = 1.0
-"""Seconds for a handshake with a server that gave no reply. One that speaks no TLS may wait for
-more bytes for ever, and asyncio would wait for a minute.
+"""Seconds for the TLS handshake with a server that gave no reply. A server without TLS may wait for
+more bytes for ever, and asyncio's own limit is a minute.
 """
 _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
@@ -37,11 +37,13 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NoReplyError(Exception):
-    """Something listens, and gives no reply that can be read."""
+    """A server accepts the connection, but sends no reply that can be read."""
 
 
 def reason_of(error: Exception) -> str:
-    """Return why no reply came, without texts of libraries that name their own sources."""
+    """Return the reason of an error for people, without the parts that name a library's source
+    code.
+    """
     match error:
         case ssl.SSLCertVerificationError():
             return f"its certificate is not trusted: {error.verify_message}"
@@ -57,8 +59,8 @@ def reason_of(error: Exception) -> str:
 
 
 async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
-    """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
-    NoReplyError.
+    """Send a probe's request, and return the reply, without a limit of time. Raises ConnectionError
+    if no server accepts the connection, or if the server wants TLS; NoReplyError for other faults.
     """
     try:
         reader, writer = await _connect(upstream)
@@ -80,7 +82,7 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
 
 
 async def _speaks_tls(upstream: Upstream) -> bool:
-    """Return True if a handshake succeeds, with any certificate."""
+    """Return True if a TLS handshake with the server succeeds, with any certificate."""
     try:
         address = upstream.host, upstream.port
         _, writer = await asyncio.open_connection(
@@ -102,7 +104,7 @@ async def _connect(upstream: Upstream) -> _Streams:
     looked_up = asyncio.get_running_loop().getaddrinfo
     for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
         host, port = socket.getnameinfo(address, _NUMBERS)
-        try:  # one by one: uvloop has no `all_errors`
+        try:  # one address at a time, because uvloop has no `all_errors`
             return await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
         except OSError as error:
             failures.append(error)
@@ -113,7 +115,9 @@ async def _connect(upstream: Upstream) -> _Streams:
 def _written(
     wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
-    """Return the request's bytes. Raises LocalProtocolError for values that no request may have."""
+    """Return the request's bytes. Raises LocalProtocolError for a header that HTTP does
+    not allow.
+    """
     body = probe.body or b""
     sent = {
         "host": host_header(upstream),
@@ -134,13 +138,13 @@ def _written(
 
 
 def host_header(upstream: Upstream) -> str:
-    """Return the `host` of a request: with the port, unless it is the usual one."""
+    """Return the value of `host`: `name:8000`, or `name` if the port is the scheme's usual one."""
     host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
     return host if upstream.port == _PORTS[upstream.scheme] else f"{host}:{upstream.port}"
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes from which mitmproxy read this text."""
+    """Return the bytes that mitmproxy decoded to this text."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -162,7 +166,7 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeRepl
 
 
 def tls_for_host(host: str) -> ssl.SSLContext:
-    """Return the context for a connection to `host`, by mitmproxy's options of now."""
+    """Return the TLS context for a connection to `host`, by mitmproxy's present options."""
     options = ctx.options
     return context(
         insecure=bool(options.ssl_insecure),
@@ -176,7 +180,9 @@ def tls_for_host(host: str) -> ssl.SSLContext:
 
 
 def client_certificate(written: str | None, host: str) -> str | None:
-    """Return the file for `host`: the one that `client_certs` names, or HOST.pem in its folder."""
+    """Return the file of the client certificate for `host`: the file `written` (the option
+    `client_certs`), or HOST.pem in the folder `written`. `None` if there is no such file.
+    """
     if not written:
         return None
     named = Path(written).expanduser()
@@ -195,16 +201,20 @@ def context(
     most: str = "UNBOUNDED",
     ciphers: str | None = None,
 ) -> ssl.SSLContext:
-    """Return the context to connect with. `certificate`: the client's, a PEM file with its key.
-    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy trusts. Raises
-    OSError or ValueError when a file cannot be read.
+    """Return the TLS context for connections to servers. Raises OSError or ValueError for a file
+    that cannot be read.
 
-    `ssl.create_default_context` is no choice: since Python 3.13 it refuses authorities without a
-    key usage, which mitmproxy takes.
+    `ssl.create_default_context` is not used, because since Python 3.13 it refuses authorities
+    without a key usage, which mitmproxy accepts.
+
+    Arguments:
+        trusted_ca: A file with trusted authorities. Without it and `trusted_folder`, the public
+            authorities of `certifi` are trusted, as in mitmproxy.
+        certificate: A PEM file with the client's certificate and key.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        # old versions are deprecated, but the user may choose them
+        # Python warns of old versions, but the user may choose them
         tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
         tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if ciphers:
@@ -220,5 +230,5 @@ def context(
 
 
 def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
-    """Return the version that mitmproxy calls `TLS1_2`, and Python `TLSv1_2`."""
+    """Return Python's `TLSv1_2` for mitmproxy's name `TLS1_2`, and `unbounded` for `UNBOUNDED`."""
     return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]
