@@ -7,7 +7,9 @@ from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
 _HEADS = ("", "{", '{"')
-"""Beginnings that an object with or without an outer object has. They are emitted at once."""
+"""Beginnings that every object has. They are emitted before it is known whether the object is an
+outer one.
+"""
 _LONGEST = 1024
 """How many characters are searched for the name of the first argument."""
 QUOTE = '<|"|>'

@@ -52,9 +52,9 @@ class Arguments:
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
         self._quotes = GemmaQuotes()
         self._object = self._new()
-        self._held = ""  # an empty object
-        self._text: list[str] | None = []  # of the emitted object; None: not kept
-        self._digest = b""  # of the emitted object, if its text is not kept
+        self._held = ""  # an empty object that is held
+        self._text: list[str] | None = []  # pieces of the emitted object; None: not kept
+        self._digest = b""  # digest of the emitted object, if `_text` is None
         self._length = 0
         self._again: PartialJson | None = None  # a second object, which may repeat the first
         self._repeat: list[str] = []

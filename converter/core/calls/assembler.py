@@ -84,8 +84,9 @@ class Assembler:
             return [Failure(message, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Say which text passes unchanged (see `Stage.plain`): text that belongs to no call, and
-        text within a string of the only open call.
+        """Return `kind` and the characters that end plain text (see `Stage.plain`). Text of no call
+        is all plain. Text of a call is plain within a string of the only open call; elsewhere None
+        is returned.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -137,8 +138,8 @@ class Assembler:
     # The events of calls.
 
     def _begun(self) -> Sequence[Event]:
-        """Return the first events of the calls that can now be emitted. A call can if its name is
-        decided and each call before it is whole, because most clients read one call after another.
+        """Return the first events of the calls that can be emitted now: those whose name is
+        decided, if each call before them is whole. Most clients read one call after another.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
@@ -196,7 +197,7 @@ class Assembler:
         fresh, complete = call.typed(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.number:
-            return [event] if fresh else []  # as it came
+            return [event] if fresh else []  # the piece as it came
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
             piece = replace(

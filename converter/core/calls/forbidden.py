@@ -35,7 +35,7 @@ class ForbiddenCalls:
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Say that text passes unchanged unless it belongs to a call (see `Stage.plain`)."""
+        """Return `kind` and no characters, because all text is plain; None for text of a call."""
         return None if kind is ToolCall else (kind, "")
 
     def close(self) -> Sequence[Event]:

@@ -275,7 +275,7 @@ class FastPath:
             out: the bytes that were written.
         """
         event, became = _only_text(read), _only_text(staged)
-        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # held
+        if event and not (_bare(staged) or out or isinstance(event, ToolCall)):  # text is held
             fits = self._shape and self._shape.fits(raw)
             self._shape = self._shape if fits else _shape_of(raw, event)
             self._routes = {**(self._routes if fits else {}), ToolCall: _HELD}

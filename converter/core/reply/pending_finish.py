@@ -84,7 +84,7 @@ class PendingFinish:
         out = self._take_beside(spoke)
         new = {finish.choice: _strength(finish) for finish in read.finishes}
         out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
-        if Failure in kinds:  # tells more than a finish `error`
+        if Failure in kinds:  # the failure says more than a waiting finish `error`
             out += self._without(lambda finish: finish.reason == NOT_WHOLE)
         has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
         read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)

@@ -52,7 +52,7 @@ class ReplyEnd:
             sent to it.
 
     Attributes:
-        failure: why the reply is not whole; None if it is whole so far.
+        failure: the failure that says why the reply is not whole; None if it is whole so far.
     """
 
     def __init__(self, server: Speaker, keeps_reasons: bool = False) -> None:

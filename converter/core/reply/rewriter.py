@@ -218,7 +218,7 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self.findings)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        self.end.feed([Start("", "")])  # not empty, even if nothing more comes
+        self.end.feed([Start("", "")])  # the client's reply is not empty, even if no event follows
         return []
 
     def abort(self, reason: str) -> list[bytes]:

@@ -99,7 +99,9 @@ class Summary:
 
     @property
     def counted(self) -> Usage | None:
-        """The server's counts, or, if there are none, those in llama.cpp's `timings`."""
+        """The server's counts. What they lack comes from llama.cpp's `timings`: the cached tokens,
+        or all counts.
+        """
         usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
             return replace(usage, cached=timed.cached)

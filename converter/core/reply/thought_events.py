@@ -64,7 +64,9 @@ class ThoughtEventStage:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Say that text passes unchanged, unless it ends a thought (see `Stage.plain`)."""
+        """Return `kind` and no characters, because all text is plain; None for text that ends a
+        thought.
+        """
         return None if kind is not Thinking and self._pending else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:

@@ -76,8 +76,9 @@ class TokenCounts:
         return [*events[:index], *self.missing(), *events[index:]]
 
     def missing(self) -> list[Usage]:
-        """Return the estimate for a reply without counts, if the client wants one. It depends only
-        on the text's length, so that a stream and a whole reply have the same counts.
+        """Return the counts to add to a reply that ends without counts, if the client wants some:
+        those in llama.cpp's `timings`, else an estimate. The estimate depends only on the text's
+        length, so that a stream and a whole reply have the same counts.
         """
         if self.usage or self._prompt is None:
             return []
