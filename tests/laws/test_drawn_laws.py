@@ -16,6 +16,7 @@ from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.families import FAMILIES
 from converter.core.reading.thought_row import ThoughtRow
+from converter.core.reading.turn_end import TOKENS
 from laws import oracle
 from laws.expected import repeated, unmarked
 from laws.oracle_blocks import Block
@@ -158,21 +159,23 @@ def test_law_4_every_word_arrives(reply: Reply, start: str) -> None:
     assert got.finish == ("stop" if no_call else choice.finish)
 
 
+_TURN_ENDS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, TOKENS))})\s*)+\Z")
+
+
 def expected_content(
     native: list[str], content: str, settings: Settings, start: str
 ) -> tuple[str, str]:
     """Tags are looked for only while the server sends no reasoning of its own (rule 9)."""
-    if native:
+    if "".join(native).strip():
         pieces = [Piece("thinking", "".join(native)), Piece("text", content)]
         closers = [mark for row in settings.tags for mark in row.closes]
         again = repeated(pieces, settings.tags, closers if start == "thinking" else ())
-        thinking = "".join(native)
-        return thinking if thinking.strip() else "", unmarked(
-            content.removeprefix(again), settings.tags
-        )
+        answer = unmarked(content.removeprefix(again), settings.tags)
+        return "".join(native), _TURN_ENDS.sub("", answer)
     blocks = oracle.read(content, settings.tags, start)
     thoughts = [block.text for block in blocks if block.kind == "thinking"]
-    return "\n\n".join(thoughts), "".join(block.text for block in blocks if block.kind == "text")
+    answer = "".join(block.text for block in blocks if block.kind == "text")
+    return "\n\n".join(thoughts), _TURN_ENDS.sub("", answer)
 
 
 @law(100)
