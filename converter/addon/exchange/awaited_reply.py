@@ -21,7 +21,7 @@ from converter.addon.servers.initial_state import (
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.probes import estimate_tokens
 from converter.addon.servers.profiles import GENERIC, Server
-from converter.addon.servers.prompts import begun
+from converter.addon.servers.prompts import with_begun_turn
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
@@ -201,7 +201,7 @@ class AwaitedReply:
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
         turn = findings.ends.turn
-        return begun(body, self.server, turn, marks=marks, inside=inside, tokens=tokens)
+        return with_begun_turn(body, self.server, turn, marks=marks, inside=inside, tokens=tokens)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None

@@ -278,7 +278,7 @@ class ReadRequest:
         by_tool = schemas(body)
         tools = offered(body, by_tool) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
-        rewritten = prompts.tell_tools(body) if tells else None
+        rewritten = prompts.describe_tools(body) if tells else None
         return replace(
             self,
             body=rewritten or body,

@@ -181,7 +181,7 @@ class RefusalReader(NextRequest):
             return
         if not names and refusals.refuses_pictures(status, self._message, body):
             names = frozenset({refusals.PICTURES_ONCE})
-        names = refusals.not_yet(names, self.left_out)
+        names = refusals.next_parts(names, self.left_out)
         if names <= self.left_out:
             return
         if RENDERED in names & request.may_lack and unread_replies.is_plain(body):

@@ -46,7 +46,7 @@ class ReplySteps:
         streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
-        if record and _is_none_itself(record):
+        if record and _is_another_response(record):
             return  # `complete` rewrites such a response, or its reader reads the held body
         if record is None or record.awaited is None:
             # a stream function of another addon stays
@@ -284,7 +284,7 @@ def _goes_on(record: FlowRecord) -> bool:
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
-def _is_none_itself(record: FlowRecord) -> bool:
+def _is_another_response(record: FlowRecord) -> bool:
     """Return True if the response is not the reply to the client's request: it is the response of a
     counterpart, a rendered prompt, or the reason of an empty stream.
     """

@@ -330,7 +330,7 @@ async def ask_to_think(pending: PendingRequest) -> None:
     record.awaited = facts(prompted=prompted is not None, thinks_first=first)
 
 
-async def left_to_us(pending: PendingRequest) -> None:
+async def enforce_limits(pending: PendingRequest) -> None:
     """Remove budgets and stop strings that the addon enforces. Request a stream, because only a
     stream can be cut, and, of llama.cpp, that a running thought can be ended.
     """
@@ -414,7 +414,7 @@ async def ask_for_text(pending: PendingRequest) -> None:
         http_messages.set_body(record.flow.request, written)
 
 
-async def ask_start(pending: PendingRequest) -> None:
+async def probe_prompt(pending: PendingRequest) -> None:
     """Begin the probe for the end of the prompt, which shows where the reply will begin."""
     record, exchange = pending.record, pending.record.exchange
     if exchange.guesses and pending.upstream.direct:
@@ -448,11 +448,11 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (models, frozenset((Kind.MODELS,))),
     (spare, REPLIED),
     (ask_to_think, REPLIED),
-    (left_to_us, REPLIED),
+    (enforce_limits, REPLIED),
     (ask_usage, frozenset((Kind.CHAT,))),
     (send, SENT),
     (ask_for_text, REPLIED - {Kind.NATIVE}),
-    (ask_start, REPLIED - {Kind.NATIVE}),
+    (probe_prompt, REPLIED - {Kind.NATIVE}),
 )
 """The steps in their order, each with the kinds of exchange that take the step."""
 

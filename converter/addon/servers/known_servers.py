@@ -48,7 +48,7 @@ its switches, or of a schema, where a lesson depends on that).
 """
 _LACKS = {name: part.lesson for name, part in refusals.PARTS.items() if part.lesson}
 """Parts that are left out of all later requests for a model: part -> name of its lesson."""
-UNTOLD = "untold"
+UNREPORTED = "untold"
 _UNSURE = "?"
 
 
@@ -79,7 +79,7 @@ _STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
 _NAMES = {word_of(server, certain) for server in SERVERS for certain in (True, False)}
 _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
-    PROMPT: {*_STATES, UNTOLD, ""}.__contains__,
+    PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
     BEGINS: _STATES.__contains__,
     REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_KEYS - {ODD},
     FIELDS: are_paths,
@@ -265,7 +265,7 @@ class KnownServers:
     ) -> None:
         """Remember in which state prompts of this key end; `None`: the server cannot report it."""
         name = PROMPT + prompt_key(upstream, body)[1]
-        self._learn(upstream, name, state.value if state else UNTOLD)
+        self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
         """Return True if a probe has asked the server about prompts of this key."""
@@ -369,7 +369,7 @@ class KnownServers:
             del self._news[each]
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
-    def untold(self, upstream: Upstream, news: Lessons) -> None:
+    def keep_news(self, upstream: Upstream, news: Lessons) -> None:
         """Mark lessons as new again, because they could not be passed on."""
         self._news.update({(upstream, name): None for name in news})
 
@@ -402,4 +402,4 @@ class KnownServers:
 
 
 def _state(word: str | None) -> InitialState | None:
-    return InitialState(word) if word and word != UNTOLD else None
+    return InitialState(word) if word and word != UNREPORTED else None

@@ -2,13 +2,13 @@
 
 - `ask_to_think`: the system turn asks for a thought in tags, for models that do not think by
   themselves.
-- `tell_tools`: the messages describe the tools in text, for servers and chat templates without
+- `describe_tools`: the messages describe the tools in text, for servers and chat templates without
   tools. The tools go to the end of the system turn, earlier calls into the text of their turns, and
   results into user turns. The request then has no field of tools, and the reply may hold calls as
   text. The form of a call is that of the model's family, if its name shows the family, else that of
   Hermes, on which most models have been trained.
-- `begun`: an assistant turn at the end has the reply so far, and the server continues it. Each
-  server's row says in which form the server takes such a turn (`Server.continues`).
+- `with_begun_turn`: an assistant turn at the end has the reply so far, and the server continues it.
+  Each server's row says in which form the server takes such a turn (`Server.continues`).
 """
 
 import json
@@ -107,7 +107,7 @@ def family_of(model: str) -> Family:
     return next(rows, HERMES)
 
 
-def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
+def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     """Return the request with its tools and calls as text (see above), `None` if it offers no
     tools.
     """
@@ -240,7 +240,7 @@ type Turn = Sequence[Text | Thinking]
 type Marks = tuple[str, str]
 
 
-def begun(
+def with_begun_turn(
     body: Mapping[str, object],
     server: Server,
     turn: Turn,

@@ -356,7 +356,7 @@ addon does not translate.
 """
 
 
-def not_yet(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
+def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
     """Return `names`, and for each refused part that was left out already the part to leave out
     next (`Part.then`).
     """

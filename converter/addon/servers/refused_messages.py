@@ -92,14 +92,14 @@ def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
         if role_of(message) != "tool":
             out += _of_user(waiting)
             waiting = []
-        text, others = _apart(message)
+        text, others = _text_and_others(message)
         out.append(message if not others else {**as_object(message), "content": text})
         waiting += others
     out += _of_user(waiting)
     return body if out == [*messages_of(body)] else with_messages(body, out)
 
 
-def _apart(message: object) -> tuple[str, list[object]]:
+def _text_and_others(message: object) -> tuple[str, list[object]]:
     """Return the new text of a tool message, and its other parts, each behind a text that
     introduces it. Return an empty text and no parts if the message has only text.
     """

@@ -6,12 +6,12 @@ template's form. Then the addon asks for the reply without the reader:
 - llama.cpp renders a chat's prompt for any client (`/apply-template`). A text completion of this
   prompt comes as the model wrote it, and the server's prompt cache still fits. No field of a chat
   completion turns llama.cpp's reader off (11549).
-- Other servers get the tools as text in the system turn (`tell_tools`).
+- Other servers get the tools as text in the system turn (`describe_tools`).
 """
 
 from collections.abc import Mapping
 
-from converter.addon.servers.prompts import tell_tools
+from converter.addon.servers.prompts import describe_tools
 from converter.core.dialects.request_facts import grammar_of
 from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.raw_messages import content_parts, messages_of
@@ -61,4 +61,4 @@ def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, obj
 
 def read_by_us(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with its tools as text, so that the server does not parse calls."""
-    return tell_tools(body) or body
+    return describe_tools(body) or body

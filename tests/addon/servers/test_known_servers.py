@@ -266,7 +266,7 @@ def test_news_are_the_lessons_since_the_last_request_for_them() -> None:
     cache.recognised(HERE, by_name("vllm"), certain=False)
     news = cache.news(HERE)
     assert news == {"server": Lesson(3, "vllm?")}
-    cache.untold(HERE, news)
+    cache.keep_news(HERE, news)
     assert cache.news(HERE) == news
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.prompts import FAMILIES, HERMES, Family, family_of, tell_tools
+from converter.addon.servers.prompts import FAMILIES, HERMES, Family, describe_tools, family_of
 from converter.core.model.events import Event, ToolCall, joined
 from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_engine import call_engine
@@ -31,7 +31,7 @@ RESULT = {"role": "tool", "tool_call_id": "c1", "content": "5 degrees"}
 
 
 def sent(*messages: object, **fields: object) -> dict[str, Any]:
-    body = tell_tools({"model": "m", "messages": list(messages), "tools": [TOOL], **fields})
+    body = describe_tools({"model": "m", "messages": list(messages), "tools": [TOOL], **fields})
     assert body is not None
     return body
 
@@ -121,7 +121,7 @@ def test_where_no_call_is_wanted_no_tools_are_written_but_the_history_is_text() 
     "body", [{}, {"messages": []}, {"messages": [], "tools": []}, {"messages": 1, "tools": [TOOL]}]
 )
 def test_a_request_without_tools_is_left_alone(body: dict[str, object]) -> None:
-    assert tell_tools(body) is None
+    assert describe_tools(body) is None
 
 
 @pytest.mark.parametrize(

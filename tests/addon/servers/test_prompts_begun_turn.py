@@ -3,7 +3,7 @@
 import pytest
 
 from converter.addon.servers.profiles import SERVERS, by_name
-from converter.addon.servers.prompts import Turn, begun
+from converter.addon.servers.prompts import Turn, with_begun_turn
 from converter.core.model.events import Text, Thinking
 
 USER = {"role": "user", "content": "hi"}
@@ -17,7 +17,7 @@ EMPTY = [{"type": "text", "text": ""}]
 def turn(
     server: str, reply: Turn, marks: tuple[str, str] | None = None, inside: bool = False
 ) -> object:
-    sent = begun(REQUEST, by_name(server), reply, marks=marks, inside=inside, tokens=8)
+    sent = with_begun_turn(REQUEST, by_name(server), reply, marks=marks, inside=inside, tokens=8)
     messages = sent["messages"]
     assert isinstance(messages, list)
     assert messages[:-1] == [USER]
@@ -49,13 +49,13 @@ def test_the_marks_are_the_models_own() -> None:
 
 
 def test_all_else_is_the_same_but_for_the_tokens_that_are_left() -> None:
-    sent = begun(REQUEST, by_name("vllm"), THOUGHT, marks=None, inside=False, tokens=8)
+    sent = with_begun_turn(REQUEST, by_name("vllm"), THOUGHT, marks=None, inside=False, tokens=8)
     more = by_name("vllm").prefill
     assert sent == {**REQUEST, **more, "messages": sent["messages"], "max_tokens": 42}
 
 
 def test_at_least_one_token_is_left() -> None:
-    sent = begun(REQUEST, by_name("vllm"), THOUGHT, marks=None, inside=False, tokens=99)
+    sent = with_begun_turn(REQUEST, by_name("vllm"), THOUGHT, marks=None, inside=False, tokens=99)
     assert sent["max_tokens"] == 1
 
 

@@ -29,7 +29,7 @@ from converter.addon.servers.refusals import (
     TOOL_CHOICE,
     TWO_BEGUN,
     USERLESS,
-    not_yet,
+    next_parts,
     pared,
     refused,
     refused_schemas,
@@ -313,6 +313,6 @@ def test_a_short_name_of_a_model_is_no_part_of_a_word() -> None:
 
 def test_what_is_refused_twice_has_a_next_part() -> None:
     first = frozenset({THINKING})
-    assert not_yet(first, frozenset()) == first
-    assert not_yet(first, first) == {THINKING, CHOICE}
-    assert not_yet(frozenset({"field seed"}), frozenset({"field seed"})) == {"field seed"}
+    assert next_parts(first, frozenset()) == first
+    assert next_parts(first, first) == {THINKING, CHOICE}
+    assert next_parts(frozenset({"field seed"}), frozenset({"field seed"})) == {"field seed"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from converter.addon.bounds import LONGEST_PROMPT
-from converter.addon.servers.prompts import ask_to_think, tell_tools
+from converter.addon.servers.prompts import ask_to_think, describe_tools
 from converter.extras.prompt_cache.prefix import (
     KEPT_PROMPTS,
     Break,
@@ -169,8 +169,8 @@ def test_the_request_to_think_comes_where_there_was_no_system_text() -> None:
 
 def test_tools_in_the_prompts_text_are_tools() -> None:
     one, other = (
-        tell_tools(first()),
-        tell_tools(after(lambda body: body["tools"].reverse())),
+        describe_tools(first()),
+        describe_tools(after(lambda body: body["tools"].reverse())),
     )
     assert one
     assert other
