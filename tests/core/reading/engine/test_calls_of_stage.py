@@ -183,9 +183,10 @@ def test_what_was_read_is_reported() -> None:
     assert read.hints == ["3 calls read from text: hermes, mistral-args"]
 
 
-def test_a_call_that_was_cut_off_is_reported() -> None:
+@pytest.mark.parametrize("finish", [Finish("length"), Finish("stop", at_limit=True)])
+def test_a_call_that_was_cut_off_is_reported(finish: Finish) -> None:
     read = CallsRead()
-    run(stage(read), Text(NOW + CUT), Finish("length"))
+    run(stage(read), Text(NOW + OSLO.removesuffix("}</tool_call>")), finish)
     assert read.hints == ["1 call read from text: hermes"]
     assert read.notes == ["the call of 'get_weather' in the text was cut off"]
 
