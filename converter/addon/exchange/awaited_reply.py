@@ -149,15 +149,15 @@ class AwaitedReply:
 
     @property
     def may_leave(self) -> bool:
-        """Return True if the addon may end a thought or the answer before the server's
-        reply ends.
+        """Return True if the addon may have to leave the server in the middle of its reply, to end
+        a thought or the answer.
         """
         return self.limits.ends or bool(self.cuts)
 
     @property
     def may_control(self) -> bool:
-        """Return True if a thought may have to be ended, and the server's profile says that
-        it can.
+        """Return True if a thought may have to be ended, and the server, by its profile, can end a
+        thought in the middle of its reply.
         """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
@@ -342,7 +342,8 @@ class Rewritten:
 
     Attributes:
         answer: the response; `None`: the client gets the server's bytes unchanged.
-        rewriter: the rewriter that read the reply; `None` for an error or a list of models.
+        rewriter: the rewriter that read the reply; `None` for a list of models, and for a response
+            with the status of an error.
         notes: lines for people.
     """
 

@@ -106,7 +106,9 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Return the state that an earlier reply of this server, model and switch has shown."""
+    """Return the state that an earlier reply of this server and model has shown, to a request with
+    the same switches of thinking.
+    """
     return facts.corrected
 
 

@@ -189,7 +189,7 @@ def _model(body: Mapping[str, object]) -> str:
 
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts)
-    # a digest, and no cached copy of a long text, because a request may have a name of any length
+    # only short texts enter the cache, because a request may have a model's name of any length
     return _of_short(joined) if len(joined) <= _SHORT else _of(joined)
 
 
@@ -238,7 +238,7 @@ class KnownServers:
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
         """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
-        was learnt at least `certain` (`uncertain`) seconds ago.
+        too old. A certain kind is too old after `certain` seconds, any other after `uncertain`.
         """
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
@@ -263,12 +263,14 @@ class KnownServers:
     def saw_prompt(
         self, upstream: Upstream, body: Mapping[str, object], state: InitialState | None
     ) -> None:
-        """Remember in which state prompts of this key end; `None`: the server cannot report it."""
+        """Remember where replies to such a request begin, by its prompt's end; `None`: the server
+        cannot report its prompts.
+        """
         name = PROMPT + prompt_key(upstream, body)[1]
         self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if a probe has asked the server about prompts of this key."""
+        """Return True if a probe's result about prompts of this key is stored."""
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
@@ -311,7 +313,7 @@ class KnownServers:
             self._learn(upstream, _LACKS[part] + _model(body))
         if RENDERED in names:
             self._learn(upstream, UNREAD + _model(body))
-        # vLLM refuses `stream_options` only in whole replies, so this refusal is not remembered
+        # vLLM refuses `stream_options` if a request is not streamed; a stream may have the field
         of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
         if fields := fields_of(names) - of_streams:
             name = FIELDS + _model(body)
@@ -341,9 +343,7 @@ class KnownServers:
         return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
     def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the server's own reader failed on a reply of this model and
-        discarded it.
-        """
+        """Return True if the server's own parser of calls has discarded a reply of this model."""
         refuses = self._word(upstream, REFUSES) is not None
         return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 

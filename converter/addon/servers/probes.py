@@ -197,8 +197,8 @@ def _tokens_on_llama(
 
 
 def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without assistant turns at its end, because llama.cpp would put them behind
-    the opener that is looked for.
+    """Return a request without assistant turns at its end. llama.cpp would continue such a turn, so
+    that the prompt would not end with the template's opener.
     """
     turns = [*messages_of(body)]
     while turns and role_of(turns[-1]) == "assistant":

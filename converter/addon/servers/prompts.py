@@ -188,9 +188,7 @@ def _text(message: object) -> str:
 
 
 def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Join neighbouring user turns, because templates want user and assistant turns
-    to alternate.
-    """
+    """Join neighbouring user turns, because templates want the two roles to alternate."""
     out: list[Mapping[str, object]] = []
     for message in messages:
         last = out[-1] if out else {}

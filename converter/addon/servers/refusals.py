@@ -59,7 +59,9 @@ minProperties maxProperties propertyNames patternProperties unevaluatedPropertie
 not if then else dependencies dependentRequired dependentSchemas
 """
 _DEEPEST = 100
-"""How many levels of a schema are searched; deeper levels become `{}` or stay."""
+"""How many levels of a schema are searched. A deeper level becomes `{}` if `ODD` is refused, else
+it stays as it is.
+"""
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords that only restrict a value. A schema without them allows all that it allowed,
 and more.

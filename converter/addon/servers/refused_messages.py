@@ -42,9 +42,7 @@ def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose assistant turns all have a thought: a blank if they
-    had none.
-    """
+    """Return a chat completion with a blank as the thought of each assistant turn without one."""
     return with_each(body, _with_thought)
 
 
