@@ -107,10 +107,10 @@ def announcement(
         question = start_lines.question(proxy, dialect, model)
         lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{question}")
     starts = (line for _, line in start_lines.clients(proxy, model, facts.window))
-    return "\n".join([*lines, "\n# Or point a client here:", *starts, *_one_word(), f"\n{STOPS}\n"])
+    return "\n".join([*lines, "\n# Or point a client here:", *starts, *_commands(), f"\n{STOPS}\n"])
 
 
-def _one_word() -> list[str]:
+def _commands() -> list[str]:
     """Return `["think-addon claude  # or codex"]` for the clients that are installed on this
     machine, `[]` if none is.
     """

@@ -73,7 +73,7 @@ class Client:
     saved: SavedSettings | None = None
 
 
-def _claude(facts: ClientFacts) -> Mapping[str, object]:
+def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
     models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     return {
         "ANTHROPIC_BASE_URL": facts.proxy,
@@ -87,7 +87,7 @@ def _claude(facts: ClientFacts) -> Mapping[str, object]:
     }
 
 
-def _openai(facts: ClientFacts) -> Mapping[str, object]:
+def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
     address = f"{facts.proxy}/v1"
     return {
         "OPENAI_BASE_URL": address,
@@ -97,14 +97,15 @@ def _openai(facts: ClientFacts) -> Mapping[str, object]:
     }
 
 
-def _all(facts: ClientFacts) -> Mapping[str, object]:
-    # `_claude` alone has no ANTHROPIC_API_KEY, because Claude Code asks its user about this key.
+def _all_variables(facts: ClientFacts) -> Mapping[str, object]:
+    # `_claude_variables` alone has no ANTHROPIC_API_KEY, because Claude Code asks its user about
+    # this key.
     # Other programs read no other variable.
     keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
-    return {**_claude(facts), **_openai(facts), **keys}
+    return {**_claude_variables(facts), **_openai_variables(facts), **keys}
 
 
-def _aider(facts: ClientFacts) -> Mapping[str, object]:
+def _aider_variables(facts: ClientFacts) -> Mapping[str, object]:
     """Return the variables, one of them a file that describes the model.
 
     Without this file aider looks for a description at GitHub, and asks its user about an unknown
@@ -114,7 +115,7 @@ def _aider(facts: ClientFacts) -> Mapping[str, object]:
     described: dict[str, object] = {"litellm_provider": "openai", "mode": "chat"}
     described |= {name: size for name, size in sizes.items() if size}
     return {
-        **_openai(facts),
+        **_openai_variables(facts),
         "AIDER_MODEL_METADATA_FILE": {f"openai/{facts.model}": described},
     }
 
@@ -133,7 +134,7 @@ def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
     return {"model": f"local/{facts.model}", "provider": {"local": provider}}
 
 
-def _opencode(facts: ClientFacts) -> Mapping[str, object]:
+def _opencode_variables(facts: ClientFacts) -> Mapping[str, object]:
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_config(facts))}
 
 
@@ -150,13 +151,13 @@ def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _codex(facts: ClientFacts) -> Sequence[str]:
+def _codex_arguments(facts: ClientFacts) -> Sequence[str]:
     pairs = _codex_config(facts).items()
     return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
 
 
 def _claude_settings(facts: ClientFacts) -> Mapping[str, object]:
-    needs = _claude(facts).items()
+    needs = _claude_variables(facts).items()
     return {"env": {name: str(value) for name, value in needs if value is not None}}
 
 
@@ -181,7 +182,7 @@ CLIENTS: Mapping[str, Client] = {
     "claude": Client(
         "claude",
         "npm install -g @anthropic-ai/claude-code",
-        _claude,
+        _claude_variables,
         options=_NO_BLANKS,
         saved=SavedSettings(
             "JSON",
@@ -193,7 +194,7 @@ CLIENTS: Mapping[str, Client] = {
         "codex",
         "npm install -g @openai/codex",
         lambda _: {},
-        _codex,
+        _codex_arguments,
         options=_NO_BLANKS,
         saved=SavedSettings(
             "TOML", lambda: _folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
@@ -202,7 +203,7 @@ CLIENTS: Mapping[str, Client] = {
     "opencode": Client(
         "opencode",
         "npm install -g opencode-ai",
-        _opencode,
+        _opencode_variables,
         saved=SavedSettings(
             "JSON",
             lambda: _folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
@@ -212,17 +213,17 @@ CLIENTS: Mapping[str, Client] = {
     "aider": Client(
         "aider",
         "python -m pip install aider-install && aider-install",
-        _aider,
+        _aider_variables,
         lambda facts: ("--model", f"openai/{facts.model}"),
         saved=SavedSettings("YAML", lambda: Path.home() / ".aider.conf.yml", _aider_settings),
     ),
     "llm": Client(
         "llm",
         "pip install llm llm-anthropic",
-        _all,
+        _all_variables,
         options={**_NO_BLANKS, "think_models": "*="},
         alone=True,
     ),
-    "run": Client("", "", _all),
+    "run": Client("", "", _all_variables),
 }
 """Each client by its subcommand of `think-addon`; `run` starts any program."""

@@ -158,8 +158,8 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     yield Finding("server", f"{name} at {link.address}", taken)
     models = listed_models(link)
     model = chosen_model or (models[0] if models else "")
-    yield _listed(models, model)
-    streamed, asks_for_thinking = _thinks(link, server, model)
+    yield _models_finding(models, model)
+    streamed, asks_for_thinking = _ask_for_thinking(link, server, model)
     if streamed.refused and not model:
         raise CommandError(
             f"{link.address} lists no models, and answers a question with {streamed.refused!r}: "
@@ -173,7 +173,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     yield context(facts.window, server)
     if facts.abilities:
         yield Finding("told", ", ".join(facts.abilities))
-    body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
+    body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.calls))
     # Here the addon's hooks, too, send the request again with `tool_choice: none`.
     if TOOL_CHOICE in refused(min(STATUSES), called.refused):
@@ -225,7 +225,7 @@ def verdict(findings: Iterable[Finding]) -> str:
     return f"{text}; you need it for {lacking}." if lacking else f"{text}."
 
 
-def _listed(models: Sequence[str], model: str) -> Finding:
+def _models_finding(models: Sequence[str], model: str) -> Finding:
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
     if model not in models:
@@ -234,26 +234,26 @@ def _listed(models: Sequence[str], model: str) -> Finding:
     return Finding("models", ", ".join(models) + more)
 
 
-def _thinks(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
+def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
     """Ask the model a question. If no thinking comes, ask again, with the server's fields that
     switch thinking on. Return the reply, and True if it came to a request with these fields.
     """
-    body = _question(model, QUESTION)
-    streamed = link.stream(body, _answers)
+    body = _question_body(model, QUESTION)
+    streamed = link.stream(body, _has_begun_answer)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
     if streamed.refused or shows_thinking(streamed) or not switches:
         return streamed, False
-    again = link.stream({**body, **switches}, _answers)
+    again = link.stream({**body, **switches}, _has_begun_answer)
     return (streamed, False) if again.refused else (again, True)
 
 
-def _question(model: str, text: str) -> dict[str, object]:
+def _question_body(model: str, text: str) -> dict[str, object]:
     named = {"model": model} if model else {}
     messages = [{"role": "user", "content": text}]
     return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
 
 
-def _answers(streamed: StreamedReply) -> bool:
+def _has_begun_answer(streamed: StreamedReply) -> bool:
     """Return True if the server has sent thinking apart and has begun the answer: the rest of the
     reply would show nothing new.
     """
@@ -295,7 +295,7 @@ def thinking(
     if streamed.fields:
         names = " and ".join(f"`{name}`" for name in streamed.fields)
         return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
-    if mark := _marks(streamed.text):
+    if mark := _first_mark(streamed.text):
         family, opened = mark
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
@@ -306,7 +306,7 @@ def thinking(
         elif not (opened or "think_start=thinking" in options):
             text += "; should a first reply be misread: --set think_start=thinking"
         return Finding("thinking", text, options, needed=IN_TEXT)
-    if unread := _unread(streamed.text):
+    if unread := _unknown_pair(streamed.text):
         text = f"in the text, between {unread[0]} and {unread[1]}; these options have it read"
         options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
         return Finding("thinking", text, options, needed=IN_TEXT)
@@ -317,10 +317,10 @@ def thinking(
 
 def shows_thinking(streamed: StreamedReply) -> bool:
     """Return True if the reply has thinking: apart, or in its text between marks of any kind."""
-    return bool(streamed.fields or _marks(streamed.text) or _unread(streamed.text))
+    return bool(streamed.fields or _first_mark(streamed.text) or _unknown_pair(streamed.text))
 
 
-def _unread(text: str) -> Pair | None:
+def _unknown_pair(text: str) -> Pair | None:
     """Return the opener and closer of a thought at the beginning of `text` whose marks belong to no
     family, None if there is none: `"<mull>a</mull>b"` -> `<mull>` and `</mull>`.
 
@@ -330,7 +330,7 @@ def _unread(text: str) -> Pair | None:
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
 
 
-def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
+def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
     """Return the family of the first mark in `text`, and True if the mark is an opener. Return None
     if the text has no mark.
     """

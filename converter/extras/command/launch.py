@@ -128,7 +128,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
     """Start the client `name`, and a proxy if needed; return the client's exit status. Or write the
     client's settings (`--save`), or remove them (`--unsave`).
     """
-    chosen, rest = _own(name, arguments)
+    chosen, rest = _parsed_arguments(name, arguments)
     if chosen.save == "--unsave":
         print(saving.unsave(name))
         return 0
@@ -214,7 +214,7 @@ def show(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
+def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
     """Return the launcher's own arguments, and the rest, which the client gets. The launcher's come
     first: `--url URL --set NAME=VALUE -p hello` -> url and options; `["-p", "hello"]`.
     """

@@ -46,13 +46,13 @@ def save(name: str, facts: ClientFacts) -> str:
     unsave(name, silent=True)
     path, values = saved.file(), saved.values(facts)
     kind = _KINDS[saved.format]
-    before = _text(path)
+    before = _read_text(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, kind.added(name, path, before or "", values).encode())
     except (OSError, FileError) as error:
         raise CommandError(f"{path} cannot be written: {error}") from None
-    _keep({**_record(), name: {"file": str(path), "values": values, "is_new": before is None}})
+    _write({**_load(), name: {"file": str(path), "values": values, "is_new": before is None}})
     return (
         f"{path} points {name} at {facts.proxy}, model {facts.model}.\n"
         f"The proxy must run whenever {name} does. Take it back: think-addon {name} --unsave"
@@ -63,20 +63,20 @@ def unsave(name: str, *, silent: bool = False) -> str:
     """Remove the settings that `save` has written and nobody has changed; return lines for the
     user. If nothing was saved, raise CommandError, or return an empty text if `silent`.
     """
-    saved, record = _settings_of(name), _record()
+    saved, record = _settings_of(name), _load()
     entry = record.pop(name, None)
     if entry is None:
         if silent:
             return ""
         raise CommandError(f"nothing was saved for {name}")
     path = Path(entry["file"])
-    text, changed = _KINDS[saved.format].removed(path, _text(path) or "", entry["values"])
+    text, changed = _KINDS[saved.format].removed(path, _read_text(path) or "", entry["values"])
     if entry["is_new"] and text.strip() in ("", "{}"):
         with suppress(FileNotFoundError):
             path.unlink()
     else:
         write_whole(path, text.encode())
-    _keep(record)
+    _write(record)
     kept = f"; these have other values by now, and stay: {', '.join(changed)}" if changed else ""
     return f"{path}: the settings of think-addon were taken out{kept}"
 
@@ -88,7 +88,7 @@ def _settings_of(name: str) -> SavedSettings:
     raise CommandError(f"expected a client with a file of settings ({able}), got {name}")
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return path.read_text()
     except FileNotFoundError:
@@ -97,13 +97,13 @@ def _text(path: Path) -> str | None:
         raise CommandError(f"{path} cannot be read: {error}") from None
 
 
-def _record() -> dict[str, Any]:
-    text = _text(state_folder() / "saved.json")
+def _load() -> dict[str, Any]:
+    text = _read_text(state_folder() / "saved.json")
     record: dict[str, Any] = json.loads(text) if text else {}
     return record
 
 
-def _keep(record: Mapping[str, object]) -> None:
+def _write(record: Mapping[str, object]) -> None:
     write_whole(state_folder() / "saved.json", json.dumps(record, indent=2).encode())
 
 
@@ -113,21 +113,21 @@ class _Json:
 
     def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
         del name
-        entries = self._read(path, text)
+        entries = self._parsed(path, text)
         for keys, value in _leaves(values):
             *outer, last = keys
             within = entries
             for key in outer:
                 within = within.setdefault(key, {})
                 if not isinstance(within, dict):
-                    raise CommandError(_conflict(path, ".".join(keys), within))
+                    raise CommandError(_conflict_message(path, ".".join(keys), within))
             if within.get(last, value) != value:
-                raise CommandError(_conflict(path, ".".join(keys), within[last]))
+                raise CommandError(_conflict_message(path, ".".join(keys), within[last]))
             within[last] = value
         return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
     def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
-        entries, changed = self._read(path, text), list[str]()
+        entries, changed = self._parsed(path, text), list[str]()
         for keys, value in _leaves(values):
             around = [entries]
             for key in keys[:-1]:
@@ -143,7 +143,7 @@ class _Json:
                     around[at - 1].pop(keys[at - 1], None)
         return json.dumps(entries, indent=2, ensure_ascii=False) + "\n", changed
 
-    def _read(self, path: Path, text: str) -> dict[str, Any]:
+    def _parsed(self, path: Path, text: str) -> dict[str, Any]:
         try:
             entries = json.loads(text or "{}")
         except ValueError:
@@ -170,7 +170,7 @@ class _Lines:
         for key in values:
             written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{self.equals.strip()}[ \t]*(.*)$"
             if match := re.search(written, text):
-                raise CommandError(_conflict(path, key, match[1]))
+                raise CommandError(_conflict_message(path, key, match[1]))
         rows = [f"{key}{self.equals}{json.dumps(value)}" for key, value in values.items()]
         block = "\n".join([_BEGIN.format(name=name), *rows, _END]) + "\n"
         whole = block + text if self.first else text + ("" if text.endswith("\n") else "\n") + block
@@ -205,5 +205,5 @@ def _leaves(
             yield (*before, key), value
 
 
-def _conflict(path: Path, key: str, value: object) -> str:
+def _conflict_message(path: Path, key: str, value: object) -> str:
     return f"expected no {key} in {path}, got {value!r}: take it out first, for nothing is replaced"

@@ -55,7 +55,7 @@ def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
     ValueError if the processes cannot work side by side.
     """
     check(count, arguments)
-    _say(f"starting {count} processes")
+    _print_line(f"starting {count} processes")
     if count > 1:
         os.environ.setdefault(MEMORY_VARIABLE, "sqlite:")
     return _Crew(count, arguments, first).run()
@@ -155,30 +155,30 @@ class _Crew:
                 code = process.exitcode or 0
                 news = f"worker {number} has ended (exit code {code})"
                 if code > 0:
-                    _say(f"{news}, so all are stopped")
+                    _print_line(f"{news}, so all are stopped")
                     return code
-                _say(f"{news}; another takes its place")
+                _print_line(f"{news}; another takes its place")
                 self._start(number)
         return 0
 
     def _on_stop_signal(self, _number: int, _frame: FrameType | None) -> Any:
         self._stopping = True
-        self._each(SpawnProcess.terminate)
+        self._for_each_worker(SpawnProcess.terminate)
 
     def _stop(self) -> None:
         self._stopping = True
-        self._each(SpawnProcess.terminate)
+        self._for_each_worker(SpawnProcess.terminate)
         deadline = time.monotonic() + SECONDS_TO_STOP
-        self._each(lambda process: process.join(max(0.0, deadline - time.monotonic())))
-        self._each(SpawnProcess.kill)
-        self._each(SpawnProcess.join)
+        self._for_each_worker(lambda process: process.join(max(0.0, deadline - time.monotonic())))
+        self._for_each_worker(SpawnProcess.kill)
+        self._for_each_worker(SpawnProcess.join)
 
-    def _each(self, act: Callable[[SpawnProcess], object]) -> None:
+    def _for_each_worker(self, act: Callable[[SpawnProcess], object]) -> None:
         for process in list(self._workers):
             act(process)
 
 
-def _say(news: str) -> None:
+def _print_line(news: str) -> None:
     print(f"think-addon: {news}.", file=sys.stderr, flush=True)
 
 
@@ -204,12 +204,12 @@ def use_uvloop() -> bool:
         uvloop = importlib.import_module("uvloop")
     except ImportError:
         return False
-    asyncio.run = functools.partial(_run, uvloop.new_event_loop)
+    asyncio.run = functools.partial(_run_with_loop, uvloop.new_event_loop)
     asyncio.eager_task_factory = _eager_task_factory(asyncio.eager_task_factory)
     return True
 
 
-def _run[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
+def _run_with_loop[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         return runner.run(main)
 
