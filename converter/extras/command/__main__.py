@@ -36,13 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads the pipe any more: into it, Python's flush at exit would raise once more.
+        # The reader of our output has closed the pipe. Output goes to /dev/null from now on,
+        # because Python's flush at exit would raise BrokenPipeError again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
 
 
 def _command(word: str) -> Callable[[Sequence[str]], int]:
-    """Return the function that runs a command line whose first argument is `word`."""
+    """Return the function that runs a command line which begins with `word`."""
     if word not in COMMANDS:
         _check_spelling(word)
         start = import_module("converter.extras.command.start")
@@ -53,7 +54,9 @@ def _command(word: str) -> Callable[[Sequence[str]], int]:
 
 
 def _check_spelling(word: str) -> None:
-    """Raise UsageError for a misspelled subcommand (`docter`), which would count as a host."""
+    """Raise UsageError if `word` resembles a subcommand (`docter`); a start of the proxy would take
+    it for a server's host name.
+    """
     meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
     if meant and word != "localhost":
         raise UsageError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")

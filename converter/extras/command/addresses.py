@@ -80,7 +80,8 @@ def refusal(port: int, host: str) -> str:
     except OSError as error:
         raise CommandError(f"{host!r} is no address to listen at: {error.strerror}") from None
     with socket.socket(family) as probe:
-        # mitmproxy sets it too: a port whose last connections have just ended counts as free.
+        # With SO_REUSEADDR, which mitmproxy sets too, a port whose last connections have just ended
+        # counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)
@@ -90,8 +91,8 @@ def refusal(port: int, host: str) -> str:
 
 
 def certificates_folder(arguments: Iterable[str]) -> Path:
-    """Return the folder of mitmproxy's certificates: the last `confdir=DIR` in its command line's
-    arguments, else mitmproxy's default.
+    """Return the folder of mitmproxy's certificates: DIR of the last `confdir=DIR` among
+    mitmproxy's command line `arguments`, else mitmproxy's default.
     """
     folders = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
     return Path(folders[-1] if folders else CONFDIR).expanduser()

@@ -97,7 +97,7 @@ def announcement(
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     about = fault or (f"{model}  ({facts.line})" if facts.line else "")
     lines += wrap(f"Model:   {about}", WIDTH, subsequent_indent=" " * 9) if about else []
-    # `load` is not imported by name, because mitmproxy would call it as this script's hook.
+    # Not `from ... import load`: mitmproxy calls a script's function `load` as a hook.
     page = extra_packages.load("page", "addon")
     if web:  # One address is enough, because the page links to mitmweb.
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
@@ -111,8 +111,9 @@ def announcement(
 
 
 def _commands() -> list[str]:
-    """Return `["think-addon claude  # or codex"]` for the clients that are installed on this
-    machine, `[]` if none is.
+    """Return the line of a command that starts an installed client, with the other installed
+    clients in its comment: `["think-addon claude  # or codex"]`. Return `[]` if no client is
+    installed.
     """
     names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
     first, *others = names or [""]

@@ -9,8 +9,8 @@ from typing import Literal
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
-"""A reply may take a quarter of the window, because Claude Code keeps the longest reply's tokens
-free.
+"""The longest reply is the window divided by this number. It is no longer, because Claude Code
+leaves so much of the window unused, to have room for a reply.
 """
 MOST_OUTPUT = 32_000
 
@@ -20,6 +20,8 @@ class ClientFacts:
     """The facts that go into a client's settings.
 
     Attributes:
+        proxy: the proxy's address.
+        model: the model's name, as the server lists it.
         window: the tokens of the model's context, None if unknown.
         sees: True if the server reports that its model reads pictures.
     """
@@ -40,8 +42,8 @@ class SavedSettings:
     """The settings that `--save` writes into a client's own file.
 
     Attributes:
-        file: returns the path of the client's file.
-        values: returns the settings, by key. Values for JSON may be nested objects.
+        file: a function that returns the path of the client's file.
+        values: a function that returns the settings by key. Values for JSON may be nested objects.
     """
 
     format: Literal["JSON", "TOML", "YAML"]
@@ -56,9 +58,10 @@ class Client:
     Attributes:
         program: the program's name; empty for `run`, whose arguments name the program.
         install: the command that installs the program.
-        needs: returns the environment variables. A mapping as a variable's value is written to a
-            file, and the variable gets the file's path.
-        arguments: returns the arguments that come before the user's.
+        needs: a function that returns the environment variables. If a variable's value is a
+            mapping, the mapping is written to a file as JSON, and the variable gets the file's
+            path.
+        arguments: a function that returns the arguments that come before the user's.
         options: the options of a proxy that is started for this client.
         alone: True if the client always gets a new proxy, because it needs these options.
         saved: the settings for `--save`, None if the client has no file for them.
@@ -81,8 +84,9 @@ def _claude_variables(facts: ClientFacts) -> Mapping[str, object]:
         **{f"ANTHROPIC_{name}": facts.model for name in models},
         "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
-        # Tools are then sent when they are used: the first prompt has 23,000 tokens in place of
-        # 40,000, and a tool that is added later leaves the cached prompt valid (2.1.332).
+        # Claude Code 2.1.332 then sends a tool's description only when the model looks for the
+        # tool: the first prompt has 23,000 tokens in place of 40,000, and a tool that is added
+        # later leaves the cached prompt valid.
         "ENABLE_TOOL_SEARCH": "true",
     }
 
@@ -98,17 +102,17 @@ def _openai_variables(facts: ClientFacts) -> Mapping[str, object]:
 
 
 def _all_variables(facts: ClientFacts) -> Mapping[str, object]:
-    # `_claude_variables` alone has no ANTHROPIC_API_KEY, because Claude Code asks its user about
-    # this key.
-    # Other programs read no other variable.
+    # Programs other than Claude Code read the key from ANTHROPIC_API_KEY. `_claude_variables` has
+    # no such variable, because Claude Code asks its user whether it may use that key.
     keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
     return {**_claude_variables(facts), **_openai_variables(facts), **keys}
 
 
 def _aider_variables(facts: ClientFacts) -> Mapping[str, object]:
-    """Return the variables, one of them a file that describes the model.
+    """Return aider's environment variables. AIDER_MODEL_METADATA_FILE has a mapping, from which the
+    launcher makes a file that describes the model.
 
-    Without this file aider looks for a description at GitHub, and asks its user about an unknown
+    Without such a file aider looks for a description at GitHub, and asks its user about an unknown
     model at each start.
     """
     sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
@@ -157,6 +161,7 @@ def _codex_arguments(facts: ClientFacts) -> Sequence[str]:
 
 
 def _claude_settings(facts: ClientFacts) -> Mapping[str, object]:
+    """Return the entries of Claude Code's `settings.json`: its environment variables in `env`."""
     needs = _claude_variables(facts).items()
     return {"env": {name: str(value) for name, value in needs if value is not None}}
 
@@ -166,18 +171,20 @@ def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
         "model": f"openai/{facts.model}",
         "openai-api-base": f"{facts.proxy}/v1",
         "openai-api-key": NO_KEY,
-        # Without the launcher aider has no file that describes the model, and would warn.
+        # aider would warn of an unknown model: only the launcher writes a file that describes it.
         "show-model-warnings": False,
     }
 
 
 def _folder(variable: str, usual: str) -> Path:
-    """Return the folder in the environment variable, else the folder `usual` of the user's home."""
+    """Return the folder that the environment variable names, else `usual` in the user's home."""
     return Path(os.environ.get(variable) or Path.home() / usual)
 
 
 _NO_BLANKS = {"think_blanks": "trim"}
-"""For a client that shows the blanks at the head of a reply as empty lines."""
+"""The proxy's options for a client that shows the blanks at the beginning of a reply as empty
+lines.
+"""
 CLIENTS: Mapping[str, Client] = {
     "claude": Client(
         "claude",

@@ -57,8 +57,8 @@ _APIS = "endpoints"
 IN_TEXT = "every client, since thinking stands in the text"
 CALLS_IN_TEXT = "agents, since calls stand in the text"
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
-"""Servers that the addon can ask for the end of a prompt. Whether a reply begins in a thought
-follows from the answer, so no option has to say it.
+"""Servers that tell the addon how the chat template ends a prompt, say with `<think>`. The addon so
+learns whether a reply begins in a thought, and the user needs no option for it.
 """
 ENOUGH = 65536
 MORE_CONTEXT = {
@@ -73,7 +73,7 @@ CALLS_TOOLS = {
     "sglang": "sglang --tool-call-parser NAME",
     "llama.cpp": "llama-server --jinja",
 }
-"""The commands that start a server with its own parser of tool calls."""
+"""By server, the command that starts the server with its own parser of tool calls on."""
 _CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
 _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
@@ -84,6 +84,7 @@ class Finding:
 
     Attributes:
         about: the topic, such as `thinking`; the line's first word.
+        text: the rest of the line.
         options: the addon's options that the finding calls for.
         wrong: True if the user should mend something; the line is marked `!`.
         needed: the clients that need the addon because of the finding, with the reason.
@@ -175,7 +176,7 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.calls))
-    # Here the addon's hooks, too, send the request again with `tool_choice: none`.
+    # The addon, too, answers such a refusal by the same request with `tool_choice: none`.
     if TOOL_CHOICE in refused(min(STATUSES), called.refused):
         yield tools_in_text(link.stream({**body, "tool_choice": "none"}, lambda _: False), server)
     else:
@@ -211,7 +212,7 @@ def _joined(names: Sequence[str], last: str) -> str:
 
 
 def verdict(findings: Iterable[Finding]) -> str:
-    """Return the answer to the question whether the addon is needed."""
+    """Return a sentence that says whether the user needs the addon, and why."""
     by_topic = {finding.about: finding for finding in findings}
     if "reply" in by_topic:
         return "Whether you need think-addon is not known: the server gave no reply."
@@ -226,6 +227,9 @@ def verdict(findings: Iterable[Finding]) -> str:
 
 
 def _models_finding(models: Sequence[str], model: str) -> Finding:
+    """Return the finding on the server's list `models` and the `model` that is asked, empty for the
+    server's default.
+    """
     if not models:
         return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
     if model not in models:
@@ -236,7 +240,7 @@ def _models_finding(models: Sequence[str], model: str) -> Finding:
 
 def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[StreamedReply, bool]:
     """Ask the model a question. If no thinking comes, ask again, with the server's fields that
-    switch thinking on. Return the reply, and True if it came to a request with these fields.
+    switch thinking on. Return the reply, and True if this reply answers the second request.
     """
     body = _question_body(model, QUESTION)
     streamed = link.stream(body, _has_begun_answer)
@@ -248,14 +252,15 @@ def _ask_for_thinking(link: ServerLink, server: Server, model: str) -> tuple[Str
 
 
 def _question_body(model: str, text: str) -> dict[str, object]:
+    """Return the body of a chat completion that asks `text`."""
     named = {"model": model} if model else {}
     messages = [{"role": "user", "content": text}]
     return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
 
 
 def _has_begun_answer(streamed: StreamedReply) -> bool:
-    """Return True if the server has sent thinking apart and has begun the answer: the rest of the
-    reply would show nothing new.
+    """Return True if thinking came in a field of its own (`reasoning_content`) and then the answer
+    began. The rest of the reply is not read, because it would show nothing new.
     """
     return bool(streamed.fields and streamed.text.strip())
 
@@ -284,7 +289,8 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
 def thinking(
     streamed: StreamedReply, server: Server, model: str, asks_for_thinking: bool
 ) -> Finding:
-    """Return the finding on the model's thinking: apart, in the text between marks, or none.
+    """Return the finding on the model's thinking: it came in a field of its own, in the text
+    between marks, or not at all.
 
     `asks_for_thinking`: True if fields of the request switched thinking on.
     """
@@ -316,15 +322,17 @@ def thinking(
 
 
 def shows_thinking(streamed: StreamedReply) -> bool:
-    """Return True if the reply has thinking: apart, or in its text between marks of any kind."""
+    """Return True if the reply has thinking in a field of its own, or in its text between marks, of
+    a family or not.
+    """
     return bool(streamed.fields or _first_mark(streamed.text) or _unknown_pair(streamed.text))
 
 
 def _unknown_pair(text: str) -> Pair | None:
-    """Return the opener and closer of a thought at the beginning of `text` whose marks belong to no
-    family, None if there is none: `"<mull>a</mull>b"` -> `<mull>` and `</mull>`.
+    """Return the tags that seem to enclose a thought at the beginning of `text`, though no family
+    has them: `"<mull>a</mull>b"` -> `("<mull>", "</mull>")`. Return None if there are no such tags.
 
-    Any tag that is closed counts, because the answer to the short `QUESTION` has no tags.
+    Any closed tag counts as a thought, because the answer to the short `QUESTION` has no tags.
     """
     closed = _CLOSED.match(text)
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
@@ -347,11 +355,15 @@ def _first_mark(text: str) -> tuple[ThoughtRow, bool] | None:
 
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
+    """Return the first match of `mark` in `text`, or its match at the beginning only."""
     pattern = expression(mark)
     return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
 
 
 def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+    """Return the options with which a model's thoughts of this family are read, `()` if the
+    defaults suffice. `opened`: True if the reply itself has the opener.
+    """
     is_read = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if is_read else ("think_tags=auto", f"think_tags={family.name}")
     knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
@@ -373,11 +385,14 @@ def context(size: int | None, server: Server) -> Finding:
 
 
 def _needs(needs: Mapping[str, int]) -> str:
+    """Return the clients and the tokens that each needs, as text: `Claude Code (about 40,000)`."""
     return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
 
 
 def tools(streamed: StreamedReply, server: Server) -> Finding:
-    """Return the finding on tool calls: parsed by the server, in the text, refused, or none."""
+    """Return the finding on tool calls: the server parsed the call, left it in the text or refused
+    the request, or the model called no tool.
+    """
     remedy = CALLS_TOOLS.get(server.name)
     start = f"; start it with: {remedy}" if remedy else ""
     if streamed.refused:

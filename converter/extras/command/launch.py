@@ -84,8 +84,8 @@ _CLOUDS = tuple(
 ANTHROPIC_BASE_URL.
 """
 _NOT_INHERITED = (*_KEYS, *_CLOUDS, KEY_VARIABLE)
-"""Variables that a client does not get. With the keys and switches of clouds, prompts might go to a
-cloud; the server's key is only for the proxy.
+"""Variables that a client does not get. With a cloud's key or switch the client might send prompts
+to the cloud. The server's key (`KEY_VARIABLE`) is for the proxy alone.
 """
 _NO_PROXY = ("no_proxy", "NO_PROXY")
 _KEPT = (
@@ -93,11 +93,12 @@ _KEPT = (
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "ENABLE_TOOL_SEARCH",
 )
-"""Variables for which the user's value, if there is one, takes the place of the launcher's."""
+"""Variables that keep the value which the user has set; without it they get the launcher's."""
 
 
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
-"""The keys in `start_lines.NEEDS`, the least windows, of the clients here."""
+"""By client, its name in `start_lines.NEEDS`, which has the smallest window that a client can use.
+"""
 _USAGE = """\
 usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE ...] -- PROGRAM ...
 
@@ -114,7 +115,7 @@ class Chosen:
         key: the server's API key.
         model: the model's name; empty for the first model that the server lists.
         options: the proxy's options, as `["--set", "NAME=VALUE", ...]`.
-        save: `--save`, `--unsave`, or empty.
+        save: the flag `--save` or `--unsave`, empty without such a flag.
     """
 
     url: str = ""
@@ -142,14 +143,15 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _MISSING
-    for number in _PASSED_ON:  # While the client runs, `_run` passes these signals on to it.
+    for number in _PASSED_ON:  # While the client runs, `_run` sends these signals to it.
         signal.signal(number, _leave)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(chosen, client) as proxy,
     ):
         facts = facts_at(proxy, chosen.model)
-        # The client's variables or arguments name the model already, with the right prefix.
+        # The user's `--model` is dropped: our variables or arguments name the same model, with the
+        # provider's prefix that the client needs.
         if name != "run" and _model_among(rest) == facts.model:
             at = next(at for at, word in enumerate(rest) if word.startswith("--model"))
             del rest[at : at + (2 if rest[at] == "--model" else 1)]
@@ -215,8 +217,10 @@ def show(arguments: Sequence[str]) -> int:
 
 
 def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
-    """Return the launcher's own arguments, and the rest, which the client gets. The launcher's come
-    first: `--url URL --set NAME=VALUE -p hello` -> url and options; `["-p", "hello"]`.
+    """Return the launcher's own arguments, which come first, and the rest, which the client gets.
+
+    `--url URL --set NAME=VALUE -p hello` -> `Chosen(url="URL", options=["--set", "NAME=VALUE"])`
+    and `["-p", "hello"]`.
     """
     rest, values, options = list(arguments), dict[str, str](), list[str]()
     save = rest.pop(0) if rest[:1] in (["--save"], ["--unsave"]) else ""
@@ -253,8 +257,8 @@ def _model_among(rest: Sequence[str]) -> str:
 
 
 def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
-    """Return a client's environment variables. A variable whose value is a mapping gets the path of
-    a file in `folder` to which the mapping is written; without `folder` it is left out.
+    """Return a client's environment variables as text. A mapping is written to a file in `folder`,
+    and its variable gets the file's path. Without `folder` such a variable is left out.
     """
     variables: dict[str, str] = {}
     kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
@@ -289,7 +293,7 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
         raise CommandError(f"{behind} lists no model whose name can be printed: got {models[0]!r}")
     try:
         facts = facts_until_window(ServerLink(behind, server_key()), model, listed)
-    except CommandError:  # The server's certificate may be one that only the proxy's options allow.
+    except CommandError:  # Only the proxy may have options to trust this server's certificate.
         facts = read({"/v1/models": listed}, model)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
@@ -320,10 +324,10 @@ def _server_behind(address: str) -> str:
 def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
     """Yield the address of a proxy for the client.
 
-    A proxy that already runs is taken, unless the user gave options or a key, or the client needs a
-    proxy of its own. Otherwise a new proxy starts in front of the same server, and ends when the
-    `with` block does. The new proxy gets the client's options, which the user's options override,
-    and listens at ports at which nobody looks for a proxy.
+    A running proxy is used, unless the user gave options or a key, or the client needs a proxy of
+    its own. Otherwise a new proxy starts in front of the same server, and ends with the `with`
+    block. The new proxy gets the client's options, which the user's options override. It listens at
+    random ports, so that `running_proxy` never returns it to another client.
     """
     insecure = any(word.startswith("ssl_") for word in chosen.options)
     behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))
@@ -333,7 +337,8 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         return
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
-        # The system chose these ports, and will choose others for a while: they stay free.
+        # Port 0: the system chooses two free ports. After the `with` block they are free again, and
+        # the system does not choose them for other programs at once.
         ports = [str(each.getsockname()[1]) for each in (one, other)]
     defaults = {"listen_port": ports[0], "web_port": ports[1]}
     defaults |= {"think_lessons": "true", **client.options}
@@ -344,7 +349,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,  # It closes when this process ends, even if killed.
+            stdin=subprocess.PIPE,  # The pipe closes when this process ends, even by a kill.
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -364,7 +369,7 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
 
 def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
     """Wait until the proxy listens, print the address of its page, and return the proxy's address.
-    Raises CommandError if the proxy ends before.
+    Raises CommandError if the proxy ends before it listens.
     """
     assert process.stdout
     identity: dict[str, str] = {}
@@ -385,8 +390,9 @@ def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program in this terminal, and pass signals on to it; return its exit status."""
-    # The terminal sends Ctrl-C to the program as well, so it is ignored here. The handler is a
-    # function, because the program would inherit SIG_IGN.
+    # Ctrl-C is ignored in this process, because the terminal sends SIGINT to the program as well.
+    # The handler is an empty function: SIG_IGN would be inherited, and the program would ignore
+    # Ctrl-C.
     handlers = {signal.SIGINT: signal.signal(signal.SIGINT, lambda *_: None)}
     try:
         process = subprocess.Popen(command, env=environment)

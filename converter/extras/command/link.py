@@ -57,7 +57,8 @@ class StreamedReply:
     def feed(self, chunk: bytes, at: float) -> None:
         """Add the bytes that came `at` seconds after the request. Empty bytes end the reply."""
         for frame in self._frames.feed(chunk) if chunk else self._frames.close():
-            # A server that does not stream sends plain JSON, which has no `data:` lines.
+            # A server that does not stream sends plain JSON without `data:` lines, so `data` is
+            # empty.
             whole = replace(frame, data=frame.data or frame.raw)
             for event in self._decoder.feed(whole):
                 self._add(event, at)
@@ -82,6 +83,7 @@ class ServerLink:
     """A server's address, and how to connect to the server.
 
     Attributes:
+        address: the server's URL without a path, such as `http://localhost:8000`.
         key: the server's API key.
         patience: seconds to wait for a reply.
         insecure: True if any certificate of the server is accepted.
@@ -106,7 +108,7 @@ class ServerLink:
                 reply = ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             reply = None
-        # nginx and Go servers answer plain HTTP at a TLS port with 400 and a text about HTTPS.
+        # Plain HTTP was sent to a TLS port: nginx and Go servers answer with 400 and name HTTPS.
         refused = reply and reply.status == 400 and b"HTTPS" in reply.body
         if refused or (reply is None and self._speaks_tls()):
             at = self.address.removeprefix("http://")
@@ -121,7 +123,9 @@ class ServerLink:
     def stream(
         self, body: Mapping[str, object], enough: Callable[[StreamedReply], bool]
     ) -> StreamedReply:
-        """Ask for a chat completion, and return as much as came until `enough` returned True."""
+        """Ask for a chat completion, and return the reply: whole, or cut when `enough` returned
+        True or `patience` was over.
+        """
         streamed, began = StreamedReply(), time.monotonic()
         try:
             with self._request(COMMON.requests.path, body, self.patience) as reply:

@@ -39,8 +39,8 @@ def state_folder() -> Path:
 
 def save(name: str, facts: ClientFacts) -> str:
     """Write a client's settings for this proxy and model into the client's file; return lines for
-    the user. Raises CommandError, without a change of the user's own entries, if an entry has
-    another value already.
+    the user. Raises CommandError, and leaves the user's own entries as they are, if one of them
+    has the same key and another value.
     """
     saved = _settings_of(name)
     unsave(name, silent=True)
@@ -82,6 +82,7 @@ def unsave(name: str, *, silent: bool = False) -> str:
 
 
 def _settings_of(name: str) -> SavedSettings:
+    """Return the settings of the client `name`. Raises CommandError if it has no file for them."""
     if saved := CLIENTS[name].saved:
         return saved
     able = ", ".join(each for each, client in CLIENTS.items() if client.saved)
@@ -89,6 +90,7 @@ def _settings_of(name: str) -> SavedSettings:
 
 
 def _read_text(path: Path) -> str | None:
+    """Return a file's text, None if the file is missing. Raises CommandError if reading fails."""
     try:
         return path.read_text()
     except FileNotFoundError:
@@ -98,20 +100,27 @@ def _read_text(path: Path) -> str | None:
 
 
 def _load() -> dict[str, Any]:
+    """Return the content of `saved.json`: by client, its `file`, written `values` and `is_new`."""
     text = _read_text(state_folder() / "saved.json")
     record: dict[str, Any] = json.loads(text) if text else {}
     return record
 
 
 def _write(record: Mapping[str, object]) -> None:
+    """Replace the content of `saved.json`."""
     write_whole(state_folder() / "saved.json", json.dumps(record, indent=2).encode())
 
 
 @dataclass(frozen=True, slots=True)
 class _Json:
-    """Entries in a file of JSON, such as `{"env": {"NAME": "value"}}`."""
+    """Adds settings to a JSON file as entries, such as `{"env": {"NAME": "value"}}`, and removes
+    them.
+    """
 
     def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
+        """Return the file's `text` with the `values` added. Raises CommandError if the file has
+        another value for a key. `name`: the client's name.
+        """
         del name
         entries = self._parsed(path, text)
         for keys, value in _leaves(values):
@@ -127,6 +136,9 @@ class _Json:
         return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
 
     def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """Return the file's `text` without the `values` and without objects that became empty, and
+        the keys that have another value by now, which stay.
+        """
         entries, changed = self._parsed(path, text), list[str]()
         for keys, value in _leaves(values):
             around = [entries]
@@ -155,18 +167,22 @@ class _Json:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A block of lines between two comments: `name = value` (TOML) or `name: value` (YAML).
+    """Adds settings to a TOML or YAML file as a block of lines between two comments, and removes
+    it.
 
     Attributes:
-        equals: the text between name and value.
-        first: True if the block begins the file. In TOML it must, because a line that follows a
-            table's header belongs to the table.
+        equals: the text between key and value in a line: ` = ` in TOML, `: ` in YAML.
+        first: True if the block begins the file, False if it ends the file. In TOML it must begin
+            the file, because a line that follows a table's header belongs to the table.
     """
 
     equals: str
     first: bool
 
     def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
+        """Return the file's `text` with a block of the `values`. Raises CommandError if the file
+        sets one of the keys, or would be no valid TOML. `name`: the client's name.
+        """
         for key in values:
             written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{self.equals.strip()}[ \t]*(.*)$"
             if match := re.search(written, text):
@@ -183,6 +199,7 @@ class _Lines:
         return whole
 
     def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
+        """Return the file's `text` without the block, and `[]`: no key stays."""
         del path, values
         return _BLOCK.sub("", text), []
 

@@ -37,7 +37,7 @@ _FLAGS = {
     "web_port": "web_port",
     "web_host": "web_host",
 }
-"""mitmproxy's options for which `think-addon` has a flag of its own, and the flag's name."""
+"""By option of mitmproxy, the flag of `think-addon` that sets it: `listen_port` by `--port`."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -117,11 +117,11 @@ def main(arguments: Sequence[str]) -> int:
         if chosen.interface != "dump":
             raise UsageError("--workers needs --dump: a page shows the flows of one process only")
         try:
-            # The announcement is for the first process alone: once is enough.
+            # Only the first process loads the announcement, which is so printed once.
             return workers.run(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
         except ValueError as error:
             raise UsageError(str(error)) from None
-    # This import takes a second, so it comes late: --help is to come at once.
+    # This import takes a second. It comes late so that --help and errors are printed at once.
     programs = import_module("mitmproxy.tools.main")
     getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
@@ -139,7 +139,8 @@ def _end_with_input() -> None:
 
 def take_key(key: str | None) -> None:
     """Put the server's key into this process's environment, from which the addon reads it. `None`
-    leaves the environment. Raises UsageError for a key that an HTTP header cannot carry.
+    leaves the environment as it is. Raises UsageError if the environment's key cannot stand in an
+    HTTP header.
     """
     if key is not None:
         os.environ[KEY_VARIABLE] = key
@@ -151,7 +152,8 @@ def take_key(key: str | None) -> None:
 
 def check_options(written: Sequence[str]) -> None:
     """Raise UsageError if one of the `NAME=VALUE` texts has an unknown option of the addon, or a
-    value that cannot be read: before mitmproxy starts, the user gets one line and no traceback.
+    value that cannot be read. It is called before mitmproxy starts, so that the user gets one line
+    and no traceback.
     """
     options = {option.name: option for option in settings.OPTIONS}
     for name, equals, value in (word.partition("=") for word in written):
@@ -211,8 +213,8 @@ def set_names(arguments: Sequence[str]) -> set[str]:
 
 
 def without(defaults: Mapping[str, str], names: set[str]) -> list[str]:
-    """Return `--set` arguments for the defaults whose names are not in `names`. A name that the
-    user has set is left out, because mitmproxy takes one value of an option.
+    """Return `--set` arguments for the defaults whose names are not in `names`. `names` are the
+    options that the user has set; mitmproxy refuses a second value for one option.
     """
     rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
     return [word for row in rows for word in ("--set", row)]
@@ -239,6 +241,9 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
 
 
 def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
+    """Return the port that the user has `written`, else the first free port from `usual` upwards.
+    Raises CommandError if the port cannot be used, or is `taken` by another of our servers.
+    """
     if written is None:
         return free_port(option, usual, host, taken)
     port = chosen_port(option, written, host)

@@ -102,7 +102,7 @@ def _end_with(parent: Connection) -> None:
 
 
 class _Crew:
-    """The worker processes, as their parent starts, replaces and stops them."""
+    """Starts, replaces and stops the worker processes, in their parent process."""
 
     def __init__(self, count: int, arguments: Sequence[str], first: Sequence[str]) -> None:
         self._count, self._arguments, self._first = count, list(arguments), list(first)
@@ -111,6 +111,7 @@ class _Crew:
         self._theirs, self._ours = _spawn.Pipe(duplex=False)
 
     def run(self) -> int:
+        """Run the workers until they end or a stop signal comes; return the exit code."""
         before = {number: signal.signal(number, self._on_stop_signal) for number in STOP_SIGNALS}
         try:
             self._start_all()
@@ -129,7 +130,7 @@ class _Crew:
         self._start(1)
         [first] = self._workers
         while not (goes_on or self._stopping or (folder / _LAST_FILE).exists()):
-            # If the first worker has ended, the wait is over; `_watch` reports the exit code.
+            # Do not wait longer if the first worker has ended; `_watch` reports its exit code.
             goes_on = bool(wait([first.sentinel], timeout=0.05))
         for number in range(2, self._count + 1):
             self._start(number)
@@ -139,7 +140,7 @@ class _Crew:
         process = _spawn.Process(target=_work, args=(number, arguments, self._theirs))
         process.start()
         self._workers[process] = number
-        if self._stopping:  # A stop signal during `start` did not reach this process.
+        if self._stopping:  # A stop signal before the line above missed this process.
             process.terminate()
 
     def _watch(self) -> int:
@@ -166,6 +167,7 @@ class _Crew:
         self._for_each_worker(SpawnProcess.terminate)
 
     def _stop(self) -> None:
+        """Terminate all workers, wait for at most `SECONDS_TO_STOP`, and kill the rest."""
         self._stopping = True
         self._for_each_worker(SpawnProcess.terminate)
         deadline = time.monotonic() + SECONDS_TO_STOP
@@ -210,6 +212,7 @@ def use_uvloop() -> bool:
 
 
 def _run_with_loop[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
+    """Run `main` as `asyncio.run` does, on a loop of `loop_factory`."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         return runner.run(main)
 
