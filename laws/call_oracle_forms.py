@@ -28,56 +28,56 @@ _NAME = r"(?P<name>[\w.-]+)"
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """A name in a tag, and what stands behind it."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
-_BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
+_BEFORE_ARGUMENTS = rf"(?:\s|{_TOKEN}\w*|json|code)"
 """Between a header's name and its arguments: a channel, an id, a type of content."""
 
 
 @singledispatch
-def _read(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _patterns_and_readers(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
     """Yield the pattern of a body's beginning, and the body's reader."""
     raise NotImplementedError(body, form)
 
 
-@_read.register
+@_patterns_and_readers.register
 def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    yield JSON_NEXT, objects(_last(form), body.name_is_key)
+    yield JSON_NEXT, objects(_closing_mark(form), body.name_is_key)
 
 
-@_read.register
+@_patterns_and_readers.register
 def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    within = rf"(?!{_either(form.ends)})" if form.ends else ""
+    within = rf"(?!{_any_of(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
-    heads = _either(body.heads)
-    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
+    heads = _any_of(body.heads)
+    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BEFORE_ARGUMENTS})*+"
     if form.whole:
         yield f"(?={pattern})", one_by_one(rf"\s*{pattern}(?=\{{)")
         return
-    yield rf"{pattern}(?={_either(('{', *form.ends))})", header
+    yield rf"{pattern}(?={_any_of(('{', *form.ends))})", header
 
 
-@_read.register
+@_patterns_and_readers.register
 def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if body.nested:
-        yield rf"{_either(body.heads)}{_ATTRIBUTE.format('name')}>", elements
+        yield rf"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}>", elements
     else:
-        yield _in_turn(body, form) if body.bare else _in_tags(body)
+        yield _bare_call(body, form) if body.bare else _tagged_call(body)
 
 
-def _in_tags(body: Keyed) -> tuple[str, Reader]:
-    tag_end, close = re.escape(body.key_end), _either(body.ends)
+def _tagged_call(body: Keyed) -> tuple[str, Reader]:
+    tag_end, close = re.escape(body.key_end), _any_of(body.ends)
     value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
-    parameter = f"{_either(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
-    ended = f"(?:{_either(body.end)})?" if body.open_ended else _either(body.end)
-    behind = rf"(?=\s*(?:{_either(body.keys)}|{_either(body.end)}|\{{|\Z))"
-    begin = f"{_either(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
+    parameter = f"{_any_of(body.keys)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
+    ended = f"(?:{_any_of(body.end)})?" if body.open_ended else _any_of(body.end)
+    behind = rf"(?=\s*(?:{_any_of(body.keys)}|{_any_of(body.end)}|\{{|\Z))"
+    begin = f"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
     return begin + (behind if body.open_ended else ""), tags(parameter, ended, body.padded)
 
 
-def _in_turn(body: Keyed, form: CallRow) -> tuple[str, Reader]:
+def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     marks = (body.keys[0], body.key_end, body.value, body.ends[0])
     key, key_end, value, value_end = map(re.escape, marks)
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
-    opened, close = _either(form.opens), _either(form.closes)
+    opened, close = _any_of(form.opens), _any_of(form.closes)
     # a value without its mark ends with its call
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
@@ -88,17 +88,17 @@ def _in_turn(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     return begin, tags(parameter, close, padded=False)
 
 
-@_read.register
+@_patterns_and_readers.register
 def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.heads and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python("")
     else:
-        yield r"\s*(?=[\w\[{])", python(_last(form))
+        yield r"\s*(?=[\w\[{])", python(_closing_mark(form))
 
 
-@_read.register
+@_patterns_and_readers.register
 def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    heads = _either(body.heads)
+    heads = _any_of(body.heads)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls(body.quote)
         return
@@ -106,24 +106,24 @@ def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     yield rf"\s*{heads}(?=[\w.-]+\()", python(form.close)
 
 
-def _either(marks: Sequence[str]) -> str:
+def _any_of(marks: Sequence[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
 
 
-def _last(form: CallRow) -> str:
+def _closing_mark(form: CallRow) -> str:
     """Return the mark behind a call; empty for a form that has none."""
     return form.close or form.section[1]
 
 
-def _before(form: CallRow) -> str:
+def _opening_pattern(form: CallRow) -> str:
     """Return the pattern of the marks before a body. The call's own opener may be missing in a
     section, and where a body's beginning counts alone.
     """
     if form.whole:
-        return rf"\A\s*{_either(form.opens) if form.opens else ''}"
-    opened = [rf"{_either(form.opens)}\s*"] if form.opens else []
+        return rf"\A\s*{_any_of(form.opens) if form.opens else ''}"
+    opened = [rf"{_any_of(form.opens)}\s*"] if form.opens else []
     begun = [head for head in form.body.heads if head.strip("[{")]
-    alone = [rf"(?={_either(begun)})"] if begun and (form.alone or form.section[0]) else []
+    alone = [rf"(?={_any_of(begun)})"] if begun and (form.alone or form.section[0]) else []
     section = re.escape(form.section[0])
     within = [rf"{section}\s*(?:{''.join(opened)})?"] if section else []
     return f"(?:{'|'.join((*within, *opened, *alone))})"
@@ -131,8 +131,8 @@ def _before(form: CallRow) -> str:
 
 def _rows(form: CallRow) -> Iterator[Row]:
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
-    for begin, reader in _read(form.body, form):
-        yield Row(form.name, _before(form) + begin, reader, ends)
+    for begin, reader in _patterns_and_readers(form.body, form):
+        yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
 
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))

@@ -23,7 +23,7 @@ _DECODER = json.JSONDecoder(strict=False)
 NOTHING: Mapping[str, object] = {}
 """The arguments of a name alone, which is a call where the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
-_AROUND = ("id", "type", "tool_call_id", "index")
+_BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")
 
 
 class Members(dict[str, object]):
@@ -39,7 +39,7 @@ class Members(dict[str, object]):
         for key, value in self._all_items():
             if key in _ARGUMENTS:
                 members = value if isinstance(value, dict) else {}
-            elif key in _AROUND and (argued or key not in parameters):
+            elif key in _BESIDE_ARGUMENTS and (argued or key not in parameters):
                 continue
             elif key in parameters:
                 members = {key: value}
@@ -126,7 +126,7 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
             except ValueError:
                 end = text.find(close, offset) if close else -1
                 try:
-                    value, offset = _unfinished(text[begun.end() : max(0, end)]), end
+                    value, offset = _with_missing_brackets(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
             for name, members in _entries(value, by_key):
@@ -140,7 +140,7 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
     return read
 
 
-def _unfinished(written: str) -> object:
+def _with_missing_brackets(written: str) -> object:
     """Read an object whose last brackets are missing."""
     for brackets in ("}", "}}", "]}}"):
         try:
@@ -181,14 +181,16 @@ def elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
-        (end + len("]<]minimax[>[</invoke>"), [(match["name"], _element(xml))]) if end > 0 else None
+        (end + len("]<]minimax[>[</invoke>"), [(match["name"], _arguments_of_elements(xml))])
+        if end > 0
+        else None
     )
 
 
-def _element(xml: str) -> dict[str, object]:
+def _arguments_of_elements(xml: str) -> dict[str, object]:
     arguments: dict[str, object] = {}
     for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
-        inner: object = _element(match[2]) or match[2]
+        inner: object = _arguments_of_elements(match[2]) or match[2]
         if isinstance(inner, dict) and list(inner) == ["item"]:
             inner = re.findall(r"<item>(.*?)</item>", match[2], re.DOTALL)
         arguments[match[1]] = inner

@@ -144,13 +144,15 @@ def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     """Return thinking and text. Tags count until the server sends a reasoning field (rule 9)."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
-    blocks = _read(text, choice.finish, reading)
+    blocks = _oracle_blocks(text, choice.finish, reading)
     read = [Part(block.kind, block.text) for block in blocks]
     read += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     behind = choice.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
-    again = repeated(list(content), families_of(reading), _unsaid(text, reading))
-    read += _unmarked(_without(_native(behind), len(again)), families_of(reading))
+    again = repeated(list(content), families_of(reading), _closers_of_open_thought(text, reading))
+    read += _without_stray_marks(
+        _without_repeated(_parts_by_fields(behind), len(again)), families_of(reading)
+    )
     read = _joined_text(read)
     if reading.trims_blanks:
         read = _trimmed(read)
@@ -160,17 +162,17 @@ def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 
 
 def repeated(
-    pieces: Sequence[Piece], families: Sequence[ThoughtRow], unsaid: Sequence[str] = ()
+    pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, if the reasoning field has the same thought.
-    `unsaid`: the closers of a thought whose opener stands before the content.
+    `open_closers`: the closers of a thought whose opener stands before the content.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
         for kind in ("thinking", "text")
     }
     thinking = joined["thinking"].lstrip()[:HEAD]
-    pairs = [("", unsaid)] if unsaid else [(row.opens, row.closes) for row in families]
+    pairs = [("", open_closers)] if open_closers else [(row.opens, row.closes) for row in families]
     for openers, closers in pairs:
         marks = [rf"\s*(?:{'|'.join(any_of(openers))})", rf"({'|'.join(any_of(closers))}|\Z)"]
         match = re.match("(.*?)".join(marks), joined["text"], re.DOTALL)
@@ -180,9 +182,9 @@ def repeated(
     return ""
 
 
-def _unsaid(text: str, reading: Reading) -> Sequence[str]:
+def _closers_of_open_thought(text: str, reading: Reading) -> Sequence[str]:
     """Return the closers of a thought that is open and empty at the end of the text."""
-    last = _read(f"{text}x", None, reading)[-1:]
+    last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
     opened = [row for row in families_of(reading) if text.rstrip().endswith(row.opens)]
@@ -190,7 +192,7 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
     return [mark for row in opened or telling for mark in row.closes]
 
 
-def _unmarked(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
+def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
     """Drop the marks that a server left in the content of a thought in its reasoning field."""
     out: list[Part] = []
     for part in read:
@@ -214,7 +216,7 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
     return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)
 
 
-def _without(read: Iterable[Part], length: int) -> list[Part]:
+def _without_repeated(read: Iterable[Part], length: int) -> list[Part]:
     """Drop so many characters from the beginning of the content."""
     out = []
     for part in read:
@@ -238,11 +240,11 @@ def _trimmed(read: Sequence[Part]) -> list[Part]:
     return out
 
 
-def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
+def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Block]:
     return oracle.read(
         text,
         families_of(reading),
-        _start(text, reading),
+        _initial_state(text, reading),
         reading.attributes,
         reading.expected.calls.offered,
         reading.expected.wants_json,
@@ -250,7 +252,7 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
     )
 
 
-def _start(text: str, reading: Reading) -> str:
+def _initial_state(text: str, reading: Reading) -> str:
     """Return the initial state of the text. A grammar decides as well: JSON is no thought, and any
     other answer is one only if a closer follows within some length.
     """
@@ -262,7 +264,7 @@ def _start(text: str, reading: Reading) -> str:
     return "undecided"
 
 
-def _native(pieces: Sequence[Piece]) -> list[Part]:
+def _parts_by_fields(pieces: Sequence[Piece]) -> list[Part]:
     spoken = [piece for piece in pieces if piece.kind != "call"]
     runs = groupby(
         spoken,

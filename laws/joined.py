@@ -50,7 +50,7 @@ class Joined:
         """Build the reply of a server that ends its thought there by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
-        rest = b"".join(self._of_one()) if self.second else ended
+        rest = b"".join(self._second_as_continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
@@ -58,7 +58,7 @@ class Joined:
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
-    def _of_one(self) -> Iterator[bytes]:
+    def _second_as_continuation(self) -> Iterator[bytes]:
         """Yield the frames of the second reply as frames of the first: without their head, and with
         the counts of both replies.
         """
@@ -73,11 +73,11 @@ class Joined:
                 if begins and not any(choice["delta"].values()):
                     own = {}
             if own.get("usage"):
-                own["usage"] = self._both(own["usage"])
+                own["usage"] = self._summed_usage(own["usage"])
             if own:
                 yield frame_of({**self.head, **own})
 
-    def _both(self, usage: Json) -> Json:
+    def _summed_usage(self, usage: Json) -> Json:
         written = min(self.written, usage["prompt_tokens"])
         prompt = max(0, usage["prompt_tokens"] - written - self.added)
         details_sent = usage.get("prompt_tokens_details") or {}
@@ -94,17 +94,17 @@ def joined(recording: Recording) -> Joined | None:
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
         return None
-    first, second = _two(recording.body)
+    first, second = _separate_replies(recording.body)
     begun = parse_reply(second, Form.STREAM, OPENAI_CHAT).choice()
     read = parts(begun, reading_for(with_body(recording, second, start="text"), whole=False))
     if goes_on != bool(second) or any(part.kind == "thinking" for part in read):
         return None
-    return _split(recording, first, second)
+    return _joined_replies(recording, first, second)
 
 
 def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
     """Check a law of content, of two joined replies as well. Raises BrokenLawError."""
-    both = joined(recording) if _ends_alike(recording) else None
+    both = joined(recording) if _end_is_in_bytes(recording) else None
     if both is None:
         holds(recording, drawn)
         return
@@ -115,15 +115,15 @@ def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
         views = [view_of(each, variant) for each in (one, recording)]
-        compare(where, *(views if counted else map(_uncounted, views)))
+        compare(where, *(views if counted else map(_without_usage, views)))
         if variant.client is OPENAI_CHAT:
             heads = [completion_of(each, variant).heads for each in (one, recording)]
             compare(f"{where}, its head", *(list(head.items()) for head in heads))
     if number == 2:
-        _cut_anew(recording, both, drawn)
+        _check_recut(recording, both, drawn)
 
 
-def _ends_alike(recording: Recording) -> bool:
+def _end_is_in_bytes(recording: Recording) -> bool:
     """Return True if a thought may be ended at a place that the server's bytes show."""
     limits = recording.awaited().limits
     return limits.budget is not None or limits.answers
@@ -133,7 +133,7 @@ def last_of(recording: Recording, came: bytes) -> bytes:
     """Return the received bytes of the reply whose finish the client gets: of the second reply,
     where the finish of the first one is not sent on.
     """
-    first = _two(recording.body)[0] if recording.awaited().limits.answers else b""
+    first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
 
 
@@ -141,27 +141,27 @@ def is_between(recording: Recording, came: bytes) -> bool:
     """Return True if the bytes end behind the finish of a thought alone, before the second reply:
     then the thought is all of a complete reply.
     """
-    first, second = _two(recording.body)
+    first, second = _separate_replies(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)
 
 
-def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
+def _check_recut(recording: Recording, both: Joined, drawn: int) -> None:
     drawing = seeded_random(recording, 2)
     cuts: list[Cut] = [list, lambda spoken: [spoken]]
     cuts += [lambda spoken: cut_anywhere(spoken, _PIECES, drawing)] * drawn
     for variant in variants(recording):
-        expected = _uncounted(view_of(recording, variant))
+        expected = _without_usage(view_of(recording, variant))
         for number, cut in enumerate(cuts):
-            got = _uncounted(view_of(both.recut(recording, cut), variant))
+            got = _without_usage(view_of(both.recut(recording, cut), variant))
             compare(f"{variant}, two replies, cut {number}", expected, got)
 
 
-def _uncounted(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+def _without_usage(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """Drop the counts, because the addon estimates them by frames where a server counts nothing."""
     return [event for event in view if event[0] != "usage"]
 
 
-def _two(body: bytes) -> tuple[bytes, bytes]:
+def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
     """Cut the bytes where another reply's name begins."""
     before, name = b"", None
     for frame in frames(body):
@@ -172,7 +172,7 @@ def _two(body: bytes) -> tuple[bytes, bytes]:
     return before, b""
 
 
-def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
+def _joined_replies(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     """Cut the first reply where the budget is spent, or before the finish of a thought alone."""
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
@@ -196,13 +196,13 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
         return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
     if limits.budget is None or text_frames[-1] is None:
         return None
-    paid = _paid(thoughts, limits.budget * BYTES_PER_TOKEN)
+    paid = _within_budget(thoughts, limits.budget * BYTES_PER_TOKEN)
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
     closing = spoken[-1].frame(sentence + closer) if sentence + closer else b""
-    counts = _tokens_of(spoken), _added(limits.sentence, 1 + bool(choice.thoughts))
+    counts = _tokens_of(spoken), _added_tokens(limits.sentence, 1 + bool(choice.thoughts))
     return Joined(*_cut_at(first, kept), closing, second, head, *counts)
 
 
@@ -212,12 +212,12 @@ def _tokens_of(spoken: Sequence[TextFrame]) -> int:
     return len(spoken) if size <= 2 * BYTES_PER_TOKEN * len(spoken) else size // BYTES_PER_TOKEN
 
 
-def _added(sentence: str, marks: int) -> int:
+def _added_tokens(sentence: str, marks: int) -> int:
     """Return the tokens of a thought's end: its sentence, and the marks that the addon added."""
     return len(f"{JOINT}{sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
 
 
-def _paid(thoughts: Sequence[str], budget: int) -> str:
+def _within_budget(thoughts: Sequence[str], budget: int) -> str:
     """Return the beginning of the last thought that is within the budget."""
     left = budget - sum(len(thought.encode()) for thought in thoughts[:-1])
     return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")

@@ -24,9 +24,9 @@ from laws.variants import (
 
 _PIECES = 12
 """Pieces that a drawn cut makes of a reply."""
-_ENDINGS = 24
+_FRAME_ENDS = 24
 """Ends of frames at which a reply is cut off, beside the drawn offsets."""
-_LAST = 3
+_LAST_FRAMES = 3
 """Frames that end a stream: the finish, the counts, `[DONE]`."""
 _GARBAGE = (
     b"data: ",
@@ -102,11 +102,11 @@ def law_9(recording: Recording, drawn: int) -> None:
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
     _check_ends(recording, streams, recording.body, "all of it")
     if streams and recording.server_form is Form.STREAM:
-        for offset in _endings(recording, drawn):
+        for offset in _offsets_to_cut_at(recording, drawn):
             _check_ends(recording, streams, recording.body[:offset], f"dead at byte {offset}")
 
 
-def _endings(recording: Recording, drawn: int) -> list[int]:
+def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
     """Return offsets at which to cut off a stream: ends of frames, drawn offsets, and for the last
     frames the offsets before their blank lines.
     """
@@ -115,8 +115,8 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
         offset += len(frame)
         ends.append(offset)
     drawing = seeded_random(recording, 9)
-    chosen = ends[:: max(1, len(ends) // _ENDINGS)]
-    unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])
+    chosen = ends[:: max(1, len(ends) // _FRAME_ENDS)]
+    unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST_FRAMES:])
     return sorted(
         {*chosen, *unended, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))}
     )

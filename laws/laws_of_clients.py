@@ -22,7 +22,7 @@ _HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
 _KINDS = ("text", "thinking", "tool_use")
 _FAILED = 502
 """Status of a whole reply that failed."""
-_REFUSED = ("length", "content_filter")
+_RAISING_FINISHES = ("length", "content_filter")
 """Finishes at which `stream` of openai 3 raises, whoever sent them."""
 
 
@@ -114,7 +114,7 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     plain = parse_reply(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
     with _raising_nothing(variant, "openai"):
         seen = sdk.openai_bodies(wire, body, variant.form)
-        summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, variant) else {}
+        summed = sdk.openai_accumulated(wire, body) if _can_accumulate(plain, variant) else {}
     again = parse_reply(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
     compare(
         f"{variant}, the openai SDK's view",
@@ -130,10 +130,10 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         )
 
 
-def _sums_up(plain: ParsedReply, variant: Variant) -> bool:
+def _can_accumulate(plain: ParsedReply, variant: Variant) -> bool:
     ends = {choice.finish for choice in plain.choices.values()}
     parts = any(piece.kind == "raw" for choice in plain.choices.values() for piece in choice.pieces)
-    return variant.form is Form.STREAM and not ends & set(_REFUSED) and not parts
+    return variant.form is Form.STREAM and not ends & set(_RAISING_FINISHES) and not parts
 
 
 def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:

@@ -49,7 +49,7 @@ def law_4(recording: Recording, _: int) -> None:
             _check_completion(case, variant)
 
 
-def _explain(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
+def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [text for text, _ in calls_in_text(choice, reading)]
@@ -68,9 +68,9 @@ def _check_message(case: Case, variant: Variant) -> None:
     if case.recording.awaited().request.shown and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
-            _explain(case, variant, choice, "".join(texts))
+            _check_text(case, variant, choice, "".join(texts))
         elif message["in_order"]:  # a whole reply does not show the order
-            _explain(case, variant, choice, message["in_order"])
+            _check_text(case, variant, choice, message["in_order"])
     if message.get("error") or not case.reply.complete:
         return
     called = _check_calls(case, variant, message)
@@ -91,27 +91,30 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
     received = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in got]
-    sent = _in_types(case, [*choice.calls.values()], received)
-    calls = [(call["name"], _object(call["arguments"])) for call in sent]
-    read = _read_calls(case, variant, choice)
-    _check_read(variant, read, got)
+    sent = _calls_with_typed_values(case, [*choice.calls.values()], received)
+    calls = [(call["name"], _parsed_arguments(call["arguments"])) for call in sent]
+    read = _calls_by_oracle(case, variant, choice)
+    _check_calls_in_text(variant, read, got)
     expected = calls + (got if read else [])
     if all(name and isinstance(arguments, dict) for name, arguments in expected):
         compare(f"{variant}, the calls", expected, got)
     if case.recording.server_dialect is OPENAI_CHAT and choice.finish not in _CUT:
-        wants, ready = message["stop_reason"] == "tool_use", got and not _stops(case, choice)
+        wants, ready = (
+            message["stop_reason"] == "tool_use",
+            got and not _possible_stop_strings(case, choice),
+        )
         compare(f"{variant}, whether the client is to call a tool", [bool(ready)], [wants])
     return bool(expected)
 
 
-def _stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
+def _possible_stop_strings(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
     return stopped_at(choice, reading_for(case.recording, whole=True))
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
     """Compare the stop string that ended the reply."""
     choice = case.reply.choice()
-    of_call = _stops(case, choice)
+    of_call = _possible_stop_strings(case, choice)
     if not of_call and (called or choice.finish in CALLED):
         return
     fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
@@ -121,7 +124,7 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
-def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
+def _calls_with_typed_values(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
     """Return the server's calls, with the client's values where these have the same text, and the
     types of a schema that takes no string there.
     """
@@ -129,12 +132,14 @@ def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Jso
         return [*sent]
     schemas = case.recording.awaited().expected.calls.schemas
     pairs = zip(sent, got, strict=True)
-    return [_in_type(call, other, schemas.get(call["name"], {})) for call, other in pairs]
+    return [
+        _call_with_typed_values(call, other, schemas.get(call["name"], {})) for call, other in pairs
+    ]
 
 
-def _in_type(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    sent = Call(0, 0, call["name"], as_object(_object(call["arguments"])))
-    received = _object(other["arguments"])
+def _call_with_typed_values(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
+    sent = Call(0, 0, call["name"], as_object(_parsed_arguments(call["arguments"])))
+    received = _parsed_arguments(other["arguments"])
     if not (isinstance(received, dict) and same(sent, other["name"], received)):
         return call
     members = as_object(schema.get("properties"))
@@ -154,13 +159,15 @@ def _takes_strings(schema: object) -> bool:
     return "string" in schema.get("type", "string")  # a name, or a list of names
 
 
-def _read_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
+def _calls_by_oracle(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
 
 
-def _check_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
+def _check_calls_in_text(
+    variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]
+) -> None:
     """Check that the calls that were read from text are the oracle's, in order."""
     matching = [same(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
@@ -169,7 +176,7 @@ def _check_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, obj
         )
 
 
-def _object(written: str) -> object:
+def _parsed_arguments(written: str) -> object:
     try:
         return json.loads(written or "{}")
     except (ValueError, RecursionError):
@@ -182,18 +189,24 @@ def _check_completion(case: Case, variant: Variant) -> None:
         heads = (list(reply.heads.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
     got_reply = got if sent.usage else replace(got, usage={})  # the addon's estimate
-    compare(f"{variant}, counts and marks of the stream", _marks_of(sent), _marks_of(got_reply))
+    compare(
+        f"{variant}, counts and marks of the stream",
+        _counts_and_ends(sent),
+        _counts_and_ends(got_reply),
+    )
     for index, sent_choice in sent.choices.items():
         got_choice = got.choice(index)
-        read = _read_calls(case, variant, sent_choice)
+        read = _calls_by_oracle(case, variant, sent_choice)
         got_choice_calls = list(got_choice.calls.values())
-        got_calls = [(call["name"], _object(call["arguments"])) for call in got_choice_calls]
-        _check_read(variant, read, got_calls if read else [])
-        sent_calls = _in_types(case, [*sent_choice.calls.values()], got_choice_calls)
+        got_calls = [
+            (call["name"], _parsed_arguments(call["arguments"])) for call in got_choice_calls
+        ]
+        _check_calls_in_text(variant, read, got_calls if read else [])
+        sent_calls = _calls_with_typed_values(case, [*sent_choice.calls.values()], got_choice_calls)
         compare(f"{variant}, the calls", sent_calls, [] if read else got_choice_calls)
         called = (read or sent_choice.calls) and sent_choice.finish == "stop"
         finish = "tool_calls" if called else sent_choice.finish
-        finish = "stop" if _stops(case, sent_choice) else finish
+        finish = "stop" if _possible_stop_strings(case, sent_choice) else finish
         compare(f"{variant}, the finish", [finish], [got_choice.finish])
         compare(
             f"{variant}, fields beside the text",
@@ -206,7 +219,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
         )
         compare(f"{variant}, the server's own names of thinking", [], lost)
         if variant.form is Form.STREAM:
-            _explain(case, variant, sent_choice, got_choice.joined("text", "raw", "thinking"))
+            _check_text(case, variant, sent_choice, got_choice.joined("text", "raw", "thinking"))
     if untouched(case) and (out := body_of(case.recording, variant)) != case.recording.body:
         raise BrokenLawError(
             str(variant),
@@ -214,7 +227,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
         )
 
 
-def _marks_of(reply: ParsedReply) -> list[tuple[object, ...]]:
+def _counts_and_ends(reply: ParsedReply) -> list[tuple[object, ...]]:
     marks = ("usage", "comments", "done", "complete")
     return [(name, getattr(reply, name)) for name in marks]
 
@@ -227,7 +240,7 @@ def untouched(case: Case) -> bool:
     expected = awaited.expected
     if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
         return False  # an error follows, or blanks wait for what follows them, as behind a thought
-    if any(_stops(case, each) for each in case.reply.choices.values()):
+    if any(_possible_stop_strings(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False

@@ -86,24 +86,24 @@ def _content_behind_a_call(case: Case) -> bool:
     return "call" in kinds and "words" in kinds[kinds.index("call") :]
 
 
-def _many_thoughts(case: Case) -> bool:
+def _fields_differ(case: Case) -> bool:
     return any(len(set(choice.thoughts.values())) > 1 for choice in case.reply.choices.values())
 
 
-def _unread(case: Case) -> bool:
+def _has_unread_frames(case: Case) -> bool:
     return case.reply.complete and case.reply.unread > 0
 
 
-def _without_content(case: Case) -> bool:
+def _whole_without_choices(case: Case) -> bool:
     return case.recording.server_form is Form.WHOLE and not case.reply.choices
 
 
-def _unfinished(case: Case) -> bool:
+def _whole_without_finish(case: Case) -> bool:
     reply = case.reply
     return case.recording.server_form is Form.WHOLE and bool(reply.choices) and not reply.complete
 
 
-def _no_text(case: Case) -> bool:
+def _is_not_utf8(case: Case) -> bool:
     try:
         case.recording.body.decode()
     except UnicodeDecodeError:
@@ -111,7 +111,7 @@ def _no_text(case: Case) -> bool:
     return False
 
 
-def _cut_call(case: Case) -> bool:
+def _has_cut_call(case: Case) -> bool:
     if case.recording.awaited().expected.calls.read is None:
         return False
     return bool(case.calls_read.cut or case.calls_read.text)
@@ -122,27 +122,27 @@ _CALL_MARKS = [
 ]
 
 
-def _forbidden_call(case: Case) -> bool:
+def _has_forbidden_call(case: Case) -> bool:
     choices = case.reply.choices.values()
     text = "".join(each.joined("text", "raw", "thinking") for each in choices)
     forbidden = case.recording.awaited().expected.calls.forbidden
     return forbidden and any(mark in text for mark in _CALL_MARKS)
 
 
-def _repeated_call(case: Case) -> bool:
+def _has_repeated_call(case: Case) -> bool:
     read = case.recording.awaited().expected.calls.read
     return read is not None and bool(case.calls_read.repeated)
 
 
-_IN_BYTES = (["budget"], ["unanswered"])
+_SHOWN_BY_BYTES = (["budget"], ["unanswered"])
 """Reasons for which a thought was ended, once, that the server's bytes and the options show."""
 
 
-def _begun_out_of_order(case: Case) -> bool:
+def _choices_out_of_order(case: Case) -> bool:
     return [*case.reply.choices] != sorted(case.reply.choices)
 
 
-def _leaves_out(recording: Recording) -> bool:
+def _hides_thinking_or_blanks(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.thoughts.hidden
 
 
@@ -150,13 +150,13 @@ LIMITS = (
     Limit(
         (2,),
         "a whole body that is no completion, empty or cut off, has no words to cut",
-        _without_content,
+        _whole_without_choices,
     ),
     Limit((3,), "a reply that broke off has no whole form", lambda case: not case.reply.complete),
     Limit(
         (4, 5),
         "a whole reply that has no finish, by its server's word, is an error for who waits for one",
-        _unfinished,
+        _whole_without_finish,
     ),
     Limit(
         (3,),
@@ -169,7 +169,7 @@ LIMITS = (
         "where a loop was found, a second thought ended, or the reply of a server's own endpoint, "
         "only the addon knows",
         lambda case: (
-            bool(case.ended) and (case.ended not in _IN_BYTES or not joined(case.recording))
+            bool(case.ended) and (case.ended not in _SHOWN_BY_BYTES or not joined(case.recording))
         ),
     ),
     Limit(
@@ -185,25 +185,27 @@ LIMITS = (
     Limit(
         (4,),
         "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
-        lambda case: _leaves_out(case.recording),
+        lambda case: _hides_thinking_or_blanks(case.recording),
     ),
     Limit(
         (4, 5),
         "the server's reasoning fields tell different thoughts; "
         "its decoder decides which one is told",
-        _many_thoughts,
+        _fields_differ,
     ),
     Limit(
         (4, 5, 6),
         "a frame that is not of the dialect's shape passes as it came, "
         "so nobody can say what words it holds",
-        _unread,
+        _has_unread_frames,
     ),
-    Limit((4, 5), "the oracle reads no tool call in text that is cut off", _cut_call),
+    Limit((4, 5), "the oracle reads no tool call in text that is cut off", _has_cut_call),
     Limit(
-        (4, 5), "a call that repeats the draft which ended its thought is told once", _repeated_call
+        (4, 5),
+        "a call that repeats the draft which ended its thought is told once",
+        _has_repeated_call,
     ),
-    Limit((4, 5), "a call that its client forbade loses its marks", _forbidden_call),
+    Limit((4, 5), "a call that its client forbade loses its marks", _has_forbidden_call),
     Limit(
         (5,),
         "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",
@@ -218,13 +220,13 @@ LIMITS = (
         (3, 7),
         "SGLang 0.5 gives each choice an id of its own and begins them in any order: the first "
         "frame's id is a stream's, and OpenAI's SDK (3.57) joins no choice before a lower one",
-        _begun_out_of_order,
+        _choices_out_of_order,
     ),
     Limit(
         (7,),
         "the SDKs refuse bytes that are no UTF-8, "
         "which a chat completions client gets as they came",
-        _no_text,
+        _is_not_utf8,
     ),
 )
 

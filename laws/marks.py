@@ -74,12 +74,12 @@ class Explanation:
         for offset in range(len(sent) + 1):
             for other in reached.pop(offset, ()):
                 furthest = max(furthest, (offset, other))
-                for end, kept in self._steps(sent, offset):
+                for end, kept in self._next_offsets(sent, offset):
                     if got.startswith(kept, other):
                         reached.setdefault(end, set()).add(other + len(kept))
         return None if furthest == (len(sent), len(got)) else furthest
 
-    def _steps(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
+    def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
         """Keep a character, drop a mark; of a form with attributes keep the thought."""
         if offset == len(sent):
             return
@@ -89,12 +89,14 @@ class Explanation:
         yield from (
             (match.end(), "") for mark in self._marks if (match := mark.match(sent, offset))
         )
-        yield from ((end, "") for call in self._calls for end in self._ends_of(call, sent, offset))
+        yield from (
+            (end, "") for call in self._calls for end in self._ends_of_call(call, sent, offset)
+        )
         if self._forms and (form := self._forms.match(sent, offset)):
             thoughts = _THOUGHT.findall(form[0])
             yield form.end(), "".join(thoughts[-1]) if thoughts else ""
 
-    def _ends_of(self, call: str, sent: str, offset: int) -> Iterator[int]:
+    def _ends_of_call(self, call: str, sent: str, offset: int) -> Iterator[int]:
         """Yield the ends of a call that begins there; marks of tags may stand within, because their
         reader took them out before the call was read.
         """

@@ -95,7 +95,7 @@ class _Reader:
         while True:
             if self.call:
                 before += self._call()
-            if self.resumes and self._goes_on():
+            if self.resumes and self._text_follows():
                 yield Block("text", before + self._blanks())
                 before = ""
                 yield from self._guessed(self._unopened(self.resumes))
@@ -155,7 +155,7 @@ class _Reader:
         called = kind != "tool" or begins_call(self.rest, 0, match.start(), not self.resumes)
         return kind if called else "no call"
 
-    def _goes_on(self) -> bool:
+    def _text_follows(self) -> bool:
         """Return True if text stands behind a call that ended its thought."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
@@ -239,10 +239,10 @@ class _Reader:
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
-        called = self._called_at(begin, end, tools)
-        gone = self._drop_again(begin, end if called is None else called)
+        called = self._first_call(begin, end, tools)
+        gone = self._drop_repeated_openers(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
-        while (offset := self._called_at(start, end, tools)) is not None:
+        while (offset := self._first_call(start, end, tools)) is not None:
             behind_draft = self._behind_draft(offset, closers, tools)
             if behind_draft is None:
                 text, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
@@ -259,18 +259,19 @@ class _Reader:
         self.torn = whole != text
         return whole
 
-    def _drop_again(self, begin: int, end: int) -> int:
+    def _drop_repeated_openers(self, begin: int, end: int) -> int:
         """Drop the openers that count for nothing within a thought; return their length."""
         kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
         self.rest = self.rest[:begin] + kept + self.rest[end:]
         return end - begin - len(kept)
 
-    def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
+    def _first_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the offset of the first call in the text from `start` on."""
         offsets = (
             offset
             for offset in range(start, end + 1)
-            if (mark := tool_mark(self.rest, offset)) in tools and self._ends(start, offset, mark)
+            if (mark := tool_mark(self.rest, offset)) in tools
+            and self._call_ends_thought(start, offset, mark)
         )
         return next(offsets, None)
 
@@ -282,7 +283,7 @@ class _Reader:
         long.
         """
         while True:
-            other = self._anew(self.rest[offset:])
+            other = self._reader_of(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._call()
             called = len(self.rest) - len(other.rest)
@@ -290,7 +291,7 @@ class _Reader:
                 special = TOOLS[tool_mark(self.rest, offset)].special
                 closer = _first_of(closers, self.rest, offset) if special else None
                 return closer.start() if closer else None
-            goes_on = other._goes_on()
+            goes_on = other._text_follows()
             behind = called + len(other.rest) - len(other.rest.lstrip())
             if not goes_on:
                 silent = {mark for row in self.families for mark in row.ignored}
@@ -303,7 +304,7 @@ class _Reader:
                 continue
             closer = _first_of(closers, self.rest, behind)
             end = closer.start() if closer else len(self.rest)
-            again = self._called_at(behind, end, tools)
+            again = self._first_call(behind, end, tools)
             if (end if again is None else again) - behind > GUESS_LIMIT or (
                 closer and again is None
             ):
@@ -312,7 +313,7 @@ class _Reader:
                 return None
             offset = again
 
-    def _ends(self, begin: int, offset: int, mark: str) -> bool:
+    def _call_ends_thought(self, begin: int, offset: int, mark: str) -> bool:
         fenced = not TOOLS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
@@ -322,11 +323,11 @@ class _Reader:
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
             yield thought_block(unmarked.removesuffix(answer), None)
-            yield from self._anew(answer).blocks("text")
+            yield from self._reader_of(answer).blocks("text")
         else:
             yield thought
 
-    def _anew(self, text: str) -> "_Reader":
+    def _reader_of(self, text: str) -> "_Reader":
         return _Reader(
             self.families, self.attributes, self.offered, self.wants_json, self.stopped, text
         )

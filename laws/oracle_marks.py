@@ -117,8 +117,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
         if row.answer_tags and here.head and here.closer in row.closes
     ]
     groups = {
-        "worded": [f"(?={end})." for end in _worded(marks, torn)],  # marks in it count
-        "torn": _torn(marks, torn),
+        "worded": [f"(?={end})." for end in _headers_with_text(marks, torn)],  # marks in it count
+        "torn": _cut_off_marks(marks, torn),
         "tool": any_of(_text_tools(families, here)),
         "thought": [
             _thought(number, row, attributes and row.body.attributes) for number, row in rows
@@ -127,14 +127,14 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
         "bare": closers if here.bare else [],
         "frame": any_of(frames[-1:]),
         "silent": any_of(
-            [*(mark for row in families for mark in row.ignored), *_dropped(families, here)]
+            [*(mark for row in families for mark in row.ignored), *_ignored_closers(families, here)]
         ),
     }
     source = "|".join(f"(?P<{name}>{'|'.join(match) or '(?!)'})" for name, match in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
-def _dropped(families: Sequence[ThoughtRow], here: Here) -> list[str]:
+def _ignored_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     """Return the closers that are no text though they close nothing."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if here.bare or here.stray else [mark for row in rows for mark in row.closes]
@@ -148,22 +148,22 @@ def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     return marks + _text_tools(families, here)
 
 
-def _torn(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _cut_off_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return the pattern of a reply's end that is the beginning of a mark, and never prose."""
-    parts = _cut(marks, torn)
+    parts = _beginnings(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
-def _cut(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return the beginnings of marks, as far as their gaps."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
-def _worded(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _headers_with_text(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of a reply's end that may be an answer whose header lacks its last token."""
-    others = rf"(?!(?:{'|'.join(_cut(marks, torn)) or '(?!)'})\Z)"
+    others = rf"(?!(?:{'|'.join(_beginnings(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
@@ -342,7 +342,9 @@ def untorn(
         if len(text) - offset > longest:  # only blanks within a mark make its beginning longer
             count = [mark for mark in count if GAP in mark]
         if any(_begins(mark, text[offset:]) for mark in count):
-            worded = any(re.match(match, text[offset:]) for match in _worded(count, torn))
+            worded = any(
+                re.match(match, text[offset:]) for match in _headers_with_text(count, torn)
+            )
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 

@@ -67,11 +67,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_FOLDERS] = [folder.resolve() for folder in folders]
     if named or config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args += [
-            str(folder) for folder in config.stash[_FOLDERS] if not _covered(folder, config)
+            str(folder)
+            for folder in config.stash[_FOLDERS]
+            if not _is_collected_anyway(folder, config)
         ]
 
 
-def _covered(folder: Path, config: pytest.Config) -> bool:
+def _is_collected_anyway(folder: Path, config: pytest.Config) -> bool:
     """Return True if pytest collects the folder, or a file in it, anyway."""
     args = [
         (config.invocation_params.dir / argument.partition("::")[0]).resolve()
@@ -115,21 +117,25 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     modules that were loaded twice would not recognise each other's values.
     """
     ours = isinstance(node, RecordingFile | _RecordingItem)
-    if not ours or _is_ours(sys.modules.get("converter")) or _is_ours(_theirs(node.config)):
+    if (
+        not ours
+        or _is_ours(sys.modules.get("converter"))
+        or _is_ours(_converter_of_project(node.config))
+    ):
         yield
         return
-    theirs = _taken_out()
+    theirs = _unload_converter()
     sys.modules.update(_OURS)
     sys.path.insert(0, str(_ROOT))
     try:
         yield
     finally:
         sys.path.remove(str(_ROOT))
-        _OURS.update(_taken_out())
+        _OURS.update(_unload_converter())
         sys.modules.update(theirs)
 
 
-def _theirs(config: pytest.Config) -> ModuleType | None:
+def _converter_of_project(config: pytest.Config) -> ModuleType | None:
     """Return the `converter` that the project's tests would import, without loading it."""
     folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
     spec = PathFinder.find_spec("converter", folders)
@@ -142,7 +148,7 @@ def _is_ours(module: ModuleType | None) -> bool:
     return _ROOT / "converter" in (Path(path).resolve() for path in paths)
 
 
-def _taken_out() -> dict[str, ModuleType]:
+def _unload_converter() -> dict[str, ModuleType]:
     """Unload the package `converter`; return its modules."""
     names = [name for name in sys.modules if name.partition(".")[0] == "converter"]
     return {name: sys.modules.pop(name) for name in names}
@@ -166,7 +172,7 @@ class RecordingFile(pytest.File):
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.extras.recordings.library import Library  # noqa: PLC0415
             from laws import laws  # noqa: PLC0415  # only where it is used
-        library = Library(_short(self._library_folder))
+        library = Library(_relative_to_cwd(self._library_folder))
         try:
             recording = library.load(self.path.stem)
             applying, dialects = list(laws.laws_of(recording)), list(recording.dialects)
@@ -188,7 +194,7 @@ class RecordingFile(pytest.File):
             )
 
 
-def _short(folder: Path) -> Path:
+def _relative_to_cwd(folder: Path) -> Path:
     """Return the folder relative to the current one, if it is within that."""
     here = Path(os.path.relpath(folder))
     return folder if here.parts[:1] == ("..",) else here

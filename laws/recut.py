@@ -68,7 +68,8 @@ def text_frame_of(value: Json) -> TextFrame | None:
         return TextFrame(template, ("delta",), value["delta"])
     delta, path = _delta_of(value)
     name = next(
-        (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""
+        (name for name in _text_fields(delta) if isinstance(delta.get(name), str) and delta[name]),
+        "",
     )
     others = {
         key: field
@@ -82,7 +83,7 @@ def text_frame_of(value: Json) -> TextFrame | None:
     return text_frame
 
 
-def _names(delta: Json) -> tuple[str, ...]:
+def _text_fields(delta: Json) -> tuple[str, ...]:
     if "index" in delta:  # a choice of a text completion
         return ("text",)
     if "type" not in delta:

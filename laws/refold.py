@@ -90,10 +90,10 @@ def _fold_anthropic(values: list[Json]) -> Json:
             case "message_delta":
                 usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
                 message |= {**event.get("delta", {}), "usage": usage}
-    return message | {"content": [_finished(blocks[index]) for index in sorted(blocks)]}
+    return message | {"content": [_with_parsed_input(blocks[index]) for index in sorted(blocks)]}
 
 
-def _finished(block: Json) -> Json:
+def _with_parsed_input(block: Json) -> Json:
     written = block.pop("written")
     return (
         block | {"input": json.loads(written) if written else block.get("input") or {}}
@@ -116,16 +116,16 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     """
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
-        return b"".join(map(frame_of, _native_events(value, cut)))
+        return b"".join(map(frame_of, _anthropic_events(value, cut)))
     if dialect is OLLAMA:
         return ollama_replies.as_lines(b"".join(map(frame_of, ollama_replies.unfold(value, cut))))
     if dialect is RESPONSES:
         return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
-    chunks = text_completions.unfold if text_completions.is_text(value) else _chunks
+    chunks = text_completions.unfold if text_completions.is_text(value) else _openai_frames
     return b"".join([*map(frame_of, chunks(value, cut)), _DONE])
 
 
-def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
+def _openai_frames(value: Json, cut: Cut) -> Iterator[Json]:
     head = {name: field for name, field in value.items() if name not in ("choices", "usage")} | {
         "object": "chat.completion.chunk"
     }
@@ -160,12 +160,12 @@ def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
             yield {name: value}
 
 
-def _native_events(message: Json, cut: Cut) -> Iterator[Json]:
+def _anthropic_events(message: Json, cut: Cut) -> Iterator[Json]:
     start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
-        yield {"type": "content_block_start", "index": index, "content_block": _emptied(block)}
-        for delta in _native_deltas(block, cut):
+        yield {"type": "content_block_start", "index": index, "content_block": _empty_block(block)}
+        for delta in _block_deltas(block, cut):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ending = {name: message.get(name) for name in ("stop_reason", "stop_sequence")}
@@ -173,14 +173,14 @@ def _native_events(message: Json, cut: Cut) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def _emptied(block: Json) -> Json:
+def _empty_block(block: Json) -> Json:
     if block["type"] not in ("text", "thinking", "tool_use"):
         return block
     empty: Json = {"text": "", "thinking": "", "signature": "", "input": {}}
     return {name: empty.get(name, value) for name, value in block.items()}
 
 
-def _native_deltas(block: Json, cut: Cut) -> Iterator[Json]:
+def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}

@@ -104,7 +104,9 @@ class _OpenAI:
             choice.finish = sent.get("finish_reason") or choice.finish
             ended = sent.get("finish_reason", "") is not None  # null: Ollama 0.5.4, in a loop
             self.reply.done = self.reply.done or ("message" in sent and ended)
-            _note(choice, {name: value for name, value in sent.items() if name not in _OUTER})
+            _add_other_fields(
+                choice, {name: value for name, value in sent.items() if name not in _OUTER}
+            )
 
     def _message(self, choice: ParsedChoice, message: Json) -> None:
         for name in self._thinking:
@@ -118,7 +120,7 @@ class _OpenAI:
             choice.add_call(index, entry.get("id"), function.get("name"), arguments)
         if legacy := message.get("function_call"):
             choice.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
-        _note(
+        _add_other_fields(
             choice,
             {
                 name: value
@@ -140,7 +142,7 @@ class _OpenAI:
             choice.pieces.append(Piece("raw", refusal))
 
 
-def _note(choice: ParsedChoice, others: Json) -> None:
+def _add_other_fields(choice: ParsedChoice, others: Json) -> None:
     for name, value in others.items():
         if value not in (None, "", [], {}):
             choice.others.setdefault(name, []).append(value)

@@ -34,14 +34,18 @@ def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):
-        yield {"type": "response.output_item.added", "output_index": index, "item": _emptied(item)}
+        yield {
+            "type": "response.output_item.added",
+            "output_index": index,
+            "item": _empty_item(item),
+        }
         for event in _deltas(item, cut):
             yield {**event, "output_index": index, "item_id": item.get("id")}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
 
 
-def _emptied(item: Json) -> Json:
+def _empty_item(item: Json) -> Json:
     empty: Json = {"content": [], "summary": [], "arguments": ""}
     return {name: copy.copy(empty.get(name, value)) for name, value in item.items()}
 

@@ -39,7 +39,7 @@ class StrictResponseReader:
         must(event["sequence_number"] == self._count, f"{kind} has another number")
         self._count += 1
         if kind in (*_STARTED, *LAST):
-            self._course(kind, event["response"])
+            self._begin_or_end(kind, event["response"])
         elif kind != "keepalive":
             must(self._kinds == [*_STARTED], f"{kind} before the response began")
             must(event["output_index"] == len(self._done), f"{kind} of another item")
@@ -50,7 +50,7 @@ class StrictResponseReader:
         must(bool(self.response), "the stream ends without its last event")
         return self.response
 
-    def _course(self, kind: str, response: Json) -> None:
+    def _begin_or_end(self, kind: str, response: Json) -> None:
         if kind in _STARTED:
             self._kinds.append(kind)
             must(response["output"] == [], f"{kind} has items")
@@ -67,12 +67,12 @@ class StrictResponseReader:
             empty = _EMPTY.get(event["item"]["type"])
             must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
         elif kind == "output_item.done":
-            self._finish(event["item"])
+            self._finish_item(event["item"])
         else:
             must((self._open or {}).get("id") == event["item_id"], f"{kind} of another item")
             self._pieces += [event["delta"]] if kind.endswith(".delta") else []
 
-    def _finish(self, item: Json) -> None:
+    def _finish_item(self, item: Json) -> None:
         must(self._open is not None and self._open["id"] == item["id"], "another item is done")
         pieces = "".join(self._pieces)
         text = (
@@ -109,7 +109,7 @@ def as_message(response: Json) -> Json:
         "id": response.get("id"),
         "model": response.get("model"),
         "content": [_block(item) for item in response.get("output", ())],
-        "stop_reason": _stop(response),
+        "stop_reason": _stop_reason(response),
         "stop_sequence": None,
         "usage": response.get("usage"),
     }
@@ -127,7 +127,7 @@ def _block(item: Json) -> Json:
     return {"type": kind, kind: text_of_item(item)} if kind else dict(item)  # a kind of a server's
 
 
-def _stop(response: Json) -> str:
+def _stop_reason(response: Json) -> str:
     if details := response.get("incomplete_details"):
         return _STOPS[details["reason"]]
     called = any(item["type"] == "function_call" for item in response.get("output", ()))

@@ -128,7 +128,7 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _raised(create: Callable[..., Any], form: Form, **fields: Any) -> dict[str, Any]:
+def _error_body(create: Callable[..., Any], form: Form, **fields: Any) -> dict[str, Any]:
     """Return the body of the error that an SDK raises; empty where it raises none."""
     try:
         answer = create(**fields, model="small", stream=form is Form.STREAM)
@@ -141,14 +141,14 @@ def _raised(create: Callable[..., Any], form: Form, **fields: Any) -> dict[str, 
 def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
     """Return the message of the error that the SDK raises; empty where it raises none."""
     create = wire.serve(body, form, status).anthropic.messages.create
-    raised = _raised(create, form, max_tokens=9, messages=_QUESTION)
+    raised = _error_body(create, form, max_tokens=9, messages=_QUESTION)
     return str(raised.get("error", raised).get("message", raised or ""))
 
 
 def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
     """Return the message of the error that the SDK raises; empty where it raises none."""
     create = wire.serve(body, form, status).openai.chat.completions.create
-    raised = _raised(create, form, messages=_QUESTION)
+    raised = _error_body(create, form, messages=_QUESTION)
     return str(raised.get("message", raised or ""))
 
 
@@ -180,7 +180,7 @@ def _check_event(event: dict[str, Any]) -> None:
 
 def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOLE) -> str:
     """Return the message of the error that the SDK raises; empty where it raises none."""
-    raised = _raised(wire.serve(body, form, status).openai.responses.create, form, input="hi")
+    raised = _error_body(wire.serve(body, form, status).openai.responses.create, form, input="hi")
     return str(raised.get("message", ""))
 
 

@@ -140,7 +140,7 @@ class StrictReader:
         self._check_index(event, len(self._blocks) - 1)
         block = self._blocks[-1]
         if block["type"] == "tool_use":
-            block["input"] = _read(self._json)
+            block["input"] = _parsed_input(self._json)
             self._cut = self._cut or is_open(self._json)
         elif block["type"] in EMPTY:
             # a thought that the client wanted omitted has a signature and no words at all
@@ -209,7 +209,7 @@ def _event(frame: bytes) -> dict[str, Any]:
     return event
 
 
-def _read(written: str) -> dict[str, Any]:
+def _parsed_input(written: str) -> dict[str, Any]:
     """Return a call's input; of a call that was cut off, the complete members."""
     try:
         value = json.loads(complete_part(written) if is_open(written) else written)
