@@ -1,1 +1,1 @@
-"""The record of an exchange, and how long mitmweb keeps its flow."""
+"""The record of an exchange, its notes on the flow, and how long mitmweb keeps the flow."""

@@ -1,7 +1,7 @@
-"""Both requests, both replies, and the server's chunks with their times, for people to look at.
+"""The requests and replies of both sides of an exchange, and the server's chunks with their times.
 
-A flow shows the client's request and reply. The server's are the flow's backup, which mitmproxy's
-own *Revert* shows. Both are saved with the flow.
+A flow shows the client's side: its request and reply. The server's side is the flow's backup, which
+mitmproxy's *Revert* shows. Both sides are saved with the flow.
 """
 
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ class BothSides:
 
     Attributes:
         headers: the client's own request headers.
-        full: the bodies are kept, for people to look at.
-        client_request: the request as the client sent it.
-        sent: the request as the server got it.
-        answered: the server's response.
-        chunks: the server's body so far.
-        cuts: the length of each chunk, and the seconds after which it came.
-        got: the bytes of a stream that the client has got.
+        full: True if the bodies are kept, for people to look at.
+        client_request: the request as the client sent it; None while nothing has replaced it.
+        sent: the request as the server got it; None while the flow still has it.
+        answered: the server's response; its body is in `chunks`.
+        chunks: the chunks of the server's body so far.
+        cuts: the length of each chunk, and the chunk's seconds after the request.
+        got: the bytes of a stream that the client has got; None if the reply is not streamed.
         lengths: the length of `got` after each chunk, and at the end.
-        cut_off: only the beginning of a long stream is kept.
+        cut_off: True if only the beginning of a long stream is kept.
     """
 
     headers: Headers
@@ -43,23 +43,29 @@ class BothSides:
     cut_off: bool = False
 
     def keep_client_request(self, request: Request) -> None:
-        """Keep the client's request, of which only the headers have been changed so far."""
+        """Copy the client's request before its body is rewritten. Only its headers have been
+        changed by now, so the copy gets the client's own headers.
+        """
         self.client_request = copied(request)
         self.client_request.headers = self.headers
 
     def keep_response_head(self, flow: HTTPFlow) -> None:
-        """Keep the head of the server's response; have the flow show the client's request again."""
+        """Copy the head of the server's response, and put the client's request back into the
+        flow.
+        """
         if flow.response and self.client_request and self.answered is None:
             self.answered = copied(flow.response)
             if self.sent is None:
                 self.sent, flow.request = flow.request, self.client_request
 
     def replace_request(self, request: Request) -> None:
-        """Keep another request in place of one that the server refused."""
+        """Keep `request`, which is sent in place of a refused request, and forget the refusal."""
         self.sent, self.answered = request, None
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
-        """Keep a chunk of a stream, and the pieces that the client got for it. `at`: seconds."""
+        """Keep a chunk of a stream and the pieces that the client got for it. `at`: the chunk's
+        seconds after the request.
+        """
         self.got = bytearray() if self.got is None else self.got
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
         if self.full and not self.cut_off:
@@ -69,27 +75,27 @@ class BothSides:
             self.lengths.append(len(self.got))
 
     def keep_body(self, body: bytes, at: float) -> None:
-        """Keep bytes of the server's body. `at`: seconds since the request."""
+        """Keep a chunk of the server's body. `at`: the chunk's seconds after the request."""
         if body and self.full:
             self.chunks.append(body)
             self.cuts.append((len(body), round(at, 4)))
 
     def show(self, flow: HTTPFlow) -> None:
-        """Have the flow show the client's side."""
+        """Put the client's request, and the stream that the client got, into the flow."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        # the server never answered
+        # The server has not answered, so `keep_response_head` has not put the request back.
         if self.answered is None and self.client_request and self.sent is None:
             self.sent, flow.request = flow.request, self.client_request
 
     def back_up(self, flow: HTTPFlow) -> None:
-        """Have *Revert* show the server's side, where it differs from the client's."""
+        """Make the server's side the flow's backup, if it differs from the client's side."""
         if not self.full or self.cut_off:
             return
         if not (self.sent and self.client_request) or (flow.response and not self.answered):
             return
         if self.answered:
-            # the chunks of a compressed reply are uncompressed
+            # The chunks were kept uncompressed.
             self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
@@ -98,15 +104,18 @@ class BothSides:
             request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
-                # editing a held request made a backup that has no reply
+                # If a person has edited an intercepted request, there is a backup without a reply,
+                # and `backup` would keep it.
                 forget_state_before(flow)
                 flow.backup()
             finally:
-                # in any case, because mitmproxy still has to send a whole reply
+                # After an exception too, because mitmproxy may still have to send this response.
                 flow.request, flow.response = request, got
 
 
 def _shown(request: Request, reply: Response | None) -> object:
-    """Return the parts of an exchange that a person sees, to compare two exchanges."""
+    """Return the values by which the two sides of an exchange are compared: the request's path and
+    body, the reply's status and body.
+    """
     replied = reply and (reply.status_code, reply.raw_content)
     return request.path, request.raw_content, replied

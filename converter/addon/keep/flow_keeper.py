@@ -1,9 +1,9 @@
-"""Limits of the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
+"""Limits on the flows that mitmweb and the console keep, so that a proxy can run for weeks.
 
-mitmproxy keeps all flows. Beyond `think_limits`, the server's own bytes of the oldest replies go
-first: they are a second copy, for *Revert* and the view of the server's reply. Then whole flows go,
-the oldest first. These stay: flows that a person has marked, running flows, flows from a file, and
-the flow that the console shows.
+mitmproxy itself keeps all flows. Beyond `think_limits`, the server's side of the oldest flows is
+removed first, because it is a second copy, for *Revert* and the view of the server's reply. Then
+whole flows are removed, the oldest first. Flows that a person has marked, running flows, flows from
+a file, and the flow that the console shows are not removed.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # mitmdump's own binary lacks this module
     from mitmproxy.addons.view import View
 
 OVERHEAD = 16 * 1024
-"""Bytes that mitmproxy holds of an exchange beside its bodies: headers, connections, times."""
+"""The estimated bytes of a flow without its bodies: headers, connections, times."""
 _OURS = ("", MOVED, NOTHING, TROUBLE)
-"""Markers that no person has set."""
+"""The markers of flows that no person has marked."""
 
 
 class FlowKeeper(Watcher):
-    """An addon of its own. It makes the flow of a finished exchange show the outcome, and bounds
-    the flows that mitmweb keeps. `chosen`: returns the limits in force.
+    """The addon that writes an exchange's outcome onto its flow, and limits the flows that mitmweb
+    keeps. `chosen` returns the limits in force.
     """
 
     name = "think-keep"
@@ -39,17 +39,17 @@ class FlowKeeper(Watcher):
         self._chosen = chosen
         self._sizes: dict[str, int] = {}
         self._whole: dict[str, None] = {}
-        """Those that may still hold the server's own bytes."""
+        """The ids of flows that may still hold the server's side, the oldest first."""
         self._total = 0
 
     def ended(self, seen: FlowRecord) -> None:
-        """Have the flow show the outcome of the exchange."""
+        """Write the outcome of a finished exchange onto its flow."""
         seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
-        """Measure a finished flow, and remove the oldest ones beyond the limits."""
+        """Measure a finished flow, and remove the oldest flows beyond the limits."""
         view = flow_list()
-        if flow.live and view is not None:  # an empty view is false
+        if flow.live and view is not None:  # Compared with None, because an empty view is false.
             self._forget(flow.id)
             self._measure(flow)
             self._whole[flow.id] = None
@@ -85,7 +85,9 @@ class FlowKeeper(Watcher):
                 view.remove([flow])
 
     def _free(self, view: "View", name: str) -> HTTPFlow | None:
-        """Return a flow that may be changed or removed; forget a flow that a person has removed."""
+        """Return the flow of this id if it may be changed or removed, else None. Forget a flow that
+        a person has removed from mitmweb's list.
+        """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
             self._forget(name)
@@ -94,13 +96,15 @@ class FlowKeeper(Watcher):
 
 
 def stays(view: "View", flow: Flow) -> bool:
-    """Return True if a flow must stay: marked by a person, shown in the console, or held."""
+    """Return True if a flow must stay: marked by a person, shown in the console, or intercepted."""
     shown = "console_layout" in ctx.options and view.focus.flow is flow
     return flow.marked not in _OURS or shown or flow.intercepted
 
 
 def size_of(flow: HTTPFlow) -> int:
-    """Return the bytes that a flow holds. A body held twice as one object counts once."""
+    """Return the bytes that a flow holds. A body that both sides share as one object counts
+    once.
+    """
     backup = state_before(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
     bodies = [part.raw_content for part in (flow.request, flow.response) if part]
@@ -111,7 +115,7 @@ def size_of(flow: HTTPFlow) -> int:
 
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
-    """Remove the server's bytes from a flow; it still shows the client's request and reply."""
+    """Remove the server's side from a flow. The flow keeps the client's request and reply."""
     if not (state_before(flow) and notes_of(flow)):
         return
     forget_state_before(flow)

@@ -1,7 +1,7 @@
 """The record of a running exchange, and its outcome on the flow: a comment, a marker and notes.
 
-The notes are one JSON text in the flow's metadata, because mitmproxy copies all metadata each time
-it looks at a flow, and a text costs nothing to copy.
+The notes are one JSON text in the flow's metadata. mitmproxy copies a flow's metadata often, and a
+text needs no time to copy.
 """
 
 from collections import Counter
@@ -29,8 +29,8 @@ from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
-"""Markers: thinking was moved, there was nothing to do, a person should look. Fonts without emoji
-have all three.
+"""The markers of flows: the addon moved thinking out of the text, the addon changed nothing, a
+person should look. Fonts without emoji have all three characters.
 """
 BEFORE = "think_before"
 """A key of the flow's metadata: the id of the flow whose cached prompt this request broke."""
@@ -38,7 +38,7 @@ _CLIENT_LEFT = "Client disconnected"
 NO_SUMMARY = Summary()
 """The summary of an exchange whose reply was not rewritten."""
 LONGEST_REFUSAL = 200
-"""Characters of a server's reason for an error."""
+"""The most characters of a server's error message in a comment."""
 
 
 @dataclass
@@ -47,22 +47,22 @@ class FlowRecord:
 
     Attributes:
         flow: mitmproxy's flow.
-        exchange: the request's head.
+        exchange: the facts from the request's path and headers.
         sides: the messages of the client and of the server.
-        options: the options in force.
-        hints: lines that a person may read.
-        notes: lines that a person should read.
-        length: bytes of the request's body, as it came or as it was written anew.
+        options: the options in force when the request came.
+        hints: lines for the comment that a person may want to read.
+        notes: lines for the comment that a person should read; they set the marker `TROUBLE`.
+        length: the bytes of the request's body, the client's or the rewritten one's.
         request: the request with its body read.
-        awaited: all that decides how the reply is rewritten.
+        awaited: all facts that decide how the reply is rewritten.
         rewriter: rewrites the reply.
         server: the server's profile.
-        too_large: the request was not taken.
-        early: the client's stream began before the server's head had come.
-        head: the head of a streamed reply.
-        memory: keeps the reply.
+        too_large: True if the request was refused because its body is too long.
+        early: True if the client's stream began before the server's response head.
+        head: the response head of a streamed reply.
+        memory: keeps the reply for later requests.
         tap: the stream function of the reply.
-        refused: reads a body behind which another request may be sent.
+        refused: reads a response after which another request may be sent.
     """
 
     flow: HTTPFlow
@@ -85,21 +85,25 @@ class FlowRecord:
 
     @property
     def client_request(self) -> Request:
-        """The request as the client has sent it."""
+        """The request as the client sent it."""
         return self.sides.client_request or self.flow.request
 
     @property
     def upstream(self) -> Upstream:
-        """The server that the exchange goes to, for probes."""
+        """The server to which the request is sent, as the key of its probes and lessons."""
         return upstream(self.flow, self.exchange)
 
     @property
     def may_be_refused(self) -> bool:
-        """Return True if the server may refuse a part of the request that can be left out."""
+        """True if, after the server's refusal, the request may be sent again with a part left
+        out.
+        """
         return self.request is not None and self.exchange.endpoint.is_chat
 
     def finish(self) -> None:
-        """Have the flow show the outcome of the exchange, which is over."""
+        """Write the outcome of the finished exchange onto the flow: both sides, comment, marker,
+        notes.
+        """
         flow = self.flow
         self.sides.show(flow)
         self._mark(flow)
@@ -107,11 +111,13 @@ class FlowRecord:
             flow.metadata[METADATA] = self._written_notes(flow)
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
-            # with its tap the flow would hold all these records as long as it is listed
+            # The stream function refers to this record, which would live as long as the flow.
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
-        """Return the summary of the reply; of an HTTP error, its failure and model."""
+        """Return the reply's counts and times for the notes; for an HTTP error the failure and the
+        model.
+        """
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
             ends = Counter(self.rewriter.findings.ends.reasons)
@@ -125,7 +131,7 @@ class FlowRecord:
 
     @property
     def reply_summary(self) -> dict[str, object]:
-        """The rewriter's summary of the reply so far; empty where no reply is rewritten."""
+        """The rewriter's summary of the reply so far; empty if the reply is not rewritten."""
         return self.rewriter.summary.values() if self.rewriter else {}
 
     @property
@@ -139,7 +145,7 @@ class FlowRecord:
         moved = summary.thoughts and rewriter and rewriter.changed
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
-        # an error that went on as it came is one of the troubles
+        # An error in the reply that went on to the client is listed among the troubles.
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
@@ -166,12 +172,14 @@ class FlowRecord:
 
 
 def client_left(flow: HTTPFlow) -> bool:
-    """Return True if the client hung up. SDKs do so at the last event."""
+    """Return True if the client closed its connection. SDKs do so after the last event of a
+    reply.
+    """
     return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
 
 
 def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
-    """Return how a request ended, in one or two words."""
+    """Return how an exchange ended: `ok`, `failed`, `refused`, `client left` or `broke off`."""
     if flow.error and not summary.get("finish"):
         return "client left" if client_left(flow) else "broke off"
     if flow.response and flow.response.status_code >= 400:
@@ -180,7 +188,9 @@ def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
 
 
 def refusal_of(response: Response | None) -> str:
-    """Return the status and the message of an HTTP error, as a comment may hold them."""
+    """Return an HTTP error as text for a comment, `status 429: MESSAGE`; empty for any other
+    response.
+    """
     if response is None or response.status_code < 400:
         return ""
     message = server_message(body(response, []))
@@ -189,8 +199,8 @@ def refusal_of(response: Response | None) -> str:
 
 
 RUNNING_RECORDS: dict[str, FlowRecord] = {}
-"""The records of running exchanges, by their flows' ids. A script that is loaded anew finishes the
-exchanges that it had begun.
+"""The records of running exchanges, by their flows' ids. After a reload, the old script still
+finishes the exchanges that it had begun.
 """
 
 
@@ -206,9 +216,10 @@ def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
 
 
 def forget(flow: HTTPFlow) -> None:
-    """Remove the last reply's comment and notes from a flow whose request is sent again. The new
-    exchange gets its own, and *Revert* is to show its own original. A reply that mitmproxy replays
-    has been rewritten before, so its flow is left alone.
+    """Remove comment, marker, notes and backup of the last exchange from a flow whose request
+    mitmproxy sends again, because the new exchange writes its own.
+
+    A flow whose reply mitmproxy replays keeps them, because this reply is already rewritten.
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return

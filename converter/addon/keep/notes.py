@@ -1,5 +1,6 @@
-"""Notes of a flow: how the server's body was cut, and the facts that decided its reading, as one
-JSON text in the flow's metadata. Recordings are made of the notes, and people look at them.
+"""The notes of a flow, one JSON text in its metadata: the lengths and times of the server's chunks,
+and the facts by which the reply was read. Recordings are made from the notes, and the page and
+views show them.
 """
 
 import json
@@ -14,18 +15,19 @@ METADATA = "think"
 """The key of the notes in a flow's metadata."""
 VERSION = 1
 LET_GO = "let_go"
-"""The note of a flow whose server's bytes were dropped to bound the memory."""
+"""The key of the note that the server's side of the flow was removed to save memory."""
 _UNREADABLE = "the addon's notes of the flow cannot be read"
 
 type Cuts = Sequence[tuple[int, float]]
-"""The length of each chunk, and the seconds after which it came."""
+"""The length of each chunk, and the chunk's seconds after the request."""
 type Noted = tuple[Cuts, str, Mapping[str, object], NotedFacts]
-"""A reply's chunks, why it broke off, the options in force, and the facts that decided its reading.
+"""A reply's `Cuts`, why the reply broke off (empty if it did not), the options in force, and the
+facts by which the reply was read.
 """
 
 
 class NotesError(ValueError):
-    """Notes that cannot be read, or a flow without a kept reply. The message is one line."""
+    """The reason, in one line, why a flow's notes cannot be read or its reply is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,10 @@ class NotedFacts:
 
     Attributes:
         server: the name of the server's profile.
-        parses: the server was known to take thinking out of the text.
+        parses: True if the server itself takes thinking out of the text.
         begins: the initial state of the reply.
-        counted: tokens of a prompt that the server found too long.
-        prompted: words of the addon's asked the model to think.
+        counted: the number of tokens of a prompt that the server refused as too long, else None.
+        prompted: True if the addon added a text to the prompt that asks the model to think.
     """
 
     server: str = "generic"
@@ -80,15 +82,14 @@ def _read_facts(noted: Mapping[str, Any]) -> NotedFacts:
 
 
 def without_chunks(text: str) -> str:
-    """Return the notes of a flow whose server's bytes were dropped."""
+    """Return the notes `text` without chunks, for a flow whose server's side is removed."""
     return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
 
 
 def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes as a flow holds them, with the reply's summary and the values of `more`.
+    """Return the notes as JSON text, with the reply's summary and the values of `more`.
 
-    They are in ASCII, because a flow file cannot hold half a surrogate pair, which servers may
-    send.
+    The text is ASCII, because servers may send lone surrogates, which a flow file cannot hold.
     """
     cuts, ended, options, facts = noted
     values = {

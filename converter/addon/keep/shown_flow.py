@@ -1,4 +1,6 @@
-"""A flow as people read it: both sides of its exchange, how to read them, and its notes."""
+"""A flow as transcripts for people: both sides of its exchange, the settings to read them, and the
+facts in its notes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,22 +22,25 @@ from converter.core.reading.reading import Expected
 
 
 def sent_of(flow: Flow | None) -> Request | None:
-    """Return the request that the server got, if the client's differs and it is still kept."""
+    """Return the request that the server got; None if it is the client's, or is no longer kept."""
     if flow and (running := RUNNING_RECORDS.get(flow.id)):
         return running.sides.sent
     state = state_before(flow).get("request")
-    return Request.from_state({**state}) if state else None  # a copy: from_state empties it
+    return Request.from_state({**state}) if state else None  # `from_state` empties its argument.
 
 
 def backup_of(flow: Flow | None) -> Response | None:
-    """Return the server's response, if the client's differs. The flow stays as it is."""
+    """Return a copy of the server's response; None if it is the client's, or is no longer kept."""
     state = state_before(flow).get("response")
-    return Response.from_state({**state}) if state else None  # a copy: from_state empties it
+    return Response.from_state({**state}) if state else None  # `from_state` empties its argument.
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
-    """Return how to read a reply. The server's is read as the addon read it; the addon's own is not
-    split again. A flow without a backup holds the server's reply.
+    """Return the settings and facts to read the flow's reply, the server's or the client's.
+
+    A server's reply is read as the addon read it when it came. A reply that the addon wrote is read
+    as it is: tags in its text stay text. The client's reply in a flow without a backup is the
+    server's.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()
@@ -43,29 +48,32 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
-    except (ValueError, TypeError, AttributeError):  # notes of another version
+    except (ValueError, TypeError, AttributeError):  # The notes are of another version.
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
-        # the model's name may tell its marks of thoughts
+        # A model's name may determine the marks of its thoughts.
         return chosen, Expected(begins, model_of(request_body))
     return AS_WRITTEN, Expected()
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
-    """Return the noted facts of a reply: its summary, why it broke off, and mitmproxy's times."""
+    """Return the facts of a reply: mitmproxy's times, the summary in the notes, and why the reply
+    broke off.
+    """
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
     times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
     facts = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
-    if (ended := noted.get("ended")) and not facts.get("finish"):  # SDKs hang up at the last event
+    # A reply with a finish is complete, though SDKs close the connection at its last event.
+    if (ended := noted.get("ended")) and not facts.get("finish"):
         facts["broke_off"] = ended
     return facts
 
 
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
-    """Return request and reply as one transcript, and more facts of the reply."""
+    """Return the client's request and reply as one transcript, and further facts of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
     question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
     turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
@@ -73,12 +81,12 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
 
 
 def answer_of(flow: HTTPFlow) -> Transcript:
-    """Return the client's reply. A reply that the addon has not written is read as a server's."""
+    """Return the transcript of the client's reply; see `reading_of`."""
     return read_reply(flow.response, *reading_of(flow, of_server=False))
 
 
 def read_reply(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
-    """Return a response as people read it; an empty transcript for `None`."""
+    """Return the transcript of a response, an empty transcript for None."""
     if response is None:
         return Transcript()
     content_type = response.headers.get("content-type", "")

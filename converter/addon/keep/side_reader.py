@@ -1,4 +1,4 @@
-"""A running reply, as people read it."""
+"""A running reply as a growing transcript."""
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.transcript.accumulator import News
@@ -8,7 +8,9 @@ from converter.core.reading.reading import Expected
 
 
 class SideReader:
-    """One side of a running reply. Each byte is read once, however often somebody looks."""
+    """A reader of one side of a running reply: the client's bytes, or the server's (`of_server`).
+    It reads each byte once, however often its methods are called.
+    """
 
     def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
         self.record = record
@@ -17,12 +19,12 @@ class SideReader:
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
-            # without limits, so that thoughts are shown in full
+            # Without the limits of thinking, so that thoughts are shown in full.
             shown = Expected(expected.initial, expected.model)
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
     def news(self) -> list[News]:
-        """Return the news since the last call."""
+        """Return the parts and texts that have come since the last call."""
         sides = self.record.sides
         came = b"".join(sides.chunks) if self._of_server else sides.got or b""
         fresh = bytes(came[self._read :])
@@ -30,10 +32,10 @@ class SideReader:
         return self._reader.feed(fresh) if fresh else []
 
     def close(self) -> list[News]:
-        """Return the last news of a reply that is over."""
+        """End the reply; return its last parts and texts."""
         return [*self.news(), *self._reader.close()]
 
     def transcript(self) -> Transcript:
-        """Return the transcript of all that has come."""
+        """Return the transcript of the reply so far."""
         self.news()
         return self._reader.transcript()

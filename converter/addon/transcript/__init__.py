@@ -1,3 +1,1 @@
-"""The readable form of a conversation: requests and replies of all dialects, as people read
-them.
-"""
+"""Transcripts: requests and replies of all dialects in a form for people."""

@@ -1,4 +1,6 @@
-"""The parts of one choice as they grow: events in, news out, and all parts at any time."""
+"""The parts of one choice of a reply, collected from events. Each event gives the parts that are
+new, and all parts so far can be read at any time.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,19 +14,19 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
-"""Fields with a number or more for each token. A reply has thousands, and nobody reads them."""
+"""Fields that are not shown: numbers for each token of a reply, thousands that nobody reads."""
 _SHOWN_INNER = ("role", "content", "refusal")
 _SHOWN_PARTS = ("text", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """News of a reply.
+    """A new part of a reply, or new text of its last part.
 
     Attributes:
-        part: a whole part, or more text of the text or thought before.
+        part: the whole part, or the further text of a text or thought as a part of its own.
         choice: the index of the choice.
-        fresh: the part begins here.
+        fresh: True if the part begins here; False if `part` continues the last part.
     """
 
     part: Part
@@ -33,21 +35,21 @@ class News:
 
 
 class FieldAccumulator:
-    """Fields that come in every frame. Strings are joined, other values are kept when they
-    change.
+    """The values of fields that several frames have. Strings are joined; of other values, each that
+    differs from the value before is kept.
     """
 
     def __init__(self) -> None:
         self._values: dict[str, list[object]] = {}
 
     def add(self, name: str, value: object) -> None:
-        """Take one frame's value."""
+        """Add the value of the field `name` in one frame."""
         values = self._values.setdefault(name, [])
         if isinstance(value, str) or not values or values[-1] != value:
             values.append(value)
 
     def parts(self) -> tuple[Field, ...]:
-        """Return the fields as they are by now."""
+        """Return the fields with their values so far."""
         gathered = list[Field]()
         for name, values in self._values.items():
             pieces = [value for value in values if isinstance(value, str)]
@@ -57,12 +59,14 @@ class FieldAccumulator:
 
 
 class Accumulator:
-    """One choice. `feed` returns the parts that can be shown by now: text and thoughts as they
-    come, calls with the finish, because more of their arguments may come before it.
+    """The parts of one choice.
+
+    `feed` returns text and thoughts as they come. It returns calls at the finish, because their
+    arguments may grow until then.
 
     Attributes:
-        finish: why the reply ended; empty so far.
-        stop_sequence: the stop string at which it ended.
+        finish: why the choice ended; empty before its end.
+        stop_sequence: the stop string at which the choice ended, None if at none.
     """
 
     def __init__(self, choice: int = 0) -> None:
@@ -74,19 +78,19 @@ class Accumulator:
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all parts that have come, the server's own fields last."""
+        """Return all parts so far; fields that no part has come last."""
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
-        """Take an event; return its news."""
+        """Add an event; return the parts and texts that can be shown now."""
         complete = (
             self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
         )
-        read = _READERS.get(type(event))  # `None` for an event that belongs to no choice
+        read = _READERS.get(type(event))  # Other types of events belong to no choice.
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
-        """Return the parts that were not returned yet: calls, and the server's own fields."""
+        """Return the parts that `feed` has not returned: calls, and fields that no part has."""
         return [
             *self._complete_calls(),
             *(News(part, self._choice) for part in self._fields.parts()),
@@ -106,7 +110,7 @@ class Accumulator:
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
-        self._blocks.end_thought("", event.note)  # no person reads a signature
+        self._blocks.end_thought("", event.note)  # The signature is left out: no person reads it.
         return []
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
@@ -163,8 +167,8 @@ class Accumulator:
         return [news for part in part_of(block) for news in self._whole(part, event)]
 
     def _whole(self, part: Part, event: events.DialectBlock) -> list[News]:
-        """Take a part of a server's own. Its call of a tool is taken as any other, because the
-        arguments come in pieces.
+        """Add a part of a block that only this dialect has. A call of a server's own tool stays
+        open until the finish, because its arguments come in pieces.
         """
         if not isinstance(part, ToolUse):
             return self._append(part)

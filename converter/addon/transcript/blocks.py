@@ -1,5 +1,5 @@
-"""A request's turns as people read them, of any dialect: a fold over the items of `message_walk`, a
-part or several for each block. It never raises.
+"""The turns of a request of any dialect as parts for people, from the items that `message_walk`
+yields: one part or several for each block. No function raises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ type Split = Callable[[str], list[Part]]
 
 
 def parts_of(content: object) -> list[Part]:
-    """Return the parts of a content: a string, a list of blocks, or anything else."""
+    """Return the parts of a message's content: a string, a list of blocks, or anything else."""
     return _parts(message_walk.content(content))
 
 
@@ -37,7 +37,7 @@ def part_of(block: object) -> list[Part]:
 
 
 def parts_of_item(item: object) -> list[Part]:
-    """Return the parts of one item."""
+    """Return the parts of one item of the Responses API."""
     return _parts(message_walk.item(item).pieces)
 
 
@@ -46,8 +46,11 @@ def _as_it_is(text: str) -> list[Part]:
 
 
 def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
-    """Return the turns of an input: a text, a list of messages and items, or anything else. `split`
-    separates thinking within the text of an assistant, if no field brings any.
+    """Return the turns of a request's messages: a text, a list of messages and items, or anything
+    else.
+
+    `split` cuts an assistant's text into thinking and text. It is called if the message has no
+    thinking in a field.
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk(messages):
@@ -74,7 +77,9 @@ def _split(item: WalkedItem, split: Split) -> list[Part]:
 
 
 def plain(parts: Iterable[Part]) -> str:
-    """Return the parts of a tool result as one text, each picture as a line."""
+    """Return the parts of a tool result as one text, a line for each picture: `[image image/png
+    12.3 kB]`.
+    """
     return "\n".join(map(_text, parts))
 
 

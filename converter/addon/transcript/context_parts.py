@@ -1,8 +1,8 @@
-"""The parts of a request by the tokens that they take: system prompt, tools, turns, thoughts,
+"""The parts of a request with the number of tokens of each: system prompt, tools, turns, thoughts,
 calls, results, pictures.
 
-A server that shows its prompt's tokens has counted each part. Any other server's count is of the
-whole; a part's share of it is estimated by length.
+If a server returns its prompt's tokens, each part's tokens are counted in them. From other servers
+only the number of all tokens is known; each part's share is estimated by its length.
 """
 
 from bisect import bisect, bisect_left, insort
@@ -23,15 +23,15 @@ type Strings = Sequence[str]
 type _Span = tuple[int, int]
 
 MOST = 500
-"""Parts that are listed, the largest; the others are summed up."""
+"""The most parts that are listed. The smaller parts beyond are one line with their sum."""
 _BYTES = 4
-"""Bytes of a token of English text or JSON."""
+"""The estimated bytes of a token in English text or JSON."""
 _PICTURE = 1000
-"""Tokens of a picture: between those of a small one and of a large one."""
+"""The estimated tokens of a picture of medium size."""
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
-"""Marks a part that the chat template leaves out."""
+"""The text after the name of a part that the chat template leaves out."""
 _KINDS = {
     ThinkingBlock: "thought",
     ToolUse: "call",
@@ -43,8 +43,8 @@ _KINDS = {
 
 
 class ContextPart(NamedTuple):
-    """A part of a request. `tokens`: as the server counted, else its share of the count or an
-    estimate.
+    """A part of a request. `tokens`: counted in the server's tokens, else a share of the server's
+    count, else estimated.
     """
 
     kind: str
@@ -53,7 +53,9 @@ class ContextPart(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A part by its length in bytes. `strings`: its texts, by which it is found in a prompt."""
+    """A part with its length in bytes. `strings`: the part's texts, which are searched in a
+    prompt.
+    """
 
     kind: str
     name: str
@@ -68,12 +70,12 @@ def read(
     pieces: Sequence[bytes] | None = None,
     called: Collection[str] = (),
 ) -> dict[str, object]:
-    """Return the parts of a request that a server got, the largest first, and the sums of each kind
-    and of the tools that were never called (`unused`).
+    """Return the page's JSON on a request to a server: the parts, the largest first, the sum of
+    each kind, and the sum of the tools that were never called (`unused`).
 
-    `counted`: the prompt's tokens, as the reply reports them. `pieces`: the bytes of each token of
-    the prompt; without them the parts' sum is `counted`. `called`: tools that were called elsewhere
-    in the session.
+    `counted`: the number of the prompt's tokens that the reply reports. `pieces`: the bytes of each
+    token of the prompt, if the server returns them. `called`: the tools that other exchanges of the
+    session called.
     """
     rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
     parts = [*(_counted(rows, pieces, counted) if pieces else _shared(rows, counted))]
@@ -98,8 +100,10 @@ def read(
 def _counted(
     rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
 ) -> Iterator[ContextPart]:
-    """Yield the parts by the prompt's own tokens. Tokens of no part are the template's. Pictures
-    have no tokens in a text: theirs are those that the reply counts beyond.
+    """Yield the parts with their tokens, counted in the prompt's tokens.
+
+    Tokens that belong to no part are the chat template's. A picture is not in the prompt's text:
+    the pictures share the tokens that `counted` has beyond the prompt's.
     """
     strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
@@ -115,8 +119,8 @@ def _counted(
 
 
 def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
-    """Yield the parts with shares of the count by length. Borders are rounded instead of shares, so
-    the sum is exact.
+    """Yield the parts with shares of `counted` in proportion to their lengths. The borders between
+    the shares are rounded, not the shares, so that the sum is exact.
     """
     passed = [*accumulate((row.length for row in rows), initial=0)]
     whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
@@ -126,7 +130,7 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
 
 
 def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
-    """Yield each part, in the request's order."""
+    """Yield a row for each part, in the request's order. `called`: tools called elsewhere."""
     fields = body if isinstance(body, dict) else {}
     calls = {
         part.id: part.name
@@ -173,8 +177,8 @@ def _strings(part: Part) -> Strings:
 
 
 def _in_any_case(part: Part) -> Strings:
-    """Return the strings that stand in the prompt in any case, although a template writes arguments
-    in its own way.
+    """Return the strings of a part that every chat template writes. Of a call these are the name
+    and the strings within the arguments, because templates write the arguments in different forms.
     """
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
@@ -189,18 +193,19 @@ def _length(text: str) -> int:
 def tokens_of(
     pieces: Sequence[bytes], tools: Sequence[Strings], turns: Sequence[Strings]
 ) -> list[int | None]:
-    """Return how many of a prompt's tokens belong to each tool, then to each part of a turn; `None`
-    for a part that does not stand in the prompt.
+    """Return how many of a prompt's tokens belong to each tool, then to each part of a turn; None
+    for a part that is not in the prompt.
 
-    A chat template writes texts as they are or as JSON, strips the blanks at their ends, and leaves
-    some out, such as earlier thoughts. So a part is looked for between its neighbours, the longest
-    first: a long text stands at one offset only, and a short one cannot be far from it.
+    A chat template writes texts as they are or as JSON, strips blanks at their ends, and leaves
+    some out, such as earlier thoughts. So the parts are searched for in order of length, the
+    longest first, because a long text occurs only once. A shorter part is then searched for between
+    its neighbours.
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
     described = _joined(_spans(prompt, tools))
     of_tools = sorted(span for span in described if span)
-    for begin, end in of_tools:  # no turn's text is looked for there
+    for begin, end in of_tools:  # Blanked out, so that no turn's text is found in a tool's.
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
         span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
@@ -209,7 +214,9 @@ def tokens_of(
 
 
 def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
-    """Return the span of each part: first of its longest text, then of all its texts."""
+    """Return the span of each part in the prompt, None for a part that is not there. The longest
+    text of each part is found first, then the spans grow to the parts' other texts.
+    """
     longest = [max(strings, key=len, default="") for strings in parts]
     placed, spans = list[int](), dict[int, _Span]()
     for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
@@ -228,7 +235,9 @@ def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
 
 
 def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
-    """Return the span of all of a part, from its first text to its last."""
+    """Return the span of a whole part, from its first text to its last. `span`: that of its longest
+    text; `room`: the span between the part's neighbours.
+    """
     (begin, end), (low, high) = span, room
     if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
         begin = first[0]
@@ -250,6 +259,8 @@ def _find(
 
 
 def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
-    """Return the spans of tools, each up to the next one's: between them stands their JSON."""
+    """Return the spans of tools, each extended to the next tool's begin, because the JSON between
+    their texts belongs to the tools.
+    """
     ends = dict(pairwise(span[0] for span in spans if span))
     return [span and (span[0], ends.get(span[0], span[1])) for span in spans]

@@ -1,4 +1,4 @@
-"""The lines at a transcript's end: how the reply ended, from the facts of its summary."""
+"""The lines at a transcript's end: the reply's model, finish, tokens and times, from its facts."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,12 +7,12 @@ from converter.core.reply.summary import ESTIMATED, SHORTEST, TIMES
 from converter.core.wire.printable import compact
 
 _COUNTED = ("failure", "text", "calls")
-"""Facts that the transcript itself shows."""
+"""Facts without a line, because the transcript itself shows them."""
 
 
 def together(own: Facts, more: Facts | None) -> Facts:
-    """Return a transcript's own facts and those known from elsewhere. The latter count for times
-    and for facts that the transcript lacks.
+    """Return the union of a transcript's `own` facts and `more` facts from elsewhere. For a fact in
+    both, `own` counts, except for times.
     """
     return {
         **own,
@@ -21,7 +21,9 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and a text for each fact. A name without a row is shown as it is."""
+    """Return a label and a text for each line: those of `_ROWS`, then each other fact under its
+    name.
+    """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
@@ -33,7 +35,7 @@ def lines(facts: Facts) -> list[tuple[str, str]]:
 
 
 def of(value: object) -> str:
-    """Return a setting or fact in one line: all but strings as JSON."""
+    """Return a setting or fact as text on one line: a string as it is, any other value as JSON."""
     return value if isinstance(value, str) else compact(value)
 
 
@@ -48,7 +50,7 @@ def _stop(facts: Facts) -> str:
 
 def _tokens(facts: Facts) -> str:
     if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
-        return ""  # a Messages reply must have numbers: 0 is unknown
+        return ""  # 0 means unknown in a Messages reply, which must have numbers.
     parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""
@@ -87,7 +89,9 @@ def _thinking_time(facts: Facts) -> str:
 
 
 def _speed(facts: Facts) -> str:
-    """Return tokens per second; a whole reply, which comes at once, has no speed."""
+    """Return the tokens per second as text; empty for a reply that is not streamed and comes at
+    once.
+    """
     count, end = _number(facts, "output_tokens"), _number(facts, "end")
     begin = _number(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:

@@ -1,9 +1,9 @@
-"""A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or as
-the server sent it.
+"""A reply as a transcript, which grows while the reply comes. The reply may be of any dialect,
+streamed or whole, rewritten or as the server sent it.
 
-chunk -> FrameReader -> event -> Stages -> event -> Accumulator. Unreadable bytes are kept. The
-first bytes show the dialect and whether the reply is a stream; its content type helps where they do
-not.
+chunk -> FrameReader -> event -> Stages -> event -> Accumulator. The dialect, and whether the reply
+is a stream, follow from the first bytes, else from the content type. Unreadable bytes become a part
+of the transcript.
 """
 
 from collections.abc import Iterable
@@ -29,26 +29,26 @@ from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
-"""The settings to read the addon's own output: a tag that it left in a text is text, as it is to
-its client.
+"""The settings to read the addon's own output. A tag in its text stays text, because the client,
+too, gets the tag as text.
 """
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
-"""Fields of a block or delta that may have no content for a person."""
+"""Fields of a block or delta that hold no content for a person."""
 _SHOWN_TYPES = ("text", "thinking")
 
 
 class ReplyReader:
-    """Chunks in, news out; never raises. `transcript` returns all that has come, at any time. The
-    cost of a chunk grows with its bytes.
+    """A reader of a reply: `feed` takes a chunk and returns the new parts, `transcript` returns all
+    parts so far. No method raises. The time for a chunk depends on the chunk's length alone.
 
-    `complete`: all of the reply is at hand, so that a closer without an opener before it shows that
-    the reply began in a thought; the reader is then closed before anybody looks. `expected`: other
-    facts about where the reply begins.
+    `complete`: True if the whole reply is fed and closed before the transcript is read. A closer
+    without an opener then shows that the reply began in a thought. `expected`: other facts about
+    where the reply begins.
 
     Attributes:
-        content_type: the response's.
-        recogniser: finds the form and the dialect.
-        summary: the reply's summary.
+        content_type: the content type of the response.
+        recogniser: recognises the form and the dialect.
+        summary: the reply's counts and times.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class ReplyReader:
         self.summary = Summary()
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
-        """Take a chunk; return its news. `at`: seconds after the request, if known."""
+        """Read a chunk; return the new parts. `at`: the chunk's seconds after the request, if
+        known.
+        """
         if at is not None:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
@@ -85,7 +87,7 @@ class ReplyReader:
         return []
 
     def close(self) -> list[News]:
-        """Return the last news of a reply that is over or broke off."""
+        """End the reply; return its last parts."""
         news: list[News] = []
         if self._reader is None:
             self.recogniser.feed(b"", self.content_type, last=True)
@@ -97,13 +99,14 @@ class ReplyReader:
         return news + [new for choice in self._choices.values() for new in choice.close()]
 
     def transcript(self) -> Transcript:
-        """Return the transcript of all that has come."""
+        """Return the transcript of the reply so far."""
         turns = [
             ShownTurn("assistant", parts, choice)
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        waiting = self.recogniser.held  # bytes that need more bytes to be read
+        # The first bytes, if they do not show the dialect yet.
+        waiting = self.recogniser.held
         rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
@@ -116,8 +119,8 @@ class ReplyReader:
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
     def _begin(self) -> list[News]:
-        """Set up the machines, and read the first bytes. A reply of no dialect is shown as it
-        came.
+        """Create the machines for the recognised dialect, and read the first bytes. A reply of no
+        known dialect is kept as raw text.
         """
         form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
@@ -129,7 +132,8 @@ class ReplyReader:
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        # joined, because frames have some letters each, and machines cost by the event
+        # Successive events of one kind are joined: a frame has only some letters, and the machines'
+        # time depends on the number of events.
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._safely(event)]
 
@@ -139,7 +143,7 @@ class ReplyReader:
             return [_opaque(frame)]
         try:
             _, events = self._reader.read(frame)
-        except Exception:  # a view has to show the frame in spite of our fault
+        except Exception:  # A person sees the frame in spite of a fault of the addon.
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
@@ -177,8 +181,8 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Take the parts of a message's content that a decoder cannot read: all of it, or the items
-        that are no blocks.
+        """Add the parts of a message's content that a decoder cannot read: a content that is no
+        list, or the list's items that are no blocks.
         """
         odd = (
             [block for block in content if not isinstance(block, dict) or _is_odd(block)]
@@ -222,8 +226,8 @@ def _is_odd(block: dict[str, object]) -> bool:
 
 
 def _says_something(data: bytes) -> bool:
-    """Return True if a frame without any event has content all the same, of a shape that the
-    decoder does not know.
+    """Return True if a frame has content in a form that its decoder does not know, and so gave no
+    event.
     """
     frame = json_text.read_or_none(data)
     inner = [

@@ -1,5 +1,5 @@
-"""A request as a person reads it, of any dialect. It is tolerant, where the dialects' readers are
-not.
+"""A request of any dialect as a transcript. Unlike the dialects' request readers, it accepts
+unknown and invalid fields.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ _DEFAULTS = settings.read()
 _TOOLS = ("tools", "functions")
 _SHOWN_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
 _LONGEST_SETTING = 200
-"""Characters of a setting that is shown in a line. A longer one (a schema, a prompt) stands below
-the turns.
+"""The most characters of a setting that is shown in a line above the turns. A longer setting (a
+schema, a prompt) is shown after the turns.
 """
 
 
 def read(body: bytes, chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request's body. Never raises: unreadable parts are in its
+    """Return the transcript of a request's body. A body that is no JSON object is the transcript's
     `rest`.
     """
     with suppress(json_text.UnreadableError, RecursionError):
@@ -41,7 +41,7 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 
 
 def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request whose JSON is read already."""
+    """Return the transcript of a request, from the fields of its body."""
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in SYSTEM_FIELDS if has_value(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
@@ -52,10 +52,10 @@ def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Tra
 
 
 def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
-    """Return the settings that fit in a line, and the others."""
+    """Return the settings that fit in a line, by name, and the longer ones as parts."""
     short: dict[str, object] = {}
     long: list[Part] = []
-    # the model first, tools last; the rest stays in the client's order
+    # The model comes first and the tools last; other settings stay in the client's order.
     order = {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}
     fields = (name for name in body if name not in _SHOWN_AS_TURNS)
     for name in sorted(fields, key=lambda name: order.get(name, 3)):
@@ -70,7 +70,7 @@ def _settings(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]
 
 
 def tool_name(tool: object) -> str:
-    """Return the name of a tool, in any dialect's form; its type if it has no name."""
+    """Return the name in a tool's definition of any dialect, or its type if it has no name."""
     if not isinstance(tool, dict):
         return ""
     inner = tool.get(str(tool.get("type")))
@@ -79,7 +79,9 @@ def tool_name(tool: object) -> str:
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
-    """Return the function that separates thinking in tags within an assistant's text."""
+    """Return a function that cuts an assistant's text into thinking and text at the tags of
+    thinking.
+    """
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 
     def split(text: str) -> list[Part]:

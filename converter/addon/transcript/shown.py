@@ -1,7 +1,7 @@
-"""A transcript as plain values for a page that shows it: each part with its kind and its text, laid
-out already.
+"""A transcript as JSON values for a page: each part with its kind and its text, JSON in it
+indented.
 
-Text is as it came. The page has to make control characters visible, and must never take text for
+Text is not escaped. The page must make control characters visible, and must never insert text as
 markup.
 """
 
@@ -26,14 +26,14 @@ from converter.core.wire.printable import fits, json_of, laid_out, without_base6
 type Values = dict[str, Any]
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""Types of pictures that a browser decodes and does not run."""
+"""Media types of pictures that a browser decodes and that hold no scripts."""
 _LARGEST_PICTURE = 8_000_000
-"""Characters of base64."""
+"""The most characters of a picture's base64 that are sent to the page."""
 
 
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
-    """Return all of a request or reply. `more`: facts known from elsewhere, such as a reply's
-    times.
+    """Return a whole request or reply as JSON values. `more`: facts from elsewhere, such as a
+    reply's times.
     """
     return {
         "asked": [[name, in_words.of(value)] for name, value in shown.settings.items()],
@@ -45,12 +45,12 @@ def transcript(shown: Transcript, more: Facts | None = None) -> Values:
 
 
 def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
-    """Return how a reply ended, each fact a label and its text."""
+    """Return a label and a text for each fact of a reply; see `facts.lines`."""
     return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
 
 
 def turn(shown: ShownTurn) -> Values:
-    """Return a turn."""
+    """Return a turn as JSON values: `role`, `choice` and `parts`."""
     return {
         "role": shown.role,
         "choice": shown.choice,
@@ -59,12 +59,12 @@ def turn(shown: ShownTurn) -> Values:
 
 
 def news_values(news: Iterable[News]) -> list[Values]:
-    """Return the news of a reply."""
+    """Return new parts of a reply as JSON values, each with `choice` and `fresh`."""
     return [{**part(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 
 
 def part(shown: Part) -> Values:
-    """Return a part."""
+    """Return a part as JSON values: `kind`, `text` and the fields of its kind."""
     return _PARTS[type(shown)](shown)
 
 
@@ -82,7 +82,7 @@ def _field(shown: Field) -> Values:
 
 
 def of_call(shown: ToolUse) -> str:
-    """Return the facts of a call beside its name."""
+    """Return the text beside a call's name: the call's id, and the field from which it was read."""
     return ", ".join(filter(None, (shown.id, shown.read_from and f"read from {shown.read_from}")))
 
 

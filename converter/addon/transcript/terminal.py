@@ -1,8 +1,8 @@
-"""A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles
-bold, the answer plain.
+"""A transcript as text for a terminal, which may be written while the transcript grows. Roles are
+bold, the answer is plain, and thinking is dim, with a bar before each line.
 
-Colours are optional; without them the line still sets thinking apart. No control character or
-escape sequence of a model reaches the terminal.
+Without colours the bar still sets thinking apart. Control characters and escape sequences in a
+model's text are written as visible text.
 """
 
 import os
@@ -24,42 +24,46 @@ type _Styled = tuple[str, str]
 
 
 class TerminalWriter:
-    """News of a reply in, text for the terminal out: text as it comes, all other parts in lines of
-    their own.
+    """A writer of a reply's news as text for the terminal. Text and thinking are written as they
+    come, each other part in lines of its own.
     """
 
     def __init__(self, colour: bool = False) -> None:
         self._colour = colour
         self._kind: type[Part] | None = None
         self._choice = 0
-        self._printed = False  # text of the growing part was printed
-        self._held = ""  # line ends at its end, printed if text follows
-        self._begun = False  # anything was printed
-        self._gap = False  # an empty line comes before the next part
+        self._printed = False  # True if text of the growing part has been printed.
+        self._held = ""  # The growing part's last line ends, which are printed if text follows.
+        self._begun = False  # True if anything has been printed.
+        self._gap = False  # True if an empty line comes before the next part.
 
     def feed(self, news: Iterable[News]) -> str:
-        """Return the text to print now."""
+        """Return the text to print for these news."""
         return "".join(map(self._one, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
-        """Return the end of the last line, how the reply ended, and its facts."""
+        """Return the end of the last line, a line for each fact of the reply, and the fields
+        `beside`.
+        """
         return self._end() + self.settings(in_words.lines(facts or {})) + self._laid_out(beside)
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
-        """Return a line for each label and its value."""
+        """Return a line `label: value` for each row."""
         lines = [self._styled(one_line(f"{label}: {value}"), DIM) + "\n" for label, value in rows]
         gap = "\n" if lines and self._begun else ""
         self._begun = self._begun or bool(lines)
         return gap + "".join(lines)
 
     def role(self, label: str) -> str:
-        """Return the line that names the speaker."""
+        """Return the bold line that names the speaker, such as `assistant`."""
         head = self._end() + ("\n" if self._begun else "")
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
     def progress(self, label: str, number: str) -> str:
-        """Return the next number of a line that grows, behind the label if the line begins."""
+        """Return the next number of a line of growing numbers: `label: 500 1,000`. Return the label
+        too if the line begins.
+        """
         head = "" if self._kind is Field else self._end() + self._apart() + self._styled(label, DIM)
         self._kind, self._printed = Field, True
         return f"{head} {self._styled(number, DIM)}"
@@ -101,7 +105,7 @@ class TerminalWriter:
         return gap
 
     def _end(self) -> str:
-        """Return the end of the part that grew."""
+        """End the growing part; return its line end, empty if nothing of the part was printed."""
         printed, self._printed, self._kind, self._held = self._printed, False, None, ""
         return "\n" if printed else ""
 
@@ -110,12 +114,12 @@ class TerminalWriter:
 
 
 def shows_colours(file: TextIO) -> bool:
-    """Return True if colours may be written to a file."""
+    """Return True if colours may be written to a file: a terminal, without NO_COLOR."""
     return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
-    """Return a whole transcript. `more`: facts known from elsewhere, such as a reply's times."""
+    """Return a whole transcript as text. `more`: facts from elsewhere, such as a reply's times."""
     writer = TerminalWriter(colour)
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     out = [writer.settings(settings)]
@@ -134,7 +138,7 @@ def _indented(text: str) -> str:
 
 
 def _lines(part: Part) -> list[_Styled]:
-    """Return a part that is shown at once, in lines, each with its style."""
+    """Return the texts of a part that does not grow, each with its style."""
     values = shown.part(part)
     kind, text, name = values["kind"], values["text"], values.get("name", "")
     match kind:

@@ -1,9 +1,10 @@
 """A transcript as plain text for a content view, always valid YAML for mitmproxy's highlighter.
 
-Thinking stands in comments, which every palette of mitmproxy shows dim, with a bar at each line,
-because mitmweb shows no colours. Text stands in block scalars. No text of a model can leave either,
-and both are read in linear time. Invalid YAML would cost the colours of all lines behind it, and a
-lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+Thinking is written as comments, which every palette of mitmproxy shows dim; each line has a bar,
+because mitmweb shows no colours. Text is written as block scalars. A model's text cannot end a
+comment or a block scalar, and both are highlighted in linear time. After invalid YAML all later
+lines would lose their colours, and an unclosed `{` would take seconds to highlight (5 MB of JSON
+lines: 90 s, mitmproxy_rs 0.12).
 """
 
 import re
@@ -24,22 +25,20 @@ from converter.core.wire.printable import (
 )
 
 HIGHLIGHT: Final = "yaml"
-"""The highlighter of mitmproxy for this text."""
+"""The name of mitmproxy's highlighter for this text."""
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
-"""Values that need no quotes: YAML reads each as one scalar."""
+"""The pattern of values that need no quotes, because YAML reads each as one scalar."""
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
-"""Characters of a field's value that stand in its line."""
+"""The most characters of a field's value that is written on the line of its key."""
 _LONGEST_KEY = 200
-"""Characters of a key; YAML allows 1,024."""
+"""The most characters of a key; YAML allows 1,024."""
 _BLOCK = "  "
 _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return the text. `more`: facts known from elsewhere, such as a reply's times; they count for
-    more than the transcript's own.
-    """
+    """Return a transcript as YAML text. `more`: facts from elsewhere, such as a reply's times."""
     settings = ((name, in_words.of(value)) for name, value in transcript.settings.items())
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
     parts = [_mapping(settings), *map(_turn, transcript.turns)]
@@ -58,7 +57,9 @@ def _key(name: str) -> str:
 
 
 def _value(text: str) -> str:
-    """Return a text in one line; JSON as it is, because YAML reads it as well."""
+    """Return a text on one line as a YAML value: quoted if needed; JSON stays, because JSON is
+    YAML.
+    """
     line = one_line(text)
     return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
 
@@ -80,14 +81,16 @@ def _turn(turn: ShownTurn) -> str:
 
 
 def _prefixed(text: str, prefix: str) -> str:
-    """Return the text with its lines prefixed, blank ones left blank, and with a line end."""
+    """Return the text with `prefix` before each line that is not empty, and one line end at its
+    end.
+    """
     body = text.removesuffix("\n")
     return _LINE.sub(prefix, body) + "\n"
 
 
 def _scalar(name: str, text: str) -> str:
-    """Return a key whose value is the text, in a block. The block says its indent (`2`) where the
-    text's own blanks would count as indent.
+    """Return a key with the text as its block scalar. If the text begins with a blank, the head
+    gives the indent (`|2`), because YAML would count the blank as indent.
     """
     body = trimmed(text)
     if not body.strip():

@@ -1,8 +1,8 @@
-"""A request or reply for people, free of any dialect: turns, and the parts in them, as flat, frozen
-values. Text, thoughts, calls and results are the blocks of a conversation. Defined here are the
-parts that no conversation has, and turns of any role.
+"""The values of a transcript, free of any dialect: turns, and the parts of turns.
 
-Text is kept as it came. Each rendering handles control characters and texts that are too long.
+Text, thoughts, calls and results are the blocks of `converter.core.model.conversation`. This file
+defines the other parts, and turns of any role. Text is kept as it came; each rendering handles
+control characters and texts that are too long.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ class Media:
     """A picture, a document, or sound.
 
     Attributes:
-        kind: image, audio or the like.
+        kind: `image`, `audio` or another kind.
         type: the media type.
-        size: in bytes, if the data came along.
-        address: a URL or the id of a file, if the data did not come along.
+        size: the bytes of the data, None if the message has only an address.
+        address: the URL or the id of a file, empty if the message has the data.
         title: a document's title.
-        data: in base64.
+        data: the data of a picture or document in base64.
     """
 
     kind: str
@@ -45,7 +45,9 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that no part has: a vendor's own, or one of an odd shape. `value` is JSON's."""
+    """A field that fits no other part: a vendor's own field, or a value of an unknown form. `value`
+    is the JSON value.
+    """
 
     name: str
     value: object
@@ -61,7 +63,7 @@ class FailurePart:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Data that could not be read, as it came."""
+    """Data that could not be read, as text."""
 
     text: str
 
@@ -71,7 +73,7 @@ type Part = ThinkingBlock | TextBlock | ToolUse | ToolResult | Media | Field | F
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A speaker and the parts. `choice`: the index of one of several answers to a request."""
+    """A turn: its speaker and its parts. `choice`: the index of the choice, 0 in requests."""
 
     role: str
     parts: tuple[Part, ...]
@@ -83,11 +85,11 @@ class Transcript:
     """A request or a reply.
 
     Attributes:
-        turns: the speakers and their parts.
-        settings: a request's model and settings.
-        facts: how a reply ended.
-        rest: the pieces that could not be read.
-        beside: fields about a reply that are no part of it, such as a server's timings.
+        turns: the turns in their order.
+        settings: a request's model and other settings that fit in a line.
+        facts: a reply's finish, counts and times.
+        rest: the texts that could not be read.
+        beside: fields about a reply that belong to no turn, such as a server's timings.
     """
 
     turns: tuple[ShownTurn, ...] = ()
