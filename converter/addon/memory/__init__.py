@@ -1,3 +1,3 @@
-"""The memory of replies: stores in this process, in a file, and with a server that several proxies
-share; lessons shared through the same stores.
+"""The memory of replies: stores in a file or on a server, waits for them, and the lessons about
+servers that processes share through the same stores.
 """

@@ -1,4 +1,6 @@
-"""The newest requests of conversations, whose turns the next requests repeat."""
+"""The newest request of each conversation. The next request repeats its turns, which then need not
+be read and translated again.
+"""
 
 from dataclasses import dataclass
 
@@ -12,13 +14,15 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
-"""Bytes of a request that is read anew as quickly as it is looked for."""
+"""The bytes of a request that is read as quickly as an earlier request is searched for
+its turns.
+"""
 LONGEST_MODEL = 1024
-"""Characters of a model's name: patterns look for it, and lessons have its digest."""
+"""The most characters of a model's name, because each name is searched by patterns and digested."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
-"""Bytes that a request counts for each of these marks in it, if that is more than its length: a
-small value takes twenty times its bytes. Text of code has many such marks, and takes no more for
-them.
+"""The estimated bytes of memory for each of these marks in a request, because a small value in
+memory takes twenty times its bytes of JSON. The estimate counts if it is more than the request's
+length.
 """
 
 
@@ -31,10 +35,10 @@ class _Kept:
 
 
 class KnownTurns:
-    """The turns of the newest requests, bounded in number and bytes. `owner`: nobody gets a value
-    of another owner's request.
+    """The turns of the newest requests, bounded in number and bytes. A request is compared only
+    with requests of the same `owner`.
 
-    The list is never changed in place, because requests are read in several threads.
+    The list of requests is never changed in place, because several threads read requests.
     """
 
     def __init__(self) -> None:
@@ -43,8 +47,9 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
-        """Return the value of a request's body, and its turns with those of the request that it
-        continues: the one with the most messages in common. Raises UnreadableError.
+        """Return the JSON value of a request's body, and the request's turns. These refer to the
+        turns of the earlier request with the most messages in common; None stands for a request
+        that cannot be compared. Raises UnreadableError.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None
@@ -59,8 +64,8 @@ class KnownTurns:
         return value, RepeatedTurns(before, read.kept)
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KeptObject], size: int) -> None:
-        """Keep the turns of a request of `size` bytes, in place of those of the request that it
-        continues.
+        """Keep the turns of a request of `size` bytes, in place of the turns of the earlier request
+        that it continues.
         """
         before, request, turns.before = turns.before, turns.request, None
         if request is None or not request.lists:
@@ -77,7 +82,9 @@ class KnownTurns:
 
 
 def _weight_of(data: bytes) -> int:
-    """Return the bytes that the values of a request take, estimated by a sample of its marks."""
+    """Return the bytes of memory that a request's values take, estimated from a sample of its
+    bytes.
+    """
     sample = sample_of(data)
     weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
     return weights * len(data) // max(len(sample), 1)

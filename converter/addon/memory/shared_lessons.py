@@ -1,10 +1,9 @@
-"""Lessons about servers, shared through the store of kept replies, so that the lessons of one
-process save the probes of the others.
+"""Lessons about servers that processes share through the store of replies. A process need not probe
+a server about which another process has a lesson.
 
-The lessons of a server are one entry, of an owner that no client can be. When two processes write
-the entry at the same time, one process may lose its lesson. The loss costs a probe, and no lock is
-worth that. An address such as `localhost` means another server on each machine, so each machine has
-its own entry for it.
+All lessons about a server are one entry. If two processes write the entry at the same time, a
+lesson may be lost; another probe replaces it, so there is no lock. An address such as `localhost`
+means another server on each machine, so each machine has its own entry for it.
 """
 
 import asyncio
@@ -31,23 +30,27 @@ from converter.addon.servers.known_servers import (
 from converter.core.model.memory import AwayError, Memory, Store
 
 OWNER = "lessons"
-"""The owner of lessons; those of clients are hashes."""
+"""The owner in the keys of lessons. No client has this owner, because owners of clients
+are hashes.
+"""
 WAIT = 0.2
-"""Seconds that a server's first request waits for the lessons of others; later ones do not wait."""
+"""The most seconds that the first request to a server waits for other processes' lessons. Later
+requests do not wait.
+"""
 AGAIN = 10.0
-"""Seconds after which a process reads the lessons of others again, while requests come."""
+"""Seconds after which a request causes other processes' lessons to be read again."""
 _OWN_NAMES = ("localhost", "0.0.0.0", "::", "host.docker.internal", "host.containers.internal")
-"""Names that mean each machine itself, beside addresses of loopback."""
+"""Host names that mean the machine itself, beside loopback addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A reading of the lessons of others.
+    """One reading of a server's lessons from the store.
 
     Attributes:
-        task: reads them.
-        began: when it began, by the monotonic clock.
-        until: how long requests wait for it.
+        task: the task that reads the lessons.
+        began: the time when the task began, by the monotonic clock.
+        until: the time until which requests wait for the task, by the same clock.
     """
 
     task: asyncio.Task[None]
@@ -56,7 +59,9 @@ class _Look:
 
 
 class SharedLessons:
-    """Copies the lessons of other processes into `servers`, and writes new lessons to the store."""
+    """The lessons that processes share: other processes' are copied into `servers`, new ones are
+    written to the store.
+    """
 
     def __init__(self, servers: KnownServers) -> None:
         self._servers = servers
@@ -65,13 +70,15 @@ class SharedLessons:
         self._telling: dict[Upstream, asyncio.Task[None]] = {}
 
     def share(self, store: Store | None) -> None:
-        """Share lessons by this store from now on; `None` stops that."""
+        """Share lessons through this store from now on; None stops the sharing."""
         self._store = store
         self._looks.clear()
 
     async def look(self, upstream: Upstream, *, anew: bool = False) -> None:
-        """Copy the lessons that others have of a server. Wait for them the first time, or `anew`,
-        no longer than `WAIT`.
+        """Begin to copy other processes' lessons about a server, unless they were read within
+        `AGAIN` seconds. `anew`: read them again in any case.
+
+        Wait for the lessons, at most `WAIT` seconds, if `anew` or if the server has no lessons yet.
         """
         if self._store is None:
             return
@@ -87,14 +94,16 @@ class SharedLessons:
         def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
-        with suppress(AwayError):  # then the server is probed
+        with suppress(AwayError):  # Without the lessons this process probes the server itself.
             self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
-        """Begin to write the new lessons about a server; nothing waits for it."""
+        """Begin to write the new lessons about a server to the store. No request waits for the
+        end.
+        """
         if self._store is not None and upstream not in self._telling:
             telling = asyncio.ensure_future(self._tell(self._store, upstream))
-            if not telling.done():  # mitmproxy's tasks start eagerly
+            if not telling.done():  # An eager task, as mitmproxy's are, may have ended already.
                 self._telling[upstream] = telling
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
@@ -115,7 +124,7 @@ def _add(store: Store, upstream: Upstream, news: Lessons) -> None:
 
 
 def _key(upstream: Upstream) -> str:
-    """Return the id of a server's entry, which does not reveal the server's address."""
+    """Return the key of a server's entry: a digest, so that the store does not show the address."""
     local = upstream.host.lower() in _OWN_NAMES or is_loopback(upstream.host)
     where = [str(upstream), str(upstream.direct), socket.gethostname() if local else ""]
     whole = "\0".join([_version(), *where]).encode("utf-8", "surrogatepass")
@@ -124,8 +133,8 @@ def _key(upstream: Upstream) -> str:
 
 @cache
 def _version() -> str:
-    """Return a digest of the code that makes lessons. Lessons of other code are not found, so that
-    no version number has to be raised.
+    """Return a digest of the code that makes lessons. It is a part of each key, so lessons of other
+    versions of the code are not read.
     """
     rules = sorted(Path(next(iter(servers.__path__))).glob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in rules)).hexdigest()

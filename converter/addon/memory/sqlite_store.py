@@ -1,7 +1,7 @@
-"""A store in a file, for the processes of one machine.
+"""A store in a SQLite file, for the processes of one machine.
 
-A process that is killed in the middle of a write leaves the entries as they were before it (WAL);
-only a machine that loses its power may lose the last of them (`synchronous=NORMAL`).
+If a process is killed during a write, the entries stay as they were before the write (write-ahead
+log). If the machine loses power, the last entries may be lost (`synchronous=NORMAL`).
 """
 
 import os
@@ -47,23 +47,25 @@ _SETUP = (
     "PRAGMA secure_delete = ON",
 )
 _UNIT = 10**6
-"""Steps of a second. They are this short because only the times tell the order of use."""
+"""Times are kept in microseconds, so many in a second: short steps, because the order of use
+follows from the times alone.
+"""
 _NEVER = 1 << 53
-"""A time that does not come. SQLite orders text and bytes behind all numbers, whatever a column is
-to hold.
+"""A time beyond all real times, to find invalid values. SQLite stores values of any type in a
+column, and orders text and bytes after all numbers.
 """
 _USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 
 
 def usual_path() -> Path:
-    """Return the file in the user's state folder."""
+    """Return the default path of the memory's file, in the user's state folder."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "think-addon" / "memory.sqlite"
 
 
 def open_private(path: Path, seconds: float) -> sqlite3.Connection:
-    """Open a file that only its user may read; create it if it is missing. `seconds`: how long a
-    locked file is waited for. Raises OSError, sqlite3.Error.
+    """Open a SQLite file, or create it so that only its user may read it. `seconds`: the longest
+    wait for a locked file. Raises OSError, sqlite3.Error.
     """
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(
@@ -79,8 +81,8 @@ def open_private(path: Path, seconds: float) -> sqlite3.Connection:
 
 
 class SqliteStore(BoundedStore):
-    """Entries in a file that only its user may read, created if it is missing. `seconds`: how long
-    a locked file is waited for.
+    """A store in a file that only its user may read. The file is created at the first use.
+    `seconds`: the longest wait for a locked file.
     """
 
     elsewhere = True
@@ -94,7 +96,7 @@ class SqliteStore(BoundedStore):
 
     @property
     def size(self) -> int:
-        """Return the bytes that are kept."""
+        """The bytes of all entries."""
         with self._operation():
             return self._totals()[1]
 
@@ -104,7 +106,7 @@ class SqliteStore(BoundedStore):
             return bool(self._run("DELETE FROM entries WHERE key = ?", utf8(key)).rowcount)
 
     def find(self, name: str) -> str:
-        """Return the id of the entry of this name; empty when there is none."""
+        """Return the key of the entry with this name, empty if there is none."""
         with self._operation():
             row = self._run("SELECT key FROM names WHERE name = ?", utf8(name)).fetchone()
             return named(row[0]) if row and _are_bytes(*row) else ""
@@ -135,7 +137,7 @@ class SqliteStore(BoundedStore):
             count, size = self._totals()
 
     def _totals(self) -> tuple[int, int]:
-        """Return how many entries there are, and how many bytes they cost."""
+        """Return the number of entries, and their bytes."""
         totals = self._run(_TOTALS).fetchone()
         if totals is None:
             tell_of_another_type("numbers")
@@ -145,7 +147,7 @@ class SqliteStore(BoundedStore):
         return count, size
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
-        assert self._connection  # within an operation
+        assert self._connection  # It is open within `_operation`.
         return self._connection.execute(statement, values)
 
     def _time(self) -> int:
@@ -153,8 +155,9 @@ class SqliteStore(BoundedStore):
 
     @contextmanager
     def _operation(self) -> Iterator[None]:
-        """Give a transaction; one that fails changes nothing, and opens the file anew. A step of an
-        operation shares its transaction.
+        """Run the `with` block as a transaction. If the block fails, nothing is changed, and the
+        file is closed; the next operation opens it again. A nested operation is a part of the outer
+        one's transaction.
         """
         with self._lock:
             if self._connection and self._connection.in_transaction:
@@ -184,7 +187,9 @@ class SqliteStore(BoundedStore):
 
 
 def _are_bytes(*values: object) -> bool:
-    """Return True if all values are bytes, as their columns are to hold; SQLite holds any type."""
+    """Return True if all values are bytes. Other types, which SQLite accepts in any column, are
+    logged.
+    """
     if all(isinstance(value, bytes) for value in values):
         return True
     tell_of_another_type("bytes")

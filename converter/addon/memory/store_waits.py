@@ -1,5 +1,5 @@
-"""Work that reads the memory, and the end of its writes. No exchange waits for its store longer
-than `PATIENCE`, all waits together.
+"""Waits for the memory: for work that reads it, and for the end of its writes. All waits of an
+exchange for a store together take at most `PATIENCE`.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
-"""Seconds that an exchange waits for its store: the request for the replies that it refers to and
-for earlier thoughts, the end of the reply for the writes.
+"""The most seconds that an exchange waits for its store: its request waits for kept replies and
+earlier thoughts, the end of its reply waits for the writes.
 """
 ANSWER = 1.0
 """Seconds in which a store must answer one query."""
 REST = 1.0
-"""Seconds in which a store that has failed is left alone."""
+"""Seconds after a store's failure in which the store is not used."""
 LONGEST = 300
-"""Characters of a logged failure, because redis describes all its connections."""
+"""The most characters of a failure in the log. redis' messages may describe all connections."""
 _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
@@ -31,8 +31,10 @@ _log = logging.getLogger(__name__)
 async def remembering[Result](
     memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODIES
 ) -> Result:
-    """Return the result of `work`, which may read the memory and takes `size` bytes. `worker`: runs
-    it where the memory is small and in this process. Raises AwayError.
+    """Run `work`, which reads `size` bytes and may read the memory, and return its result.
+
+    `worker` runs the work if the memory is small and in this process. Raises AwayError if a store
+    elsewhere fails, or does not answer within `PATIENCE`.
     """
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
@@ -44,7 +46,9 @@ async def remembering[Result](
 
 
 async def written(memory: Memory | None) -> BaseException | None:
-    """Wait until all writes of `memory` have ended or taken too long; return a failure, if any."""
+    """Wait until all writes of `memory` have ended, at most until the exchange's `PATIENCE` is used
+    up. Return the first failure, None if there is none.
+    """
     if memory is None or not memory.waits.writes:
         return None
     writes, memory.waits.writes[:] = list(memory.waits.writes), []
@@ -55,8 +59,9 @@ async def written(memory: Memory | None) -> BaseException | None:
 
 
 class PendingPieces:
-    """The last pieces of a reply that is kept elsewhere. The client gets them when the reply is
-    kept, because it may refer to the reply as soon as it has read it. `memory`: keeps the reply.
+    """The last pieces of a reply, which wait until the reply is kept in a store elsewhere. Without
+    the wait, a client that has the whole reply might refer to it before it is kept. `memory`: keeps
+    the reply.
     """
 
     def __init__(self, memory: Memory | None) -> None:
@@ -65,12 +70,12 @@ class PendingPieces:
 
     @property
     def may_wait(self) -> bool:
-        """Return True if the reply is kept elsewhere."""
+        """True if pieces may have to wait, because the reply is kept in a store elsewhere."""
         return self._memory is not None
 
     def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
-        """Return the pieces that may be sent with those of a chunk. An empty chunk is the end:
-        return all.
+        """Return the pieces that may be sent now. While writes are pending, keep the chunk's
+        `pieces` and return `[]`. An empty chunk is the end: return all pieces.
         """
         if chunk and self._memory is not None and self._memory.waits.writes:
             self._pieces += pieces
@@ -78,19 +83,20 @@ class PendingPieces:
         return self.all(pieces)
 
     def all(self, pieces: list[bytes]) -> list[bytes]:
-        """Return the pieces behind those that have waited."""
+        """Return the pieces that have waited, followed by `pieces`."""
         waited, self._pieces = self._pieces, []
         return [*waited, *pieces] if waited else pieces
 
     async def until_written(self) -> None:
-        """Wait until the reply is kept, or that has taken too long."""
+        """Wait until the reply is kept, or the exchange's `PATIENCE` is used up."""
         await written(self._memory)
 
 
 async def _ended(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until work has ended, no longer than its exchange may wait; return True if it has.
+    """Wait until `work` has ended, no longer than its exchange may still wait. Return True if it
+    has ended.
 
-    An asyncio future around the work, with a timeout of its own, takes the loop twice the time.
+    `asyncio.wrap_future` with a timeout would take twice the loop's time.
     """
     if work.done():
         return True
@@ -99,7 +105,7 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
     left = loop.call_later(PATIENCE - memory.waits.seconds, ended.set)
 
     def tell(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # the loop is closed, so nobody waits
+        with suppress(RuntimeError):  # If the loop is closed, nobody waits any more.
             loop.call_soon_threadsafe(ended.set)
 
     work.add_done_callback(tell)
@@ -113,15 +119,17 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
 
 @cache
 def tell_of_another_type(expected: str) -> None:
-    """Log once that a store has an entry of another type than the addon writes. Such an entry is
-    ignored.
+    """Log, once for each `expected` type, that a store has a value of another type. The store's
+    caller ignores the value.
     """
     message = "an entry is ignored (reported once): expected %s, got another type"
     _log.warning(f"think: the memory: {message}", expected)
 
 
 def named(key: bytes) -> str:
-    """Return the id that `utf8` made these bytes of; empty for bytes that are not an id."""
+    """Return the text of a stored key or name, the inverse of `utf8`; empty if the bytes are no
+    text.
+    """
     try:
         return key.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -130,7 +138,9 @@ def named(key: bytes) -> str:
 
 
 class StoreElsewhere(Store):
-    """A store that may be away. After a failure nobody waits for it for `REST` seconds."""
+    """A store in a file or on a server, which may fail. For `REST` seconds after a failure each use
+    raises AwayError at once.
+    """
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -139,11 +149,11 @@ class StoreElsewhere(Store):
         self._is_away = False
 
     def begin(self, work: Callable[[], object]) -> Future[object]:
-        """Begin work that keeps something."""
+        """Begin work that writes to the store, in a thread; return its future."""
         return _ASKING.submit(work)
 
     def close(self) -> None:
-        """Close files and connections, when running queries have ended."""
+        """Have a thread close the store's files and connections."""
         _ASKING.submit(self.store.close)
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
@@ -151,7 +161,7 @@ class StoreElsewhere(Store):
             raise AwayError("it failed less than a moment ago")
         try:
             answer = question()
-        except Exception as error:  # a driver may raise anything
+        except Exception as error:  # A store's package may raise errors of any type.
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:

@@ -1,4 +1,4 @@
-"""The stores that the settings name."""
+"""The stores of replies and of lessons that the settings name."""
 
 import time
 from pathlib import Path
@@ -11,12 +11,12 @@ from converter.core.model.memory import Bounds, ProcessStore, Store
 
 _DAY = 86_400
 MOST_BYTES_OF_LESSONS = 10_000_000
-"""Bytes of a file of lessons; those of one server have 30 kB at most."""
+"""The most bytes of the file of lessons. The lessons about one server take at most 30 kB."""
 
 
 def open_store(settings: Settings) -> Store:
-    """Return the store of replies, which connects at its first use. Raises ValueError for an
-    address that cannot be read, and without the package that the store needs.
+    """Return the store of replies that the settings name. It connects at its first use. Raises
+    ValueError for an invalid address, or if the store's package is missing.
     """
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
@@ -32,8 +32,8 @@ def open_store(settings: Settings) -> Store:
 
 
 def open_lessons(settings: Settings, store: Store) -> Store | None:
-    """Return the store of lessons about servers: that of replies, where processes share it, else a
-    file of their own, if they are to be kept. `None`: they end with the process.
+    """Return the store of lessons about servers: the store of replies if processes share it, else a
+    file of lessons if `think_lessons` is on. Return None if the lessons end with the process.
     """
     if store.elsewhere and store.bounds.keeps:
         return store
@@ -44,10 +44,10 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
 
 
 def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
-    """Return the store in a file: at this path, else at the usual one, with another `name` if
-    given.
+    """Return the store in a file: at `path`, else at the default path. `name`: another name for the
+    file, if not empty.
     """
-    # imported here, because SQLite takes a megabyte, and most proxies use no file
+    # Imported on use, because SQLite takes a megabyte and most proxies use no file.
     from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415
 
     file = path or usual_path()

@@ -1,8 +1,8 @@
-"""The fields of a request that a recording may hold. It is an allow-list, so that a field that
-nobody thought of is left out.
+"""The allow-list of the fields of a request that a recording may hold. A field that is not listed
+is left out.
 
-A table says for each field which part is kept: ALL, a table for the objects in it, or a function
-that returns the kept part.
+A `Table` gives a rule for each field: ALL keeps the whole value, another table keeps fields of the
+objects in it, and a function returns the kept part.
 """
 
 import re
@@ -19,8 +19,8 @@ ALL: Rule = None
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
 QUERY = "beta=true"
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
-"""A list of media types or betas, or a version. Any other value of such a header may be a
-secret.
+"""The values that `HEADERS` may have: lists of media types or betas, and versions. A value with
+other characters may be a secret.
 """
 _LINK = re.compile(
     r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
@@ -35,12 +35,14 @@ def _names(text: str) -> list[str]:
 
 
 def is_kept(name: str, value: str | None) -> bool:
-    """Return True if a request's header may be in a recording."""
+    """Return True if a request's header `name` with this value may be in a recording."""
     return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 
 def cut_link(link: object) -> object:
-    """Return a link without the parts that may grant access: its query, fragment and user."""
+    """Return a link without its query, parameters, fragment and user, which may grant access.
+    Return other values unchanged.
+    """
     parts = parts_of_link(link) if isinstance(link, str) else None
     if parts is None:
         return link
@@ -53,8 +55,8 @@ def cut_link(link: object) -> object:
 
 
 def parts_of_link(text: str) -> dict[str, str] | None:
-    """Return a link's scheme, user, query and so on, of any scheme or none; `None` for data in
-    place of a link.
+    """Return the parts of a link by the names of `_LINK`'s groups: scheme, slashes, user, rest,
+    query, fragment. Return None for a `data:` URL.
     """
     match = _LINK.match(text)
     return {name: part or "" for name, part in match.groupdict().items()} if match else None
@@ -145,8 +147,8 @@ REQUEST: Table = {
     "nvext": {"max_thinking_tokens": ALL},
     "options": _OPTIONS,
 }
-"""The fields of the dialects, and of local servers, that shape a reply. Encrypted content and ids
-of replies that are kept elsewhere are left out.
+"""The fields of all dialects, and of local servers, that determine a reply. Encrypted content, and
+ids of replies that a server keeps, are not among them.
 """
 PROTOCOL = frozenset(
     {
@@ -177,13 +179,15 @@ PROTOCOL = frozenset(
         """),
     }
 )
-"""Words of the wire formats themselves. They are nobody's secret, and to cross one out would break
-what is kept.
+"""The names and values of the wire formats themselves. They are never secrets, and a recording
+without them could not be read.
 """
 
 
 def kept(value: object, table: Rule) -> object:
-    """Return the kept part of a value. The table holds for each item of an array."""
+    """Return the part of a value that the rule `table` keeps. In an array the rule applies to each
+    item.
+    """
     if callable(table):
         return table(value)
     if table is None or not isinstance(value, dict | list):

@@ -1,7 +1,7 @@
-"""Secrets, addresses and paths of a machine, replaced wherever they occur in a recording.
+"""The replacement of secrets, addresses and paths of a machine wherever they occur in a recording.
 
-Values that were left out of a recording may be secrets, so they must not occur in the rest of it
-either.
+Values that the allow-list leaves out of a recording may be secrets. The functions at the end
+collect these values, and a `Scrubber` hides them in the rest of the recording.
 """
 
 import base64
@@ -16,9 +16,9 @@ from converter.addon.redact.allow_list import HEADERS, PROTOCOL, is_kept, parts_
 from converter.core.reading.family_choice import for_model
 
 HERE = "127.0.0.1:8000"
-"""The address of every recorded server."""
+"""The address that replaces a server's real address in recordings."""
 LEAST_SECRET = 6
-"""Characters of a secret; shorter texts occur in too many places by chance."""
+"""The fewest characters of a secret. Shorter texts are not hidden, because they occur by chance."""
 _HOST = HERE.partition(":")[0]
 _LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
@@ -26,8 +26,8 @@ _NEVER = "(?!)"
 
 
 class Scrubber:
-    """Replaces secrets and names in texts. A secret becomes as many x, so that it may be cut
-    anywhere, as text is in a stream.
+    """The replacement of secrets, addresses and paths in texts. A secret is replaced by an `x` for
+    each character, so that a text that frames of a stream cut keeps its cuts.
     """
 
     def __init__(
@@ -55,7 +55,9 @@ class Scrubber:
         self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
-        """Return the text without secrets, and without the beginning of one at its end."""
+        """Return the text with its secrets as `xxxxxx`, also the beginning of a secret at its
+        end.
+        """
         if not _holds(text, self._begins):
             return text
         text = self._secret.sub(lambda match: "x" * len(match[0]), text)
@@ -68,8 +70,8 @@ class Scrubber:
         return text
 
     def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the parts of a text without secrets. An address or a name that is cut over several
-        parts becomes as many x.
+        """Return the parts of a text, in which each secret, and each address or path that continues
+        over several parts, is replaced by an `x` for each character.
         """
         whole = "".join(parts)
         hidden = self.hidden(whole)
@@ -89,7 +91,9 @@ class Scrubber:
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
-        """Return the text with other addresses and names, which mean the same to a reader."""
+        """Return the text with each address as that of this machine, and each path as the model's
+        name.
+        """
         if _holds(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
         if _holds(text, self._addresses):
@@ -97,25 +101,25 @@ class Scrubber:
         return text
 
     def text(self, text: str) -> str:
-        """Return a text that stands by itself, without secrets and renamed."""
+        """Return a complete text without secrets, addresses and paths: `hidden` and `renamed`."""
         return self.renamed(self.hidden(text))
 
     def error_text(self, text: str) -> str:
-        """Return mitmproxy's message of an error, in which every address becomes one of this
-        machine.
+        """Return mitmproxy's message of an error like `text` does, and with every IP address as
+        127.0.0.1.
         """
         return _ADDRESS.sub(_HOST, self.text(text))
 
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Return True if one of the parts is in a text. To search for each is far quicker than to try a
-    pattern at each character.
+    """Return True if one of the parts is in a text. The search for each part takes far less time
+    than a pattern of all parts.
     """
     return any(part in text for part in parts)
 
 
 def _forms(secret: str) -> set[str]:
-    """Return a secret as it stands in plain text, in JSON, and in an address."""
+    """Return the forms of a secret in plain text, in JSON, and in a URL."""
     return {
         secret,
         json.dumps(secret)[1:-1],
@@ -130,28 +134,30 @@ def _has_port(address: str) -> bool:
 
 
 def _address_pattern(address: str) -> str:
-    """Return a pattern for an address. A bare word may be any word, so it counts only within a
-    URL.
+    """Return a pattern for an address. A host name without a dot or colon may be an ordinary word,
+    so its pattern matches only after `//`.
     """
     before = r"(?<![\w.-])" if "." in address or ":" in address else r"(?<=//)"
     return before + re.escape(address) + r"(?![\w-]|\.\w)"
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for an address or name that is cut. Its neighbours do not count, because
-    they may belong to another text.
+    """Return a pattern for an address or path that is cut over several parts. Unlike
+    `_address_pattern` it ignores the characters around, because they may belong to another text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
 
 def is_path(name: str) -> bool:
-    """Return True if a model's name is the path of a file."""
+    """Return True if a model's name is the path of a file or folder."""
     return bool(re.match(r"[/~\\].|[A-Za-z]:[\\/]", name))
 
 
 def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return the replacements for paths of models: for a path, its last part that names the same
-    kind of model; for its folder, an empty text.
+    """Return the replacement for each path of a model, and for its folder: `/home/me/qwen3.gguf` ->
+    `qwen3.gguf`, `/home/me/` -> empty.
+
+    Of a path, the last part stays by which the addon still chooses the same families of marks.
     """
     names = {}
     for path in filter(is_path, paths):
@@ -176,9 +182,9 @@ _SCHEME = re.compile(
     r"|scram-sha-[0-9]+|token|vapid",
     re.IGNORECASE,
 )
-"""A word that says which credentials follow."""
+"""The scheme of an `Authorization` header, before the credentials."""
 _PUBLIC = re.compile(r"algorithm|charset|nc|qop|realm|signedheaders|uri|userhash", re.IGNORECASE)
-"""A parameter of Digest or AWS that is no secret."""
+"""The parameters of Digest and AWS credentials that are no secrets."""
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
     r"|cache-control|pragma|te|upgrade.*|priority"
@@ -187,8 +193,10 @@ _HARMLESS_HEADERS = re.compile(
 
 
 def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:
-    """Yield the values of `whole` that are missing in `remaining` and could be secrets."""
-    if whole is remaining:  # kept unchanged, perhaps with millions of values
+    """Yield the values in `whole`, a request's body, that may be secrets and are missing in
+    `remaining`, its kept part. `path`: the names that lead to `whole` and are not kept.
+    """
+    if whole is remaining:  # The same object needs no comparison of perhaps millions of values.
         return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
@@ -223,7 +231,7 @@ def _with_parts(value: str) -> Iterator[str]:
 
 
 def secrets_of_link(link: str) -> Iterator[str]:
-    """Yield the values of a link's query, fragment and user; raw and decoded."""
+    """Yield the values in a link's query, parameters, fragment and user, raw and decoded."""
     parts = parts_of_link(link)
     if parts is None:
         return
@@ -239,7 +247,7 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _of_address(link: str) -> Iterator[str]:
-    """Yield all texts of a link without its query, because its path may hold a key."""
+    """Yield a link, and each part of its path, which may be a key, raw and decoded."""
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
     yield from (link, address)
@@ -248,7 +256,7 @@ def _of_address(link: str) -> Iterator[str]:
 
 
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of headers that are not kept and could be secrets."""
+    """Yield the values of headers that are not kept and may be secrets."""
     for name, value in headers.items():
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
@@ -263,10 +271,12 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of_authorization(value: str) -> Iterator[str]:
-    """Yield the tokens and the values of parameters (RFC 9110, 11.4)."""
+    """Yield the tokens and parameter values in an `Authorization` header (RFC 9110, 11.4), and a
+    Basic password.
+    """
     for word in _CREDENTIAL.findall(value):
         name, _, parameter = word.partition("=")
-        if parameter.strip("="):  # a token may end in "=" as padding
+        if parameter.strip("="):  # With nothing after "=", the word is a token with its padding.
             yield from () if _PUBLIC.fullmatch(name) else _with_parts(parameter.strip('"'))
         elif not _SCHEME.fullmatch(word):
             yield word
@@ -275,4 +285,4 @@ def _of_authorization(value: str) -> Iterator[str]:
         try:
             yield base64.b64decode(credentials).decode().partition(":")[2]
         except ValueError:
-            return  # the credentials are not Basic
+            return  # The credentials are no base64, and have been yielded as a token.
