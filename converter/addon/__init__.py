@@ -1,1 +1,1 @@
-"""The live proxy: what meets mitmproxy, knows servers, options and requests."""
+"""The live proxy: the parts that use mitmproxy, and the facts about servers, options, requests."""

@@ -1,4 +1,4 @@
-"""Addresses of hosts: those of this machine, and of private networks."""
+"""Tests of host addresses: whether they belong to this machine or to a private network."""
 
 import asyncio
 import ipaddress
@@ -6,11 +6,13 @@ import socket
 from functools import lru_cache
 
 SECONDS_TO_RESOLVE = 2.0
-"""Seconds for the address of a host's name; a request through a forward proxy waits as long."""
+"""The most seconds to resolve a host's name, because a request through a forward proxy waits."""
 
 
 def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that `host` spells, without its zone; `None` for a name."""
+    """Return the IP address in `host`, without brackets and zone; None if `host` is a name. An IPv4
+    address that is mapped into IPv6 is returned as IPv4.
+    """
     try:
         parsed = ipaddress.ip_address(host.partition("%")[0].strip("[]"))
     except ValueError:
@@ -20,7 +22,9 @@ def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 def is_private(address: str) -> bool:
-    """Return True if an IP address is this machine's, a local network's or a tailnet's."""
+    """Return True if an IP address belongs to this machine, a local network or a tailnet. Return
+    False for a name.
+    """
     parsed = ip_address_of(address)
     return parsed is not None and not (
         parsed.is_global or parsed.is_multicast or parsed.is_unspecified
@@ -29,13 +33,15 @@ def is_private(address: str) -> bool:
 
 @lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
-    """Return True if an IP address is this machine's own."""
+    """Return True if `address` is a loopback IP address, False for any other address or a name."""
     parsed = ip_address_of(address)
     return parsed is not None and parsed.is_loopback
 
 
 async def leads_to_private(host: str) -> bool:
-    """Return True if all addresses of a host are private; resolve its name."""
+    """Resolve a host's name, and return True if all its addresses are private. Return False if the
+    name cannot be resolved.
+    """
     if is_private(host):
         return True
     try:

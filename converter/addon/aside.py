@@ -1,14 +1,13 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
-An agent's request is quick work (`is_quick`): some milliseconds of C, and of Python for few
-messages. Such work takes its turn in the loop, one piece after the other, because a thread that
-shares Python with the loop slows both by a quarter.
+An agent's usual request is quick work (`is_quick`): some milliseconds. Quick work is done in the
+loop, one request after another, because a thread beside the loop would slow both by a quarter.
 
-One thread works on whole bodies, one body after another; a second thread on streams, which do not
-wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
-loop its turn, but not within one call of C, so long JSON is read and written by Python
-(`converter.core.wire.long_json`). A process would need no turns, but the official binary of
-mitmproxy cannot start a Python process.
+Long work is done in three threads: one for whole bodies, one for streams, which do not wait for
+bodies, and one for views that people look at. Python switches between a thread and the loop, but
+not within one call of a C function. So long JSON is read and written by Python code
+(`converter.core.wire.long_json`). Another process would not slow the loop at all, but the official
+binary of mitmproxy cannot start a Python process.
 """
 
 import asyncio
@@ -18,43 +17,52 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from random import randrange, sample
 
 AT_ONCE = 128 * 1024
-"""Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
+"""Work on at most so many bytes is done at once in the loop: it takes some milliseconds. A switch
+to a thread takes 0.1.
+"""
 _IN_TURN = 1 << 20
-"""Bytes of a request that is read, translated and written in the loop: 20 milliseconds, if no part
-of it repeats an earlier request.
+"""The most bytes of a request that is read, translated and written in the loop: 20 milliseconds, if
+no part of it repeats an earlier request.
 """
 _QUOTES = 1 << 15
-"""Quotes in such a request: 4,000 short messages have as many, and take 50 milliseconds. A body of
-700 kB with the 130 turns of an agent has a third as many.
+"""The most double quotes in a quick request. 4,000 short messages have as many, and take 50
+milliseconds; an agent's body of 700 kB with 130 turns has a third of them.
 """
 _VALUES = 1 << 16
-"""Values in such a request: C reads so many in 15 milliseconds, with an object's short keys."""
+"""The most values in a quick request. The C code of `json` reads so many, with short keys, in 15
+milliseconds.
+"""
 _SLICES = 8
-"""So many slices hold one byte of some 250: fewer digits than a number has that takes long."""
+"""The number of slices that `sample_of` takes. Together they have one byte of 250, which is enough
+to notice a number that is so long that its reading takes time.
+"""
 _STEPS = [step for step in range(1000, 3000) if all(step % other for other in range(2, 55))]
-"""Primes, because a step that shares a divisor with the period of data meets a part of it alone."""
+"""The steps of slices are primes. With a step that has a divisor in common with the period of
+repetitive data, a slice would see only a part of the period.
+"""
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
-"""A thread for drawings, because no client's request waits for that thread."""
+"""The thread that renders views and the page. No client's request waits for it."""
 
 type Worker = ThreadPoolExecutor | asyncio.Lock
-"""Does long work: a thread, or the loop itself, which takes one piece after the other by this
-lock.
+"""Where long work is done: in a thread, or, with a lock, in the loop itself, one work after
+another.
 """
 
 
 def sample_of(data: bytes) -> bytes:
-    """Return one byte of some 250, others each time, so that no data can hide by its
-    period.
+    """Return a sample of `data`, about one byte of 250. The bytes are chosen at random, so that no
+    client can build data that the sample misses.
     """
     return b"".join(data[randrange(step) :: step] for step in sample(_STEPS, _SLICES))
 
 
 def is_quick(body: bytes) -> bool:
-    """Return True if a request is read, translated and written in some milliseconds: it has few
-    values, few strings (so that it has few messages), and few digits, because the time for a number
-    of thousands of digits grows with their square.
+    """Return True if a request is likely to be read, translated and written in some milliseconds.
+
+    Such a request has few values, few strings (and so few messages), and few digits: the time to
+    read a number grows with the square of its digits.
     """
     drawn = sample_of(body)
     apart = len(body) / max(len(drawn), 1)
@@ -65,26 +73,30 @@ def is_quick(body: bytes) -> bool:
 
 
 def exempt_old_objects() -> None:
-    """Exempt the objects that exist now from the garbage collector: mitmproxy's 100,000, which live
-    as long as the process. A pass over them stops all threads, for 0.1 seconds on a busy machine,
-    and long requests cause such passes.
+    """Exempt all objects that exist now from the garbage collector: mitmproxy's 100,000, which live
+    as long as the process. Long requests cause the collector to visit all objects, which would stop
+    all threads, for 0.1 seconds on a busy machine.
     """
     gc.freeze()
 
 
 async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
-    """Return the result of `work` on `size` bytes. `worker`: does it if they are many."""
+    """Do `work` on `size` bytes, and return its result. More than `AT_ONCE` bytes are left to
+    `worker`.
+    """
     if size <= AT_ONCE:
         return work()
     if isinstance(worker, ThreadPoolExecutor):
         return await asyncio.get_running_loop().run_in_executor(worker, work)
     async with worker:
-        await asyncio.sleep(0)  # all others have their turn before it
+        await asyncio.sleep(0)  # The loop's other tasks run before the work.
         return work()
 
 
 def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
-    """Begin such work, for callers that cannot wait. Small work is done at once."""
+    """Begin `work` on `size` bytes in the thread of bodies, and return its future, for callers that
+    cannot wait. Work on at most `AT_ONCE` bytes is done at once.
+    """
     if size > AT_ONCE:
         return BODIES.submit(work)
     done = Future[Result]()
@@ -93,5 +105,5 @@ def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]
 
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
-    """Return the result of `work` on a part of a stream, in the thread of streams."""
+    """Do `work` on a part of a stream in the thread of streams, and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)

@@ -1,35 +1,35 @@
-"""The bounds of a live proxy: how much it holds of servers' answers, and of earlier requests.
-`converter.core.wire.bounds` has those of a reply.
+"""The bounds on data that the proxy holds of servers' answers and of earlier requests. The bounds
+on a reply are in `converter.core.wire.bounds`.
 """
 
 from converter.core.wire.bounds import Bound
 
 LONGEST_HEAD = Bound(64 << 10, "bytes", "a reply's head, a chunk's, and trailers")
-"""h11 reads 16 KiB, nginx and browsers up to 256; mitmproxy reads on for ever."""
+"""h11 accepts 16 KiB, nginx and browsers up to 256; mitmproxy has no bound."""
 ANSWER_LIMIT = Bound(
     16 << 20,
     "bytes",
     "what a server says about itself, or a prompt's tokens",
     "it is as if the server had not answered",
 )
-"""The tokens of the longest prompt are some megabytes."""
+"""The list of the tokens of the longest prompt takes some megabytes."""
 KNOWN_TURNS = Bound(
     16,
     "requests",
     "long requests that the next one of their conversation repeats, with their bytes",
     "the oldest go",
 )
-"""Agents run side by side."""
+"""More than one, because several agents may run at the same time."""
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
     "long requests that are repeated, all together; one of small values counts for more",
     "the oldest go",
 )
-"""Some agents with full windows."""
+"""Enough for some agents with full windows."""
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
 )
-"""A window of 200,000 tokens; others wait while it is compared."""
+"""A prompt of 200,000 tokens. It is bounded, because other requests wait during the comparison."""
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -1,5 +1,5 @@
-"""Packages of `converter/extras`: any may be deleted, and is then simply absent. Some need packages
-that mitmproxy does not bring; an extra of think-addon's installs these.
+"""The import of the packages in `converter/extras`. Each of them may be deleted. Some need packages
+that mitmproxy does not install; `pip install think-addon[EXTRA]` installs them.
 """
 
 import sys
@@ -12,24 +12,25 @@ EXTRAS = {
     "redis": "redis",
     "traces": "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
 }
-"""The packages of each extra, as in pyproject.toml."""
+"""The packages that each extra of pyproject.toml installs."""
 
 
 def load(package: str, module: str = "extra") -> ModuleType | None:
-    """Import a module of an extra; return `None` if its package was deleted. A fault within the
-    package is raised.
+    """Import and return a module of a package in `converter/extras`; return None if the package was
+    deleted. Raises any error of the module itself.
     """
     if find_spec("converter.extras") is None:
         return None
     spec = find_spec(f"converter.extras.{package}")
-    if spec is None or spec.origin is None:  # a folder that holds only __pycache__
+    if spec is None or spec.origin is None:  # The folder is missing, or has only __pycache__.
         return None
     return import_module(f"converter.extras.{package}.{module}")
 
 
 def load_optional(package: str, module: str, extra: str, option: str) -> ModuleType | None:
-    """Import a module that needs the packages of `extra`, because of `option`. Raises ValueError
-    with the command that installs the packages.
+    """Import a module that needs the packages of `extra`, as `load` does. If they are missing,
+    raise ValueError with the command that installs them. `option`: the option in use, for the
+    message.
     """
     try:
         return load(package, module)

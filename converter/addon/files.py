@@ -1,4 +1,4 @@
-"""Files and folders that an option names."""
+"""Files written whole, and folders created, with errors in one line for the user."""
 
 import os
 import threading
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 class FileError(ValueError):
-    """A file or a folder that cannot be used. The message is one line."""
+    """The reason, in one line, why a file or folder cannot be used."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole: a reader gets the old file or the new one, never a part. Raises
-    FileError, and leaves the old file.
+    """Write a file so that a reader gets the old content or the new, never a part. If that fails,
+    raise FileError; the old file stays.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
@@ -20,13 +20,15 @@ def write_whole(path: Path, data: bytes) -> None:
         os.replace(unfinished, path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
-    finally:  # also at Ctrl-C
+    finally:  # Ctrl-C, too, must leave no unfinished file.
         with suppress(OSError):
             unfinished.unlink()
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder to write in, if its parent exists. Raises FileError."""
+    """Create a folder if it is missing. Raises FileError if its parent is missing, or if no file
+    can be written in it.
+    """
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

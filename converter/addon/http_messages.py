@@ -1,4 +1,4 @@
-"""Reads and changes of mitmproxy's requests and responses: headers, bodies and their encodings."""
+"""Functions that read and change mitmproxy's requests and responses: headers, bodies, encodings."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -18,16 +18,18 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
 
 _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
-"""Servers and gateways that keep a connection behind a stream, or announce that it ends. uvicorn is
-the server of vLLM, SGLang, TabbyAPI and `transformers serve`.
+"""The values of the header `server` of programs that keep a connection open after a stream, or
+announce its end. vLLM, SGLang, TabbyAPI and `transformers serve` run on uvicorn.
 """
 _PLAIN = ("", "identity", "none")
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
 def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
-    """Set header fields, in their positions or behind all others; `None` takes a field out.
-    `values`: by names in lower case. mitmproxy's Headers search all fields for each name.
+    """Set header fields. `values`: the new values by names in lower case; None removes the field.
+
+    A field keeps its position; a new field comes last. This takes one pass, while mitmproxy's
+    `Headers` search all fields for each name.
     """
     left, fields = dict(values), list[tuple[bytes, bytes]]()
     for name, value in headers.fields:
@@ -40,15 +42,15 @@ def set_fields(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
 
 
 def copied_headers(headers: Headers) -> Headers:
-    """Return the same headers for another message. mitmproxy's own copy checks each field."""
+    """Return a copy of the headers, faster than mitmproxy's own copy, which checks each field."""
     twin = Headers.__new__(Headers)
     twin.fields = headers.fields
     return twin
 
 
 def values_of(headers: Headers) -> dict[str, str]:
-    """Return the values by names in lower case. mitmproxy's Headers search all fields for each
-    name.
+    """Return all header values by names in lower case, in one pass. mitmproxy's `Headers` search
+    all fields for each name.
     """
     values = dict[str, str]()
     for name, value in headers.fields:
@@ -58,22 +60,22 @@ def values_of(headers: Headers) -> dict[str, str]:
 
 
 def value_of(headers: Headers, name: bytes) -> str:
-    """Return the value by a name in lower case, empty if there is none. mitmproxy's Headers take
-    four times as long.
+    """Return the value of the header `name` (in lower case), empty if it is missing. mitmproxy's
+    `Headers` take four times as long.
     """
     values = [value for key, value in headers.fields if key.lower() == name]
     return b", ".join(values).decode("utf-8", "surrogateescape")
 
 
 def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
-    """Take out the fields for whose names, in lower case, `goes` returns a true value."""
+    """Remove the header fields for whose names, in lower case, `goes` returns a true value."""
     kept = [field for field in headers.fields if not goes(field[0].lower())]
     if len(kept) < len(headers.fields):
         headers.fields = tuple(kept)
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
-    """Return the server that an exchange goes to, for probes."""
+    """Return the server to which an exchange is sent, as the key of its probes and lessons."""
     sent, direct = flow.request.data, not flow.server_conn.via
     return _upstream(sent.scheme, sent.host, sent.port, exchange.prefix, direct)
 
@@ -84,7 +86,9 @@ def _upstream(scheme: bytes, host: str, port: int, prefix: str, direct: bool) ->
 
 
 def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
-    """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
+    """Add the dialect's header with the request's id to a reply that lacks it, because SDKs show it
+    in errors.
+    """
     header = by_name(exchange.endpoint.dialect).label.request_id.encode()
     if flow.response and header and not value_of(flow.response.headers, header):
         name = f"req_{flow.id.replace('-', '')}"
@@ -92,19 +96,19 @@ def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:
 
 
 def is_compressed(message: Request | Response) -> bool:
-    """Return True if a body must be complete before it can be read."""
+    """Return True if a body is compressed, and so can be read only when it is complete."""
     return bool(_encoding(message))
 
 
 def _encoding(message: Request | Response) -> str:
-    """Return the encoding of a compressed body; empty for a plain one."""
+    """Return the content encoding of a body, empty if the body is not compressed."""
     encoding = value_of(message.headers, b"content-encoding").strip().lower()
     return "" if encoding in _PLAIN else encoding
 
 
 def copied[Kind: (Request, Response)](message: Kind) -> Kind:
-    """Return a copy that is not streamed. mitmproxy's own copy takes 0.1 milliseconds, because it
-    checks the types of all values again.
+    """Return a copy of a message whose `stream` is False. mitmproxy's own copy takes 0.1
+    milliseconds, because it checks the types of all values again.
     """
     twin = _twin(message)
     twin.data = _twin(message.data)
@@ -116,26 +120,26 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
 
 
 def _twin[Value](value: Value) -> Value:
-    """Return an object with the same attributes, without the look-ups of Python's `copy`."""
+    """Return a shallow copy of an object, without the look-ups of `copy.copy`."""
     twin = object.__new__(type(value))
     vars(twin).update(vars(value))
     return twin
 
 
 def may_close_after_streams(response: Response) -> bool:
-    """Return True if the server may close its connection behind a stream without announcing it, as
-    llama.cpp 11549 does. Servers that are known to keep their connections do not.
+    """Return True if the server may close its connection after a stream without announcing it, as
+    llama.cpp 11549 does. Return False for the programs in `_KEEP_CONNECTIONS`.
     """
     return not value_of(response.headers, b"server").lower().startswith(_KEEP_CONNECTIONS)
 
 
 def use_connection_once(flow: HTTPFlow) -> None:
-    """Have the server's connection closed after this reply, unseen by the client.
+    """Have mitmproxy close the server's connection after this reply. The client does not notice.
 
-    llama.cpp closes its connection after every streamed reply and announces the opposite. A next
-    request that is quicker than mitmproxy's notice of it would be lost (seen on llama.cpp 11549:
-    every second one). The layer that reads from the server keeps the response that it made; the
-    client gets a copy.
+    llama.cpp closes its connection after every streamed reply, though it announces `keep-alive`. If
+    the next request came before mitmproxy notices that, it would be lost (llama.cpp 11549: every
+    second request). The response that mitmproxy's layer reads gets `connection: close`; the flow,
+    and so the client, gets a copy without it.
     """
     assert flow.response
     from_server = flow.response
@@ -144,7 +148,9 @@ def use_connection_once(flow: HTTPFlow) -> None:
 
 
 def open_for_streaming(request: Request, response: Response) -> None:
-    """Change the head of a response to that of a body of unknown length."""
+    """Change the head of a response for a body of unknown length: no content length; chunked for a
+    client with HTTP/1.1.
+    """
     chunked = request.is_http11
     if chunked:
         response.http_version = "HTTP/1.1"
@@ -153,8 +159,9 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 
 def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
-    """Return the body, uncompressed. If the result is longer than `limit`, return its beginning; if
-    the encoding is wrong, return the body as it came. Both add a note.
+    """Return the body, uncompressed. Add a note, and return only the first `limit` + 1 bytes, if
+    the result is longer than `limit`. Add a note, and return the body as it came, if its content
+    encoding is wrong.
     """
     came, encoding = message.raw_content or b"", _encoding(message)
     if not encoding:
@@ -170,12 +177,12 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
 
 
 def content_of(message: Request | Response | None) -> bytes:
-    """Return a body for people to look at: uncompressed as far as the limit goes."""
+    """Return the uncompressed body of a message, without notes; see `body`. None has no body."""
     return body(message, []) if message else b""
 
 
 def set_reply(response: Response, answer: Answer) -> None:
-    """Give the client another reply than the server's."""
+    """Replace status, content type and body of a response by those of `answer`."""
     response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")
     set_body(response, answer.body, {b"content-type": answer.content_type.encode()})
 
@@ -183,7 +190,9 @@ def set_reply(response: Response, answer: Answer) -> None:
 def set_body(
     message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
 ) -> None:
-    """Give a message a new body, and the header fields of this body."""
+    """Replace the body of a message, and set its content length. `fields`: other header fields to
+    set.
+    """
     length = b"%d" % len(body)
     plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
     set_fields(message.headers, {**plain, **fields})
@@ -196,7 +205,7 @@ def model_of(request: bytes) -> str:
 
 
 def response_of(answer: Answer) -> Response:
-    """Return a response of the addon's own."""
+    """Return an answer of the addon as mitmproxy's response."""
     fields = {"content-type": answer.content_type}
     if answer.retry_after:
         fields["retry-after"] = str(answer.retry_after)
@@ -204,8 +213,8 @@ def response_of(answer: Answer) -> Response:
 
 
 def _brought() -> Any:
-    """Return the library of zstd that mitmproxy brings: Python's own from 3.14 on, with mitmproxy
-    12.3 its backport, and another one before.
+    """Return the zstd module that is installed with mitmproxy: Python's own since 3.14, else
+    `backports.zstd` with mitmproxy 12.3, or `zstandard` with earlier versions.
     """
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         with suppress(ImportError):
@@ -216,15 +225,16 @@ def _brought() -> Any:
 type _Read = Callable[[bytes], bytes]
 ZSTD = _brought()
 _PIECE = 64
-"""Bytes that are uncompressed at once: of brotli they make 100 MB at most, of the others 2."""
+"""The bytes that are uncompressed at once. In brotli they may give 100 MB, in other encodings 2."""
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
 def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the uncompressed body; of one longer than `limit`, the first `limit` + 1 bytes. 400 kB
-    of gzip may hold 400 MB, brotli far more. Raises ValueError for a body of another encoding.
+    """Return the uncompressed body, at most `limit` + 1 bytes of it: 400 kB of gzip may hold 400
+    MB, brotli far more. Raises ValueError for an unknown encoding, or a body that is not so
+    encoded.
 
-    mitmproxy uncompresses without a limit, and looks unknown encodings up among Python's codecs.
+    mitmproxy's own function has no limit, and looks unknown encodings up among Python's codecs.
     """
     if encoding not in _READERS:
         raise ValueError(f"expected one of {', '.join(_READERS)}, got {encoding}")
@@ -241,8 +251,8 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 class _Parts:
-    """A reader of parts, each compressed by itself, one behind the other: zstd's frames, gzip's
-    members. Bytes that follow and do not begin like a part are ignored, as clients do.
+    """A reader of a body of several parts, each compressed by itself: zstd's frames, gzip's
+    members. Bytes after the last part that do not begin like a part are ignored, as clients do.
     """
 
     def __init__(self, begin: Callable[[], Any], first: bytes = b"") -> None:
@@ -266,11 +276,11 @@ def _zstd() -> Any:
 
 
 def _gzip() -> Any:
-    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: gzip's or zlib's head
+    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32 accepts a head of gzip or of zlib.
 
 
 def _inflate(body: bytes) -> _Read:
-    # Some servers leave out the head of zlib's format, which is a multiple of 31 (RFC 1950).
+    # Some servers leave out zlib's head, whose two bytes are a multiple of 31 (RFC 1950).
     headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
     return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress
 

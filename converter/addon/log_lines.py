@@ -1,5 +1,5 @@
-"""Lines of the log: texts of clients and servers stand in them bounded and printable. A line that
-nobody reads is not made.
+"""Lines of the log. Texts of clients and servers are shortened in them, and made printable. A line
+that nobody reads is not formatted.
 """
 
 import logging
@@ -17,34 +17,32 @@ from converter.addon.mitmproxy_internals import is_legacy_log
 from converter.core.wire.printable import bounded
 
 LONGEST = 200
-"""Characters of a header, a path or an address in a line of the log."""
+"""The most characters of a header, a path or an address in a line of the log."""
 LONGEST_LINE = 2000
-"""Characters of one line about a reply, because a server may send long texts, and a terminal shows
-few lines.
-"""
+"""The most characters of one line about a reply, because a server may send long texts."""
 
 _LONGEST_NOTE = 120
-"""Characters of a note in a comment, which is one cell of a table."""
+"""The most characters of a note in a flow's comment, which mitmweb shows in one cell of a table."""
 _POINTLESS = "the server's reply was "
 
 _log = logging.getLogger(__name__)
 
 
 def path_of(request: Request) -> str:
-    """Return a request's path without its query."""
+    """Return a request's path without its query, shortened and printable."""
     return bounded(request.path.partition("?")[0], LONGEST)
 
 
 def in_a_line(request: Request) -> str:
-    """Return a request's method and path."""
+    """Return a request's method and path, shortened and printable."""
     return bounded(f"{request.method} {path_of(request)}", LONGEST)
 
 
 def report(request: Request, texts: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Log in one line what a person should know of the client's request; return each note in a few
-    words for the flow's comment.
+    """Log the notes `texts` on a client's request in one line. Return each note shortened for the
+    flow's comment.
     """
-    if notes := [note for note in texts if note]:  # some quote the server
+    if notes := [note for note in texts if note]:
         _log.log(
             level, "think: %s: %s", in_a_line(request), bounded("; ".join(notes), LONGEST_LINE)
         )
@@ -52,41 +50,43 @@ def report(request: Request, texts: Sequence[str], level: int = logging.WARNING)
 
 
 def in_short(note: str) -> str:
-    """Return the words of a note before its colon, as a comment may hold them. A narrow column
-    shows only the first words, so nothing stands before the point.
+    """Return a note for a flow's comment: the text before its first colon, without `_POINTLESS` at
+    its beginning, because a narrow column shows only the first words.
     """
     short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
     return bounded(short, _LONGEST_NOTE)
 
 
 def announce(text: str) -> None:
-    """Show the result of a command to the person who gave it. mitmweb's page shows no alerts, the
-    console nothing else.
+    """Show the result of a command to its user: as an alert in mitmproxy's console, which shows
+    nothing else, else as a log line, because mitmweb's page shows no alerts.
     """
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, text)
 
 
 def is_logged(level: int) -> bool:
-    """Return True if anybody gets lines of this level: a handler, or an addon with `add_log`."""
+    """Return True if a log line of this level is read by a handler, or by an addon with
+    `add_log`.
+    """
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
     return shown or bool(TABLE.of("add_log"))
 
 
 def write_each_line_at_once() -> None:
-    """Flush standard output at each line, where it is a file or a pipe. Python keeps 8 kB there,
-    which is the log of some ninety replies, and mitmproxy flushes nothing (12.3).
+    """Have Python flush standard output after each line. Into a file or a pipe Python would write
+    only every 8 kB, the log of some ninety replies, because mitmproxy (12.3) does not flush.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Return True if a line about a connection is wanted. It is not where mitmdump's user wants no
-    lines about flows.
+    """Return True if a line of mitmproxy's about a connection is to be logged: warnings and errors,
+    other lines in mitmdump unless `flow_detail` is 0, in mitmweb and the console only with
+    `termlog_verbosity=debug`.
 
-    mitmweb and the console show flows elsewhere, and would write four lines for each reply;
-    `termlog_verbosity=debug` shows these lines.
+    mitmweb and the console show connections elsewhere, and would log four lines for each reply.
     """
     options = ctx.options
     if "flow_detail" in options:
@@ -100,12 +100,11 @@ logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
 
 
 def log_if_read(handler: Any) -> None:
-    """Have mitmproxy's connection handler log its lines on one client only if anybody gets these
-    lines.
+    """Have mitmproxy's handler of a client's connection log a line only if somebody reads the line.
 
-    A client that connects and sends one request makes five lines. Each is formatted, and passed
-    through mitmproxy's loop to all addons as the deprecated `add_log` hook: a tenth of such an
-    exchange's cost, also where `termlog_verbosity` shows none of them.
+    A client that connects and sends one request causes five lines. Even if `termlog_verbosity`
+    hides them, mitmproxy formats each and passes it to all addons by the deprecated hook `add_log`,
+    which takes a tenth of such an exchange's time.
     """
     write = handler.log
 

@@ -1,7 +1,8 @@
-"""Every member of mitmproxy that is private, or public without being documented, in one module.
+"""All uses of mitmproxy's private and undocumented members, except those of mitmweb's server
+(`converter/extras/page/mitmweb_internals.py`) and of our layers
+(`converter/addon/layers/guard.py`).
 
-Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1. The members that our layers use are in
-`converter/addon/layers/guard.py`.
+The members were read in mitmproxy 12.0.0, 12.2.3 and 12.3.1.
 """
 
 import logging
@@ -14,19 +15,20 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import NextLayer
 
-if TYPE_CHECKING:  # mitmdump's own binary lacks this module
+if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
     from mitmproxy.addons.view import View
 
 
 def is_set_by_user(option: str) -> bool:
-    """Return True if anybody has set an option, even to its default."""
+    """Return True if the user has set an option, even to its default."""
     return ctx.options._options[option].value is not optmanager.unset
 
 
 def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
-    """Return the value of an option; `None` if this mitmproxy has no such option. mitmproxy's own
-    look-up copies the value twice, and each exchange reads some options. `options`: those of a
-    connection.
+    """Return the value of an option, None if this mitmproxy has no such option. `options`: those of
+    a connection; by default those in force.
+
+    mitmproxy's own look-up would copy the value twice, and each exchange reads several options.
     """
     row = (ctx.options if options is None else options)._options.get(option)
     if row is None:
@@ -35,27 +37,29 @@ def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
 
 
 def undeclared_options() -> list[str]:
-    """Return the options of the command line that no addon declares. Those of a configuration file
-    are plain values, and may belong to an addon that is not loaded today.
+    """Return the options that the command line sets and no addon declares. Undeclared options of a
+    configuration file are not returned, because their addon may be left out on purpose.
     """
     return [name for name, value in ctx.options.deferred.items() if hasattr(value, "val")]
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Have mitmproxy choose the next layer now, because its own hook comes after the scripts', and
-    keeps a choice.
+    """Have mitmproxy choose the next layer now, unless one is chosen. mitmproxy's own hook would
+    run only after the addon's, and does not replace a chosen layer.
     """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
 
 
 def is_legacy_log(handler: logging.Handler) -> bool:
-    """Return True if a handler shows nothing, but calls the deprecated `add_log` hook."""
+    """Return True if a log handler only calls the deprecated hook `add_log`, and shows no lines."""
     return isinstance(handler, getattr(log, "LegacyLogEvents", ()))
 
 
 def is_shutting_down() -> bool:
-    """Return True if mitmproxy ends. A script's `done` hook also runs when it is loaded anew."""
+    """Return True if mitmproxy is ending. The hook `done` does not show it, because it also runs
+    before a reload of the script.
+    """
     return bool(ctx.master.should_exit.is_set())
 
 
@@ -66,26 +70,26 @@ def connection_handlers() -> dict[Any, Any]:
 
 
 def state_before(flow: Flow | None) -> Mapping[str, Any]:
-    """Return the state that *Revert* would restore, empty if there is none. It is no copy, which
-    would be costly.
+    """Return the flow's backup, which *Revert* would restore, empty if there is none. Callers must
+    not change it: a copy would take time.
     """
     state: Any = flow and flow._backup
     return state or {}
 
 
 def forget_state_before(flow: Flow) -> None:
-    """Leave *Revert* nothing to restore."""
+    """Remove a flow's backup, so that *Revert* has nothing to restore."""
     flow._backup = None
 
 
 def flow_list() -> "View | None":
-    """Return mitmweb's and the console's list of flows; mitmdump has none."""
+    """Return the list of flows of mitmweb or the console, None in mitmdump."""
     view: View | None = ctx.master.addons.get("view")
     return view
 
 
 def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
-    """Return True if mitmproxy's server replay, whose turn comes after ours, holds a reply to this
+    """Return True if mitmproxy's server replay, whose hook runs after the addon's, will answer this
     request.
     """
     playback = ctx.master.addons.get("serverplayback")
@@ -93,8 +97,8 @@ def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
 
 
 def somebody_looks() -> bool:
-    """Return True if anybody could see a change: in mitmweb while a page is open, in the console
-    always.
+    """Return True if a person may see a change of a flow: in mitmweb while a page is open, in the
+    console always.
     """
-    web = sys.modules.get("mitmproxy.tools.web.app")  # only mitmweb imports it
+    web = sys.modules.get("mitmproxy.tools.web.app")  # Only mitmweb imports this module.
     return web is None or bool(web.ClientConnection.connections)

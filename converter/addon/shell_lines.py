@@ -1,5 +1,5 @@
-"""Lines for people to paste into a shell, made of texts that others have written: models' names and
-addresses.
+"""Command lines for people to paste into a shell, built safely from texts of servers, such as
+models' names.
 """
 
 import shlex
@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 
 
 class UnprintableError(ValueError):
-    """A text has a character that no line for a shell may have."""
+    """The error for a text with a character that cannot be printed, and so cannot be pasted."""
 
 
 def word(text: str) -> str:
-    """Return the text as one word for a shell. Raises UnprintableError for a character that cannot
-    be printed: at a line break in a model's name a comment would end, and the rest would be run.
+    """Return the text quoted as one word for a shell. Raises UnprintableError for a character that
+    cannot be printed. In a comment, a line break in a model's name would end the comment, and the
+    shell would run the rest.
     """
     if not text.isprintable():
         expected = "expected characters that can be printed"
@@ -21,6 +22,6 @@ def word(text: str) -> str:
 
 
 def line(parts: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
-    """Return a command line, with the variables that it is started with before it."""
+    """Return a command line, after its environment variables: `NAME=value command argument`."""
     set_first = (f"{name}={word(value)}" for name, value in (variables or {}).items())
     return " ".join([*set_first, *map(word, parts)])

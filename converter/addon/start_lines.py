@@ -1,5 +1,5 @@
-"""Lines to copy that send this proxy a request or start a client on it: printed when the proxy
-starts, and on the page before its first exchange.
+"""Command lines that send this proxy a request, or start a client on it. They are printed at the
+proxy's start, and shown on the page before the first exchange.
 """
 
 import json
@@ -9,42 +9,42 @@ from converter.addon import shell_lines
 from converter.core.dialects.dialect import Dialect
 
 type Line = tuple[str, str]
-"""The name of what a line starts, and the line."""
+"""A title, such as the client's name, and the command line."""
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 CLAUDE_CODE = "Claude Code"
 NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}
-"""Tokens of context that a client needs to work: its first request, its reserve and some turns
-(docs/clients.md).
+"""The tokens of context that each client needs: for its first request, its reserve for a reply, and
+some turns (docs/clients.md).
 """
 _ANYWHERE = ("", "0.0.0.0", "::")
 
 
 def address(host: str, port: int) -> str:
-    """Return the address at which a client on this machine reaches a proxy that listens there."""
+    """Return the URL at which a client on this machine reaches a proxy that listens at `host`."""
     shown = "127.0.0.1" if host in _ANYWHERE else host
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
 def first_model(names: Iterable[str]) -> str:
-    """Return the first name that may be pasted into a shell, else a word to replace."""
+    """Return the first printable name, else `UNKNOWN_MODEL`, which the user replaces."""
     return next(filter(str.isprintable, names), UNKNOWN_MODEL)
 
 
 def question(proxy: str, dialect: Dialect, model: str) -> str:
-    """Return a command that sends the dialect's example, and shows the reply as it comes."""
+    """Return a curl command that sends the dialect's example, and prints the reply as it comes."""
     body = json.dumps({"model": model, "stream": True, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
     return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
 
 
 def clients(proxy: str, model: str, window: int | None) -> list[Line]:
-    """Return the line of Claude Code, or the reason why the model's window is too small for it, and
-    that of a program with an SDK.
+    """Return the command lines that start Claude Code and a program with an SDK. If the model's
+    window is too small for Claude Code, its line is a comment with the reason.
     """
     anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
-    if window:  # Claude Code 2.1.332 takes an unknown model's window for a million tokens
+    if window:  # Claude Code 2.1.332 assumes a window of a million tokens for unknown models.
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
     claude = shell_lines.line(["claude", "--model", model], anthropic)
     if reason := too_small(CLAUDE_CODE, window):
@@ -54,8 +54,8 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
 
 
 def too_small(client: str, window: int | None) -> str:
-    """Return the reason why a client cannot work with this window; empty where it can, or the
-    window is not known.
+    """Return the reason why a window is too small for a client, empty if it is large enough or
+    unknown.
     """
     needed = NEEDS.get(client, 0)
     if not window or window >= needed:

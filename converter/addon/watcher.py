@@ -1,9 +1,9 @@
-"""Watchers: extras that show, count, keep or send on the contents of exchanges. None of them
-changes a byte of a reply.
+"""Watchers: extras that show, count, keep or send on the contents of exchanges. No watcher changes
+a reply.
 
-`think_addon.py` lists their packages. Each such package of `converter/extras` has a module `extra`
-with a function `addons(services)`, which returns addons of mitmproxy. Some of these are watchers,
-and are told of exchanges too.
+`think_addon.py` lists their packages in `converter/extras`. Each package has a module `extra` with
+a function `addons(services)`, which returns addons of mitmproxy. Those that are a `Watcher` are
+also called about exchanges.
 """
 
 import logging
@@ -23,38 +23,44 @@ _log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """The contract of a watcher. All calls are made in mitmproxy's loop, and none may wait. A
-    watcher stores its data of an exchange under `seen.flow.id`, and drops them in `ended`.
+    """The base class of watchers. A subclass defines the methods that it needs.
 
-    A watcher says `class Mine(Watcher)`, and has the methods that it needs.
+    All methods are called in mitmproxy's loop, and must not wait. A watcher stores its data on an
+    exchange under `seen.flow.id`, and drops the data in `ended`.
     """
 
     def asked(self, seen: FlowRecord) -> None:
-        """Take note that the server is about to get a request."""
+        """Handle a request that is about to be sent to the server."""
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Take the events that the client is sent: when a stream begins, with each piece of it, and
-        once for a whole reply. `events` may be empty. `seen.rewriter` has the thoughts that ended
-        in it.
+        """Handle events that are sent to the client. It is called when a stream begins, for each of
+        its chunks, and once for a whole reply.
+
+        `events` may be empty. `seen.rewriter.thoughts` are the thoughts that ended in these events.
         """
 
     def ended(self, seen: FlowRecord) -> None:
-        """Take note, once, that an exchange is over: it was whole, broke off, or the server refused
-        it. Watchers before `FlowKeeper` in the list may add to `seen.hints`, which the flow is to
-        show. Those behind it find the flow as people will see it.
+        """Handle the end of an exchange, once: it is complete, broke off, or was refused by the
+        server.
+
+        Watchers before `FlowKeeper` in the list may add to `seen.hints`, for the flow's comment.
+        For watchers after it, the flow already shows the outcome.
         """
 
 
 class OptionWatcher(Watcher):
-    """A watcher that works as the options `moved_by` say, from mitmproxy's start on. A ValueError
-    of `follow` has mitmproxy refuse a changed option, and end its start with one line of the log.
+    """A watcher whose `follow` is called at mitmproxy's start, and when one of the options
+    `moved_by` changes.
+
+    If `follow` raises ValueError, mitmproxy refuses the changed option; at its start the error is
+    logged in one line, and mitmproxy ends.
     """
 
     moved_by: frozenset[str]
     _runs = False
 
     def configure(self, updated: set[str]) -> None:
-        """Follow changed options."""
+        """Call `follow` if one of the options `moved_by` has changed."""
         if self._runs and updated & self.moved_by:
             try:
                 self.follow()
@@ -62,7 +68,7 @@ class OptionWatcher(Watcher):
                 raise exceptions.OptionsError(str(error)) from None
 
     def running(self) -> None:
-        """Follow the options from now on."""
+        """Call `follow` at mitmproxy's start."""
         self._runs = True
         try:
             self.follow()
@@ -70,12 +76,14 @@ class OptionWatcher(Watcher):
             _log.error("think: %s", error)
 
     def follow(self) -> None:
-        """Work as the options in force say."""
+        """Apply the options in force. Subclasses define this method."""
         raise NotImplementedError
 
 
 class Watchers:
-    """All watchers, in their order. A fault of one costs a line of the log and nothing else."""
+    """All watchers, called in their order. An error of a watcher is logged, and stops nothing
+    else.
+    """
 
     def __init__(self, watchers: Iterable[Watcher]) -> None:
         every = list(watchers)
@@ -84,15 +92,15 @@ class Watchers:
         self._of_ends = [each.ended for each in every if type(each).ended is not Watcher.ended]
 
     def asked(self, seen: FlowRecord) -> None:
-        """Tell all watchers of a request."""
+        """Call `asked` of all watchers."""
         _tell(self._of_requests, seen)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        """Give all watchers the events that the client is sent."""
+        """Call `heard` of all watchers."""
         _tell(self._of_events, seen, events)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Tell all watchers that an exchange is over."""
+        """Call `ended` of all watchers."""
         _tell(self._of_ends, seen)
 
 
@@ -100,18 +108,16 @@ def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:
     for hear in watchers:
         try:
             hear(*news)
-        except Exception:  # a watcher's fault must not cost the client a piece of its reply
+        except Exception:  # The reply must go on after an error of a watcher.
             _log.exception("think: a watcher failed")
 
 
 @dataclass(frozen=True)
 class ExtraServices:
-    """The things that extras may use.
+    """The objects of the addon that extras may use.
 
-    Attributes:
-        chosen: returns the settings in force.
-        client: probes servers.
-        counts: numbers of one extra that another shows, by their kind.
+    Attributes: chosen: returns the settings in force. client: sends probes to servers. counts:
+    counters that extras share, by kind: `spans` of the extra `traces`, shown by `watch`.
     """
 
     chosen: Callable[[], Settings]
@@ -120,6 +126,6 @@ class ExtraServices:
 
 
 def addons(services: ExtraServices, packages: Iterable[str]) -> list[object]:
-    """Return the addons of the extras that are there."""
+    """Return the addons of all `packages` of extras that are not deleted."""
     there = filter(None, map(load, packages))
     return [addon for extra in there for addon in extra.addons(services)]

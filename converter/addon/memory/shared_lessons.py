@@ -113,7 +113,7 @@ class SharedLessons:
                 add = partial(_add, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.keep_news(upstream, news)  # they are written with the next news
+                self._servers.keep_news(upstream, news)  # To be written with the next lessons.
                 return
 
 
