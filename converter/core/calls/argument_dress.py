@@ -20,8 +20,9 @@ _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 class Wrapping:
-    """A filter that removes an outer object: `{"arguments": {"city": "Oslo"}}` becomes `{"city":
-    "Oslo"}`.
+    """A filter that removes an outer object:
+
+        {"arguments": {"city": "Oslo"}} -> {"city": "Oslo"}
 
     Arguments:
         keys: the keys that an outer object may have.

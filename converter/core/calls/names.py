@@ -57,8 +57,8 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 
 
 def may_become(written: str, offered: Collection[str]) -> bool:
-    """Return True if further characters may turn `written` into an offered name, or into a longer
-    one.
+    """Return True if further characters may turn `written` into an offered name; into a longer one,
+    if `written` is offered itself.
     """
     begun = written.lstrip(_EDGES)
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)

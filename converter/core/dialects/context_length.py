@@ -160,9 +160,10 @@ def find(message: str) -> ContextOverflow | None:
 
 
 def named(message: str, *names: object) -> str:
-    """Return the message of an error, with one of the error's `names` (its code, its type) added if
-    only the name tells that the prompt is too long: `"Bad request"` -> `"Bad request
-    (context_length_exceeded)"`.
+    """Return the message of an error. One of the error's `names` (its code, its type) is added if
+    only this name tells that the prompt is too long:
+
+        "Bad request", "context_length_exceeded" -> "Bad request (context_length_exceeded)"
     """
     if find(message) is None:
         for name in names:

@@ -188,7 +188,7 @@ class Requests:
     streams: bool = False
     """True if a request without the field `stream` asks for a stream."""
     refers: tuple[str, ...] = ()
-    """Regular expressions: a body in which none is found cannot refer to kept replies."""
+    """Regular expressions for references to kept replies, in the bytes of a request."""
     native_option: str = ""
     """Name of the dialect in the option `think_native`, which lets a server's own endpoint of this
     dialect answer. Empty if the option does not have this dialect.

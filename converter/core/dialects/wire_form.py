@@ -34,8 +34,9 @@ class ReplyContext:
     """Facts about a reply that come from its request and from the user's options.
 
     Attributes:
-        model: the requested model, for a server that names none.
-        id: the reply's id, for a server that sends none.
+        model: the model's name in the request. An encoder that writes a head of its own prefers
+            this name to the server's.
+        id: the exchange's id. The ids of items and of a reply without an id are made from it.
         shown: the client wants to see thinking.
         fields: the names of the fields in which OpenAI clients get thinking.
         signature: the signature of thinking blocks that have none from the server.

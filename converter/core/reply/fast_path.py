@@ -78,8 +78,8 @@ class Seam:
         """Return True if the only gap is certain to be that of the text.
 
         It is not if `text` is also a field's name in the frame, or the end of another string or
-        line. Then the encoder may have written blanks with the text, or left them out, and the
-        match is chance.
+        line: then the match may be chance, because the encoder may have written the text with
+        blanks that it had held, or without blanks.
         """
         written = json_text.write(text)[1:]
         ends = frame.count(written) + frame.count(written[:-1] + b"\n")

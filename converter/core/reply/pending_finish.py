@@ -75,7 +75,7 @@ class PendingFinish:
         return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
 
     def feed(self, read: ReadFrame) -> list[ReadFrame]:
-        """Return the frames that need not wait any longer, in their order."""
+        """Return the frames that need not wait any longer."""
         kinds = {type(event) for event in read.events}
         if not (self._frames or self._gone or Finish in kinds):
             return [read]  # the case of nearly all frames

@@ -187,8 +187,8 @@ class OpenAIDecoder(DialectDecoder):
 
     def repeat(self, event: TextEvent) -> bool:
         """Note that frames like the last one were not parsed, and that `event` has their text.
-        Return False if the event is a thought that came under several field names, because such
-        frames must be merged.
+        Return False if the decoder would have read another event: if a thought came under several
+        field names, or if some of its text repeats earlier text.
         """
         if not (isinstance(event, Thinking) and event.own):
             return True
