@@ -4,7 +4,8 @@ of earlier turns it writes there.
 A template *opens* a thought if the prompt ends with the opener (`<think>`), so that the reply
 begins inside the thought. `TEMPLATES` has one row for the models whose templates do the same. The
 comment above a row names its source: a template in llama.cpp's or ik_llama.cpp's folder
-models/templates, a server's code (as vLLM's reasoning parser for the model), or a page.
+models/templates, a server's code (such as the reasoning parser that vLLM has for the model), or a
+page of the model's maker. A semicolon separates two sources.
 """
 
 import re
@@ -32,12 +33,13 @@ class TemplateHistory:
     Attributes:
         form: The field of a message, or the marks in its text, in which the template expects a
             thought; `drop`: the template ignores earlier thoughts.
-        loop: The template reads only the thoughts behind the last user message.
+        loop: True if the template reads only the thoughts behind the last user message, which are
+            those of the running tool loop.
         switches: Entries of `chat_template_kwargs` that the request must have, because the
             template drops earlier thoughts without them.
-        exact: The template adds no line ends around a thought, so that the line ends at a
-            thought's borders were written by the model, and are sent back with the thought.
-        wanted: The addon puts back a thought that the client left out of its history.
+        exact: True if the template adds no line ends around a thought. Then the model itself wrote
+            the line ends at the borders of a thought, and they are sent back with the thought.
+        wanted: True if the addon puts back a thought that the client left out of its history.
     """
 
     form: HistoryForm = "reasoning_content"
@@ -63,11 +65,11 @@ class Template:
         models: A regular expression that finds the models' names, in lower case.
         switches: The switches of which a request must set one, or the template opens no thought.
             If empty, the template opens a thought unless the request turns thinking off.
-        history: The earlier thoughts that the template reads; `None` if that is not known.
-        always: The model thinks, whatever the request's switches say.
-        bare_closer: With thinking off the template writes a closer without its opener, so that the
-            model may write the closer again.
-        opens: The template opens thoughts. If False, the model writes the opener itself.
+        history: How the template treats earlier thoughts; `None` if its source does not show it.
+        always: True if the model thinks, whatever the request's switches say.
+        bare_closer: True if the template, with thinking off, writes a closer without its opener.
+            Then the model may write the closer again.
+        opens: True if the template opens thoughts; False if the model writes the opener itself.
     """
 
     models: str
@@ -79,111 +81,115 @@ class Template:
 
 
 TEMPLATES = (
-    # llama.cpp's deepseek-ai-DeepSeek-R1
+    # llama.cpp's template deepseek-ai-DeepSeek-R1
     Template(r"deepseek-?r1|r1-distill|r1-0528", always=True, history=NEVER),
-    # The rows down to Hunyuan 3 open a thought only if the request has a switch for it.
-    # llama.cpp's DeepSeek-V3.2
+    # From this row to Hunyuan 3, the templates open a thought only if the request sets a switch.
+    # Source of this row: llama.cpp's template DeepSeek-V3.2
     Template(r"deepseek-?v3[._][12]", _ON, EXACT_LOOP, bare_closer=True),
-    # llama.cpp's DeepSeek-V4; DeepSeek's page on its thinking mode: its API answers 400 to an
-    # earlier call without its thought
+    # llama.cpp's template DeepSeek-V4; DeepSeek's page on its thinking mode: its API answers
+    # 400 to an earlier call without its thought
     Template(r"deepseek-?v4(?![._]\d)", _ON, EXACT, bare_closer=True),
-    # SGLang, reasoning parser; MiniMax's page on interleaved thinking: send each message back whole
+    # SGLang's reasoning parser for MiniMax-M3; MiniMax's page on interleaved thinking, which has
+    # clients send each message back whole
     Template(r"minimax-?m3", _MODE, ALL, bare_closer=True),
-    # llama.cpp's Bielik-11B-v3.0-Instruct
+    # llama.cpp's template Bielik-11B-v3.0-Instruct
     Template(r"bielik.*v3", _ON, ALL),
-    # llama.cpp's openbmb-MiniCPM5-1B
+    # llama.cpp's template openbmb-MiniCPM5-1B
     Template(r"minicpm-?5", _ON),
-    # Reka's plugin for vLLM; ik_llama.cpp's Reka-Edge
+    # Reka's plugin for vLLM; ik_llama.cpp's template Reka-Edge
     Template(r"reka-?edge", _ON, LOOP),
-    # vLLM's reasoning parser; the template itself is not published
+    # vLLM's reasoning parser for RWKV, because the template itself is not published
     Template(r"rwkv", _ON),
-    # SGLang, pull request 21414; vLLM's recipes, issue 425
+    # SGLang's pull request 21414; issue 425 of vLLM's recipes
     Template(r"mimo-?v2", _ON),
-    # llama.cpp's Spark2.5
+    # llama.cpp's template Spark2.5
     Template(r"spark-?2[._]5", _ON, bare_closer=True),
-    # SGLang, template detection: thinking is off by default
+    # SGLang's detection of templates: Laguna XS thinks only if a request switches thinking on
     Template(r"laguna-?xs", _ON, bare_closer=True),
-    # vLLM's reasoning parser: switched by `thinking`
+    # vLLM's reasoning parser for HyperCLOVA X: `thinking` switches thinking on
     Template(r"hyperclova", _ON),
-    # vLLM's reasoning parser: only in its thinking mode
+    # vLLM's reasoning parser for LongCat: the template opens a thought only in its thinking mode
     Template(r"longcat", _ON),
-    # vLLM's reasoning parser: switched by `reasoning`
+    # vLLM's reasoning parser for GigaChat 3.5: `reasoning` switches thinking on
     Template(r"gigachat-?3[._]5(?!.*reasoning)", _REASONING),
-    # llama.cpp's tencent-Hy3
+    # llama.cpp's template tencent-Hy3
     Template(r"\bhy-?v?3|hunyuan-?v3", _EFFORT),
-    # The rows down to Pangu open a thought without a switch.
-    # llama.cpp's Qwen-QwQ-32B
+    # From this row to Pangu, the templates open a thought without a switch.
+    # Source of this row: llama.cpp's template Qwen-QwQ-32B
     Template(r"qwq", always=True, history=NEVER),
-    # Qwen's pages: always thinking; ik_llama.cpp's Qwen-Qwen3-0.6B
+    # Qwen's pages, by which these models always think; ik_llama.cpp's template Qwen-Qwen3-0.6B
     Template(r"qwen3.*thinking", always=True, history=LOOP),
-    # Qwen3.6-35B-A3B, card and chat_template.jinja
+    # the model card and chat_template.jinja of Qwen3.6-35B-A3B
     Template(r"qwen3[._][6-9]", history=_kept_by(preserve_thinking=True)),
-    # llama.cpp's Qwen3.5-4B
+    # llama.cpp's template Qwen3.5-4B
     Template(r"qwen3[._]5", history=LOOP),
-    # vLLM's reasoning parser: as Qwen3.5
+    # vLLM's reasoning parser for IQuest, which reads replies as its parser for Qwen3.5 does
     Template(r"iquest"),
-    # vLLM's reasoning parser
+    # vLLM's reasoning parser for Holo2
     Template(r"holo-?2"),
-    # llama.cpp's GLM-4.7-Flash
+    # llama.cpp's template GLM-4.7-Flash
     Template(r"glm-?4[._]7", bare_closer=True, history=_kept_by(clear_thinking=False)),
-    # ik_llama.cpp's GLM-5.2; SGLang's code says the same of 5.3
+    # ik_llama.cpp's template GLM-5.2; SGLang's code treats GLM-5.3 in the same manner
     Template(r"glm-?5", history=_kept_by(clear_thinking=False, exact=True)),
-    # ik_llama.cpp's DeepSeek-V4.1
+    # ik_llama.cpp's template DeepSeek-V4.1
     Template(r"deepseek-?v4[._]1", bare_closer=True, history=EXACT),
-    # llama.cpp's unsloth-MiniMax-M2
+    # llama.cpp's template unsloth-MiniMax-M2
     Template(r"minimax-?m2", always=True, history=LOOP),
-    # llama.cpp's NVIDIA-Nemotron-Nano-v2; ik_llama.cpp's NVIDIA-Nemotron-3-Nano-30B-A3B
+    # llama.cpp's template NVIDIA-Nemotron-Nano-v2;
+    # ik_llama.cpp's template NVIDIA-Nemotron-3-Nano-30B-A3B
     Template(r"nemotron.*(nano.*v2|-3)", history=LOOP),
-    # vLLM's reasoning parser: as Nemotron 3
+    # vLLM's reasoning parser for Granite 4.2, which reads replies as its parser for Nemotron 3 does
     Template(r"granite-?4[._]2"),
-    # llama.cpp's StepFun3.7-Flash
+    # llama.cpp's template StepFun3.7-Flash
     Template(r"step-?(fun-?)?3[._][57]", always=True, history=LOOP),
-    # SGLang, template detection: thinking is on by default (Laguna-S)
+    # SGLang's detection of templates: Laguna S thinks unless a request switches thinking off
     Template(r"laguna", bare_closer=True),
-    # ik_llama.cpp's Cohere2MoE; SGLang, CohereCommand4Detector: unless `reasoning` is false
+    # ik_llama.cpp's template Cohere2MoE; SGLang's CohereCommand4Detector: the template opens a
+    # thought unless `reasoning` is false
     Template(r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe", history=EXACT),
-    # llama.cpp's Apriel-1.6-15b-Thinker-fixed
+    # llama.cpp's template Apriel-1.6-15b-Thinker-fixed
     Template(r"apriel-1[._]6", always=True, history=NEVER),
-    # vLLM's reasoning parser: the reply begins inside a thought, with or without an opener
+    # vLLM's reasoning parser for OLMo 3: the reply begins inside a thought, with or without opener
     Template(r"olmo-?3.*think", always=True),
-    # vLLM's reasoning parser: the reply begins inside a thought
+    # vLLM's reasoning parser for ERNIE 4.5: the reply begins inside a thought
     Template(r"ernie-?4[._]5.*thinking", always=True),
-    # vLLM's reasoning parser: the reply begins inside a thought at every effort
+    # vLLM's reasoning parser for K2 Horizon: the reply begins inside a thought at every effort
     Template(r"k2-?horizon", always=True),
-    # NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja
+    # NVIDIA Dynamo's reasoning parser kimi_k25; chat_template.jinja of Kimi-K2.6
     Template(r"kimi-?k2[._][5-9]", history=_kept_by(preserve_thinking=True, exact=True)),
-    # llama.cpp's Kimi-K3
+    # llama.cpp's template Kimi-K3
     Template(r"kimi-?k3", history=EXACT),
-    # llama.cpp's inclusionai-ling-3.0-flash
+    # llama.cpp's template inclusionai-ling-3.0-flash
     Template(r"\bling-?3"),
-    # ik_llama.cpp's Nanbeige4.2-3B
+    # ik_llama.cpp's template Nanbeige4.2-3B
     Template(r"nanbeige-?4[._]2"),
-    # vLLM's reasoning parser: unless the effort is below medium
+    # vLLM's reasoning parser for Solar Open 2: the template opens a thought unless the effort is
+    # below medium
     Template(r"solar-?open-?2"),
-    # vLLM's reasoning parser: switched by `enable_thinking`, on by default
+    # vLLM's reasoning parser for TeleChat 4: thinking is on unless `enable_thinking` is false
     Template(r"telechat-?4|xing-?4"),
-    # vLLM's reasoning parser: the models with `reasoning` in their names
+    # vLLM's reasoning parser for GigaChat 3.5, for models with `reasoning` in their names
     Template(r"gigachat-?3[._]5", always=True),
-    # LG AI Research, usage guideline of EXAONE Deep
+    # LG AI Research's usage guideline for EXAONE Deep
     Template(r"exaone-?deep", always=True),
-    # vLLM's reasoning parser: unless `think` is false
+    # vLLM's reasoning parser for Pangu: the template opens a thought unless `think` is false
     Template(r"pangu"),
-    # From here on the templates open no thought: the model writes the opener itself.
-    # llama.cpp's Kimi-K2-Thinking
+    # From this row to the end, the templates open no thought: the model writes the opener itself.
+    # Source of this row: llama.cpp's template Kimi-K2-Thinking
     Template(r"kimi-?k2-?thinking", history=EXACT_LOOP, always=True, opens=False),
-    # llama.cpp's GLM-4.6
+    # llama.cpp's template GLM-4.6
     Template(r"glm-?4[._][56]", history=LOOP, opens=False),
-    # ik_llama.cpp's Qwen-Qwen3-0.6B
+    # ik_llama.cpp's template Qwen-Qwen3-0.6B
     Template(r"qwen-?3(?!.*(instruct|coder))", {}, LOOP, opens=False),
-    # llama.cpp's ByteDance-Seed-OSS
+    # llama.cpp's template ByteDance-Seed-OSS
     Template(r"seed-?oss", history=ALL, opens=False),
-    # llama.cpp's openai-gpt-oss-120b
+    # llama.cpp's template openai-gpt-oss-120b
     Template(r"gpt-?oss", history=EXACT_LOOP, always=True, opens=False),
-    # llama.cpp's google-gemma-4-31B-it
+    # llama.cpp's template google-gemma-4-31B-it
     Template(r"gemma-?4", history=LOOP, opens=False),
 )
 """The first row whose pattern fits a model's name counts. A wrong guess about where a reply begins
-costs little, because the reply corrects it.
+costs little, because the reply shows where it really began.
 """
 
 
@@ -202,7 +208,9 @@ def always_thinks(name: str) -> bool:
 
 
 def history_of(name: str) -> TemplateHistory | None:
-    """Return the earlier thoughts that a model's template reads, `None` if that is not known."""
+    """Return how the template of the model with this name treats earlier thoughts; `None` if no row
+    fits, or the row does not say.
+    """
     row = _row(name.lower())
     return row.history if row else None
 
@@ -213,7 +221,9 @@ def _row(name: str) -> Template | None:
 
 
 UNKNOWN = TemplateHistory("tags")
-"""For models without a row: earlier thoughts go back in tags, as most models write them."""
+"""For a model whose template is not known: earlier thoughts are sent back in tags, as most models
+write them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,18 +232,21 @@ class WrittenHistory:
 
     Attributes:
         thoughts: The form of earlier thoughts; `None`: the form of the model's row.
-        order: Whether tool results go before the text of a user turn, or stay where they were.
+        order: Whether tool results go before the text of their user turn (`tools-first`), or stay
+            where the client wrote them (`as-written`).
     """
 
     thoughts: HistoryForm | None
     order: Order
 
     def read_by(self, model: str, server: Server | None) -> TemplateHistory:
-        """Return the form in which this model, on this server, gets earlier thoughts. A server
-        that is not known yet (`None`) gets the form of the model's row.
+        """Return in which form earlier thoughts are sent to this model on this server.
 
-        Thoughts are wanted back if the model has a row or the user set a form, unless the row or
-        the user drops them.
+        The user's form goes before that of the model's row. A row that names the usual field
+        (`reasoning_content`) gets the field that the server reads (`Server.history`). `server` is
+        `None` while the server is not recognised: then the row's form stays.
+
+        `wanted` is True if the row has a history or the user set a form, and neither is `drop`.
         """
         row = history_of(model)
         history = row or UNKNOWN

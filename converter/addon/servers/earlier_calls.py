@@ -20,10 +20,12 @@ from converter.core.wire.json_text import UnreadableError, as_object, objects
 
 
 def with_arguments(message: object, *, anew: bool = False) -> object:
-    """Return a message of chat completions in which the arguments of each call are the text of a
-    JSON object, because servers refuse a history with any other text. Return `message` itself if
-    nothing changes. `anew`: also write again arguments that are objects already, in JSON that
-    every parser reads.
+    """Return a chat-completions message in which the arguments of each call are a JSON object or
+    the text of one, because servers refuse a history with any other text. Return `message` itself
+    if nothing changes.
+
+    If `anew` is True, valid text is parsed and written again too, because some servers' parsers
+    refuse JSON that Python's parser takes.
     """
     calls = message.get("tool_calls") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(calls, list):
@@ -53,17 +55,19 @@ def _is_object(arguments: object) -> bool:
 
 
 def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls and results have ids as `functions.NAME:NUMBER`. Return
-    `body` itself if nothing changes. Calls are counted from the first, so that the ids of a
-    history stay the same when it grows.
+    """Return a chat completion in which calls and results have ids of the form
+    `functions.NAME:NUMBER`. Return `body` itself if nothing changes.
+
+    Calls are counted from the conversation's first, which is 0: its second call, of the tool
+    `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.
     """
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
     return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion whose calls and results have ids of nine letters and digits, each
-    made of the old id alone. Return `body` itself if nothing changes.
+    """Return a chat completion in which calls and results have ids of nine letters and digits. A
+    new id depends on the old id alone. Return `body` itself if nothing changes.
     """
     return with_each(body, _shortened)
 
@@ -88,13 +92,15 @@ _ROWS = (
     (re.compile(r"(?i:kimi-?k2)"), with_counted_ids),
     (SHORT_MODELS, with_short_ids),
 )
-"""Models whose templates need a form of ids, and the function that changes the ids to it."""
+"""Pairs of a pattern of models' names, and the function that changes a request's ids to the form
+that the templates of these models need.
+"""
 MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _ROWS))
 
 
 def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with ids in the form that its model's template needs. Return `body`
-    itself if nothing changes.
+    """Return a chat completion with the ids of calls and results in the form that its model's
+    template needs. Return `body` itself if nothing changes.
     """
     model = str(body.get("model"))
     change = next((change for names, change in _ROWS if names.search(model)), None)
@@ -103,12 +109,12 @@ def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
 
 @dataclass(slots=True)
 class _Renamed:
-    """The calls so far.
+    """The calls that have got new ids so far.
 
     Attributes:
         number: How many calls there were.
-        names: The new ids of the calls that had an old id, in their order. Some clients give
-            parallel calls one id.
+        names: Old id -> the new ids of the calls that had it, in the order of the calls. A list,
+            because some clients give parallel calls the same id.
     """
 
     number: int = 0
@@ -129,12 +135,14 @@ def _turn(
         return {**turn, "tool_calls": counted_calls}
     if not (names := renamed.names.get(str(turn.get("tool_call_id")))):
         return None
-    # if several calls had this id, their results come in the order of the calls
+    # if several calls had this old id, the first result belongs to the first call, and so on
     return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
 
 
 def _counted(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
-    """Return a call with an id as `functions.NAME:NUMBER`. A unique id of this form stays."""
+    """Return a call with an id of the form `functions.NAME:NUMBER`. An id that has this form
+    already stays, unless an earlier call has the same id.
+    """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_counted(written):
         return {**call, "id": ids.take(written)}

@@ -39,13 +39,13 @@ class Facts:
 
     Attributes:
         body: The request, as a chat completion.
-        parses: The server sends thoughts in a field of their own, outside of the text.
-        repeats_opener: Servers of this kind may begin the text with the opener that already stands
+        parses: True if the server sends thoughts in a field of their own, outside of the text.
+        repeats_opener: True if the server may begin the text with the opener that already stands
             in the prompt.
-        prompt: Where the reply begins by the end of the prompt that the server rendered; `None`:
-            the prompt is not known.
-        corrected: Where the last such reply began that showed whether a guess was right; `None`:
-            no reply has shown it.
+        prompt: Where the reply begins, as the end of the prompt shows that the server rendered;
+            `None`: the prompt is not known.
+        corrected: Where an earlier reply of this server and model to the same switches of thinking
+            really began; `None`: no reply has shown it.
     """
 
     body: Mapping[str, object] = field(default_factory=dict)
@@ -72,8 +72,8 @@ def request(facts: Facts) -> InitialState | None:
 
 
 def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
-    """Return True if the last turn is the assistant's and has a closed thought: the
-    answer follows.
+    """Return True if the last turn is the assistant's and has a closed thought, so that the reply
+    begins with the answer.
     """
     begun = content_of(begun_message(body))
     end = begun[-_BEGUN:] if isinstance(begun, str) else ""
@@ -82,9 +82,10 @@ def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
 
 
 def server(facts: Facts) -> InitialState | None:
-    """Return text for a server that sends thoughts in their own field, unless a correction says
-    otherwise. For a server that may repeat the opener, return the correction, which is surer than
-    the prompt. `None` for other servers.
+    """Return the state that the kind of the server shows; `None` if its kind shows nothing.
+
+    - A server that sends thoughts in a field of their own: the corrected state, else `TEXT`.
+    - A server that may repeat the opener: the corrected state, which is surer than the prompt.
     """
     if facts.parses:
         return facts.corrected or InitialState.TEXT
@@ -95,9 +96,9 @@ def prompt(facts: Facts) -> InitialState | None:
     """Return the state in which the rendered prompt ends.
 
     For a server that may repeat the opener, an opener at the prompt's end is only a guess:
-    llama.cpp 11549 repeats it or not (`--skip-chat-parsing`), or sends the thought in its own field
-    (`--reasoning auto`), and does not report its settings. Without an opener, or without a prompt,
-    the reply of such a server begins in its text.
+    llama.cpp 11549 repeats the opener or not (by its option `--skip-chat-parsing`), or sends the
+    thought in a field (`--reasoning auto`), and does not report these options. If the prompt ends
+    without an opener or is not known, the reply of such a server begins in its text.
     """
     if not facts.repeats_opener:
         return facts.prompt
@@ -106,14 +107,14 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Return the state that an earlier reply of this server and model has shown, to a request with
-    the same switches of thinking.
-    """
+    """Return the state that an earlier reply has shown; `None` without such a reply."""
     return facts.corrected
 
 
 def switches(facts: Facts) -> InitialState | None:
-    """Return text if the request turns thinking off, unless the model's template always opens."""
+    """Return `TEXT` if the request turns thinking off and the model's template heeds the switch;
+    `None` for any other request.
+    """
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
 
@@ -123,7 +124,10 @@ def _is_switched_off(body: Mapping[str, object]) -> bool:
 
 
 def model(facts: Facts) -> InitialState | None:
-    """Return the guess of the model's row in `TEMPLATES`; `None` without a row."""
+    """Return the guess of the model's row in `TEMPLATES`: `LIKELY_THINKING` if its template opens a
+    thought for this request, else `TEXT`. `None` if the model has no row, or a row whose template
+    never opens a thought.
+    """
     row = _row(facts.body)
     if row is None:
         return None
@@ -146,8 +150,9 @@ def asks_for_thinking(body: Mapping[str, object]) -> bool:
 
 
 def _wishes(body: Mapping[str, object]) -> list[object]:
+    """Return the values of the request's switches of thinking, such as `[True, "low"]`."""
     if TEMPLATE not in body and _WISHES.isdisjoint(body):
-        return []  # most requests have no switch, and need no merged copy
+        return []  # saves most requests, which have no switch, the merged copy below
     fields = {**body, **as_object(body.get(TEMPLATE))}
     wishes = [value for name, value in fields.items() if name in _WISHES]
     return [
@@ -170,11 +175,16 @@ def initial_state(facts: Facts) -> InitialState:
 
 
 def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
-    """Return True if thinking is off, so that the reply has no thought that a closer could end.
+    """Return True if the reply has no thought, so that a closer in the reply is plain text.
 
-    Thinking is off if the request turns it off, or if the user chose that replies begin in text
-    (`chosen`) for a model whose template opens a thought by itself. False for a model whose
-    template then writes a bare closer, because the model may repeat that closer.
+    Thinking is off in two cases:
+
+    - The request turns it off.
+    - The user's option says that replies begin in text (`chosen`), and the model's template opens
+      a thought without a switch.
+
+    Always False if the model's template writes a bare closer with thinking off, because the model
+    may repeat that closer.
     """
     row = _row(body)
     if row and row.bare_closer:
@@ -185,14 +195,16 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
 
 
 def turns_thinking_off(body: Mapping[str, object]) -> bool:
-    """Return True if a request turns thinking off, and the model does not always think: then the
-    server has no thought to send.
+    """Return True if a request turns thinking off, and the model is not one that always thinks. The
+    server then has no thought to send.
     """
     return _is_switched_off(body) and not always_thinks(str(body.get("model") or "").lower())
 
 
 def needs_prompt(facts: Facts) -> bool:
-    """Return True if the prompt is not known yet, and no rule before the prompt's decides."""
+    """Return True if the server should be asked for the prompt: the prompt is not known yet, and
+    the rules before `prompt` all return `None`.
+    """
     return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
 
 
@@ -205,8 +217,9 @@ def end_of_prompt(rendered: str) -> InitialState:
 
 
 def begins_in_thought(facts: Facts, thinks: bool) -> bool:
-    """Return True if the model begins its reply with a thought, which the server may send in the
-    text or in a field of its own. `thinks`: the model is known to think without a switch.
+    """Return True if the model is expected to begin its reply with a thought, which the server may
+    send in the text or in a field of its own. `thinks` is True if the model is known to think
+    without a switch in the request.
     """
     if (state := request(facts) or switches(facts)) is not None:
         return state.inside
@@ -219,6 +232,7 @@ def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
 
 
 def _last(text: str, marks: Iterable[str]) -> int:
+    """Return the offset of the last mark in a text, -1 if the text has none of the marks."""
     return max(map(text.rfind, marks))
 
 

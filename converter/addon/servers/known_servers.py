@@ -1,5 +1,5 @@
-"""Known servers and their models: the kind of each server, how its prompts end, where replies began
-after a guess, which models think, and the parts of requests that were refused.
+"""Known servers and their models: the kind of each server, how its prompts end, where its replies
+really began, which models think, and the parts of requests that were refused.
 
 Each such fact is a lesson: a short text (its word) under a name, with the time at which it was
 learnt, such as `server` -> `vllm`, or `thinks DIGEST` -> an empty word, where DIGEST is a hash of
@@ -31,11 +31,15 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
 MOST_LESSONS = Bound(1000, "entries", "what is known of servers; models of a list", "the oldest go")
-"""One machine has a few. The bound keeps a client that invents model names from filling memory."""
+"""A machine has a few servers. The bound keeps a client that invents names of models from filling
+the memory.
+"""
 MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one server", "the oldest go")
-"""A server has a few for each model and each refused schema. They are one entry of the store."""
+"""A server has a few lessons for each model and each refused schema. The store shared by processes
+has all lessons about one server in one entry.
+"""
 MOST_FIELDS = 50
-"""How many refused fields are remembered of a model on a server. Clients send a few."""
+"""How many refused fields are remembered for one model on one server."""
 AGE = 86_400.0
 """Seconds after which a stored lesson is ignored, because the server may have been updated, or its
 model may have another template.
@@ -43,11 +47,12 @@ model may have another template.
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 FIELDS, UNREAD = "fields ", "unread "
-"""Names of lessons. A name that ends with a blank is followed by a digest of the model's name (with
-its switches, or of a schema, where a lesson depends on that).
+"""Names of lessons. A name that ends with a blank is a prefix, and a digest follows: of a tool or a
+response format behind `refuses `; of the model's name and the switches of thinking behind `prompt `
+and `begins `; of the model's name behind any other prefix.
 """
 _LACKS = {name: part.lesson for name, part in refusals.PARTS.items() if part.lesson}
-"""Parts that are left out of all later requests for a model: part -> name of its lesson."""
+"""Name of a part that all later requests for a model lack -> name of the lesson."""
 UNREPORTED = "untold"
 _UNSURE = "?"
 
@@ -115,8 +120,8 @@ def write(lessons: Lessons) -> bytes:
 
 
 def prevailing(one: Lessons, other: Lessons) -> Lessons:
-    """Return the lessons of both sides, and of two lessons with one name the later. If the sides
-    name different servers, return only the side that learnt its server later.
+    """Return the lessons of both sides. Of two lessons with the same name, keep the later one. If
+    the sides name different servers, return only the side that learnt its server later.
     """
     first, second = one.get(SERVER), other.get(SERVER)
     if first and second and named_server(first.word)[0] is not named_server(second.word)[0]:
@@ -146,13 +151,13 @@ class Bounded[Name, Value](OrderedDict[Name, Value]):
 class Upstream(NamedTuple):
     """The address of a server's API.
 
-    A tuple, because each request looks it up some twenty times, and a dataclass is hashed in slow
-    Python code.
+    A tuple, because an address is hashed some twenty times for each request, and the hash of a
+    dataclass is slow Python code.
 
     Attributes:
         prefix: The part of the path before the dialect's own paths, such as `/openai`.
-        direct: mitmproxy connects to the server itself. False behind an upstream proxy, where no
-            probes are sent, because they would bypass that proxy.
+        direct: True if mitmproxy connects to the server itself; False if it connects to an upstream
+            proxy, where no probes are sent, because they would bypass that proxy.
     """
 
     scheme: str
@@ -171,8 +176,8 @@ _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 
 def switch_of(body: Mapping[str, object]) -> str:
-    """Return the fields of a request that decide where its reply begins, as JSON with sorted keys:
-    replies of one model to requests with the same text begin alike.
+    """Return the fields of a request that decide where its reply begins, as JSON with sorted keys.
+    If two requests have the same JSON, one model's replies to them begin in the same state.
     """
     switches = {name: body[name] for name in _SWITCHES if name in body}
     return _SORTED.encode(switches)
@@ -189,7 +194,7 @@ def _model(body: Mapping[str, object]) -> str:
 
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts)
-    # only short texts enter the cache, because a request may have a model's name of any length
+    # only digests of short texts are cached, because a request may name a model of any length
     return _of_short(joined) if len(joined) <= _SHORT else _of(joined)
 
 
@@ -212,7 +217,9 @@ class KnownServers:
         self._doubted: Bounded[Upstream, None] = Bounded()
 
     def recognised(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
-        """Remember the kind of a server. If the address had another server, forget its lessons."""
+        """Remember the kind of a server. If the address had a server of another kind before, forget
+        all lessons about the address.
+        """
         if self.server(upstream) not in (None, server):
             for name in self._of(upstream):
                 del self._lessons[upstream, name]
@@ -238,7 +245,8 @@ class KnownServers:
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
         """Return True if the server is to be recognised again: its kind is unknown, in doubt, or
-        too old. A certain kind is too old after `certain` seconds, any other after `uncertain`.
+        was learnt too long ago, at least `certain` seconds if the kind is certain, else at least
+        `uncertain` seconds.
         """
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
@@ -251,8 +259,8 @@ class KnownServers:
         self._learn(upstream, REPEATS)
 
     def saw_thinking(self, upstream: Upstream, body: Mapping[str, object]) -> None:
-        """Remember that the server sends this model's thinking in a field of its own. Another
-        model of the same address is not meant: a router may send it to another server.
+        """Remember that the server sends this model's thinking in a field of its own. The lesson
+        is about one model, because a router may send another model's requests to another server.
         """
         self._learn(upstream, PARSES + _model(body))
 
@@ -263,19 +271,22 @@ class KnownServers:
     def saw_prompt(
         self, upstream: Upstream, body: Mapping[str, object], state: InitialState | None
     ) -> None:
-        """Remember where replies to such a request begin, by its prompt's end; `None`: the server
-        cannot report its prompts.
+        """Remember in which state the request's prompt ends, for all requests with the same
+        `prompt_key`; `None`: the server cannot report the prompt.
         """
         name = PROMPT + prompt_key(upstream, body)[1]
         self._learn(upstream, name, state.value if state else UNREPORTED)
 
     def has_prompt(self, key: Key) -> bool:
-        """Return True if a probe's result about prompts of this key is stored."""
+        """Return True if a probe has asked the server for a prompt of this key, and the answer (a
+        state, or that the server reports no prompt) has not been forgotten.
+        """
         return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
-        """Remember where a reply really began. If the server had reported another state for the
-        prompt, forget that report, so that a probe asks again: the template must have changed.
+        """Remember where a reply really began. If a probe had found another state at the prompt's
+        end, forget the probe's result, so that the server is asked again: its template must have
+        changed.
         """
         _, digest = prompt_key(upstream, body)
         reported = _state(self._word(upstream, PROMPT + digest))
@@ -288,7 +299,9 @@ class KnownServers:
         self._learn(upstream, THINKS + _model(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the model thinks without a switch, by an earlier reply or by its name."""
+        """Return True if the model thinks without a switch, because an earlier reply showed it, or
+        because the row of the model's name in `TEMPLATES` says it.
+        """
         seen = self._word(upstream, THINKS + _model(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
@@ -296,8 +309,8 @@ class KnownServers:
     def thinks_first(
         self, upstream: Upstream, body: Mapping[str, object], chosen: InitialState
     ) -> bool:
-        """Return True if the reply is expected to begin with a thought, in its text or in a
-        field. `chosen`: the value of the user's option `think_start`.
+        """Return True if the reply is expected to begin with a thought, whether the server sends it
+        in the text or in a field. `chosen`: the value of the user's option `think_start`.
         """
         if chosen is not InitialState.AUTO:
             return chosen.inside
@@ -307,13 +320,16 @@ class KnownServers:
     def saw_refusal(
         self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
     ) -> None:
-        """Remember the parts that the server refused, after it took the request without them."""
+        """Remember the parts `names` that the server refused. To be called after the server took
+        the request without these parts.
+        """
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
             self._learn(upstream, _LACKS[part] + _model(body))
         if RENDERED in names:
             self._learn(upstream, UNREAD + _model(body))
-        # vLLM refuses `stream_options` if a request is not streamed; a stream may have the field
+        # vLLM refuses `stream_options` only in a request for a whole reply, so that this refusal
+        # must not be remembered for requests of streams
         of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
         if fields := fields_of(names) - of_streams:
             name = FIELDS + _model(body)
@@ -325,8 +341,8 @@ class KnownServers:
     def spared(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
     ) -> Mapping[str, object]:
-        """Return a request without the parts that the server has refused before, if they are in
-        `may_lack`. Return `body` itself if nothing changes.
+        """Return a request without the parts that the server has refused before. Only parts whose
+        names are in `may_lack` are left out. Return `body` itself if nothing changes.
         """
         if self._word(upstream, REFUSES) is None:
             return body
@@ -343,7 +359,9 @@ class KnownServers:
         return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
     def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the server's own parser of calls has discarded a reply of this model."""
+        """Return True if the server's own parser of calls failed on a reply of this model before
+        and discarded the reply.
+        """
         refuses = self._word(upstream, REFUSES) is not None
         return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 
@@ -363,14 +381,18 @@ class KnownServers:
         return Facts(body, parses, repeats, _state(prompt), _state(begins))
 
     def news(self, upstream: Upstream) -> Lessons:
-        """Return the lessons about a server since the last call, and mark them as passed on."""
+        """Return the lessons about a server that are new since the last call of this method, and
+        mark them as passed on.
+        """
         new = [each for each in self._news if each[0] == upstream]
         for each in new:
             del self._news[each]
         return {each[1]: self._lessons[each] for each in new if each in self._lessons}
 
     def keep_news(self, upstream: Upstream, news: Lessons) -> None:
-        """Mark lessons as new again, because they could not be passed on."""
+        """Mark the lessons that `news` returned as new again, because they could not be passed on
+        to other processes.
+        """
         self._news.update({(upstream, name): None for name in news})
 
     def take(self, upstream: Upstream, lessons: Lessons) -> None:

@@ -21,7 +21,7 @@ GATEWAY = "anthropic/"
 with `claude` or `anthropic`.
 """
 GATEWAY_CLIENTS = re.compile(r"claude-code/")
-"""User agents of clients that need `GATEWAY` before models' names."""
+"""Finds the user agents of clients that need `GATEWAY` before models' names."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),
@@ -38,8 +38,9 @@ class Row:
     Attributes:
         pattern: Fits the names that clients ask for (`fnmatch`).
         name: The server's name of the model; empty: the only model that the server has.
-        effort: The effort of thinking that requests by these names get; empty: the client's.
-        budget: Their limit of thinking tokens; `None`: the client's.
+        effort: The effort of thinking that replaces the client's; empty: the client's effort stays.
+        budget: The limit of thinking tokens that replaces the client's; `None`: the client's limit
+            stays.
     """
 
     pattern: str
@@ -59,7 +60,7 @@ _WILD = re.compile(r"[*?\[]")
 
 
 def read_rows(written: Sequence[str]) -> Rows:
-    """Return the rows of the option. Raises ValueError for a text that is not a row."""
+    """Return the rows of the option `think_models`. Raises ValueError for a text that is no row."""
     return tuple(map(_read_row, written))
 
 
@@ -83,15 +84,16 @@ def row_of(rows: Rows, name: str) -> Row | None:
 
 def may_be_variant(rows: Rows, name: str) -> bool:
     """Return True if a name begins with `GATEWAY` or ends with a suffix of `VARIANTS`, and no row
-    has exactly this name. Whether it really is a variant depends on the server's models.
+    has exactly this name as its pattern. `variant_of` decides with the server's list of models.
     """
     varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
 
 
 def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) -> Row | None:
-    """Return a row for a name as `NAME-low` or `anthropic/NAME`, if the server has a model NAME and
-    no model with the full name. `None` for any other name.
+    """Return a row that gives the variant `full_name` the model NAME, if the full name is
+    `NAME-low`, `anthropic/NAME` or the like. NAME is the server's name, or fits one of `rows`.
+    Return `None` if the server has a model with the full name, or no model for NAME.
     """
     names = {entry["id"] for entry in served}
     if full_name.startswith(GATEWAY) and full_name not in names:
@@ -119,8 +121,8 @@ def only_one(served: Sequence[dict[str, object]]) -> str:
 
 
 def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[str, object]]:
-    """Return the models, and a copy of each under every row's pattern that is a plain name
-    for it.
+    """Return the models and their aliases. For each row whose pattern has no wildcard, an alias is
+    a copy of the row's model with the pattern as its id: `gpt-4=Qwen3-8B` adds `gpt-4`.
     """
     by_name = {str(entry["id"]): entry for entry in served}
     aliases = [
@@ -138,8 +140,8 @@ def with_variants(listed: Sequence[dict[str, object]]) -> list[dict[str, object]
 
 
 def with_gateway_names(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Return the models, and a copy of each under `anthropic/NAME`, if Claude Code would not show
-    the name itself.
+    """Return the models, and for each whose name Claude Code would not show a copy that is called
+    `anthropic/NAME`.
     """
     unlisted = [entry for entry in listed if not re.match("claude|anthropic", str(entry["id"]))]
     return [*listed, *({**entry, "id": f"{GATEWAY}{entry['id']}"} for entry in unlisted)]
@@ -150,8 +152,9 @@ _LATEST = ":latest"
 
 
 def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
-    """Return the entry of the model that a client means by a name, with this name as its id; `None`
-    if the server has no such model.
+    """Return the entry of the model that a client gets for `name`, with `name` as the entry's id:
+    the server's model of this name, else that of the first fitting row, else that of a variant.
+    `None` if the server has no such model.
     """
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))

@@ -49,7 +49,9 @@ type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
 
 @dataclass(frozen=True, slots=True)
 class Settled[Result]:
-    """The result of a probe that has ended. A future of asyncio cannot hold StopIteration."""
+    """The result of a probe that has ended. `step` returns it in place of the StopIteration that
+    has the result, because a future of asyncio cannot hold a StopIteration.
+    """
 
     result: Result
 
@@ -86,9 +88,9 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
     """Return False if another row may fit when the server is asked again.
 
-    An earlier row may fit later if a reply to one of its paths is missing. Any row may fit a
-    generic server with an empty list of models: `transformers serve` is recognised by the list,
-    once it has loaded a model.
+    - A row before that of `server` may fit later, if a reply to one of its paths is missing.
+    - Any row may fit later if no row fits yet and the list of models is empty:
+      `transformers serve` is recognised by the list, once it has loaded a model.
     """
     listed = replies.get("/v1/models")
     if server is GENERIC and listed and as_object(listed.value()).get("data") == []:
@@ -113,9 +115,9 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
 
 
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
-    """Have the server end the thought of a running reply (llama.cpp). Return True if it does, or if
-    the reply has ended; `None` if the server has no such endpoint. llama.cpp's router finds the
-    server by `model`.
+    """Have the server (llama.cpp) end the thought of a running reply. Return True if the server
+    ends the thought, or if the reply has ended; `None` if the server has no such endpoint; else
+    False. `model` is the request's: llama.cpp's router finds the server by it.
     """
     control = {"id": reply_id, "action": "reasoning_end", "model": model}
     reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))
@@ -132,7 +134,8 @@ def count_tokens(
     them. `request`: the client's own request for a count, as the client's dialect writes it.
     """
     if server.name == "llama.cpp":
-        # llama.cpp of autumn 2026; an older one renders the prompt, and tokenizes it
+        # llama.cpp of autumn 2026 counts the tokens; an older one only renders the prompt, and
+        # turns the rendered prompt into tokens
         counted = _field((yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens")
         if type(counted) is int:
             return counted
@@ -141,7 +144,8 @@ def count_tokens(
     renders = server.name in _TOKENIZE_MESSAGES
     count = (yield from _tokenized(body, "count")) if renders else None
     if count is None and request and server.name == "sglang":
-        # an SGLang whose /tokenize takes no messages may have the count of the Messages API
+        # an SGLang whose /tokenize takes no messages may have the Messages API's endpoint for a
+        # count, to which the client's request goes
         count = _field((yield request), "input_tokens")
     return count if type(count) is int else None
 
@@ -197,8 +201,8 @@ def _tokens_on_llama(
 
 
 def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without assistant turns at its end. llama.cpp would continue such a turn, so
-    that the prompt would not end with the template's opener.
+    """Return a request without assistant turns at its end, because llama.cpp would write them
+    behind the opener, and the prompt would no longer end with the opener.
     """
     turns = [*messages_of(body)]
     while turns and role_of(turns[-1]) == "assistant":
@@ -207,8 +211,8 @@ def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _llama_bytes(piece: object) -> bytes:
-    """Return the bytes of a token: from text, or from a list of byte values, which llama.cpp sends
-    for a part of a character.
+    """Return the bytes of a token. llama.cpp sends a token's `piece` as text, or as a list of byte
+    values if the token is only a part of a character.
     """
     if isinstance(piece, list):
         return bytes(byte for byte in piece if type(byte) is int and 0 <= byte < 256)
@@ -235,6 +239,9 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
 
 
 def _tokenized(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
+    """Have `/tokenize` render and tokenize a chat completion's prompt, and return the field `name`
+    of its reply. `more`: further fields for `/tokenize`.
+    """
     fields = {field: body[field] for field in _TEMPLATED if field in body} | more
     return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
 
@@ -299,8 +306,8 @@ ANY_SERVER = "any server"
 
 
 def addon_identity(server: str) -> bytes:
-    """Return the body of the reply at `ADDON_PATH`. `server`: the proxy's server; empty: any
-    server.
+    """Return the body of the reply at `ADDON_PATH`. `server`: the address of the proxy's only
+    server; empty: the proxy has no fixed one.
     """
     return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
 

@@ -40,6 +40,7 @@ class Fingerprint:
 
 
 def _template(**switches: object) -> dict[str, object]:
+    """Return `{"chat_template_kwargs.thinking": True}` for `thinking=True`."""
     return {f"{TEMPLATE}.{name}": value for name, value in switches.items()}
 
 
@@ -50,7 +51,7 @@ TEMPLATE_OFF = _template(
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
 EFFORT_OFF = {EFFORT: "none"}
-TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
+TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # for Seed-OSS, and for Qwen3 on SGLang
 
 # Three levels, because gpt-oss knows three, and Ollama's endpoint answers any other with an error.
 EFFORTS = {
@@ -68,30 +69,32 @@ class Server:
     """One kind of server, and the fields that it takes.
 
     Attributes:
-        name: Its name in logs, stores and the option `think_server`.
-        marks: Its fingerprints, each of which identifies it alone.
-        leaves_out: Body fields that it refuses or ignores, so that they are not sent.
+        name: The server's name in logs, stores and the option `think_server`.
+        marks: The server's fingerprints, of which one is enough to identify it.
+        leaves_out: Body fields that the server refuses or ignores, so that they are not sent.
         on: Body fields that turn thinking on.
         off: Body fields that turn thinking off.
         budget: The paths of fields that limit the tokens of thinking.
-        parser_budget: More such paths, which only a server with its own reasoning parser takes.
-        effort: The path of the field that has the effort; empty: the server has none.
+        parser_budget: The paths of further fields that limit the tokens of thinking. A server takes
+            them only if it was started with a reasoning parser.
+        effort: The path of the field that has the effort; empty: the server has no such field.
         efforts: A client's effort -> the value that the server takes.
-        effort_models: Parts of the names of models that take an effort; empty: all take one.
+        effort_models: Parts of the names of models that take an effort; empty: all models do.
         prefill: Body fields that make the server continue a last assistant message.
-        continues: How a last assistant message with a thought is written if the server is to
-            continue it. `reasoning`: the thought in the field `reasoning_content`. `message`: in
-            the text, between marks. `prompt`: as `message`, but without an opener that ends the
-            prompt already. Empty: the server cannot continue a thought.
-        named_tool_choice: A request can demand one tool by its name.
-        image_links: The server fetches images from links.
+        continues: How a last assistant message with a thought is written so that the server
+            continues the message. `reasoning`: the thought in the field `reasoning_content`.
+            `message`: the thought in the text, between marks. `prompt`: as `message`, but without
+            the opener if the prompt ends with one already. Empty: the server cannot continue a
+            thought.
+        named_tool_choice: True if a request can demand one tool by its name.
+        image_links: True if the server fetches images from links.
         history: The field of a message in which the server reads earlier thoughts.
         tool_turn_history: The field of an earlier message with tool calls that must have the
             thought, whatever the form of other earlier thoughts; empty: none.
-        repeats_opener: A reply may begin with the opener that ends the prompt.
-        counts: A stream has the counts of tokens even if the request does not ask for them.
-        ends_thoughts: The server ends a running thought on request, if the reply's request had
-            `reasoning_control`.
+        repeats_opener: True if a reply may begin with the opener that ends the prompt.
+        counts: True if a stream has the counts of tokens without a field that asks for them.
+        ends_thoughts: True if the server can be asked to end the thought of a running reply whose
+            request had the field `reasoning_control`.
     """
 
     name: str
@@ -116,7 +119,9 @@ class Server:
 
 
 def _owned_by(owner: str, beside: str = "") -> Fingerprint:
-    """Return the fingerprint of a server whose list of models has this value as `owned_by`."""
+    """Return the fingerprint of a server in whose list of models the field `owned_by` is `owner`.
+    `beside`: another field that the same model must have; empty: any model fits.
+    """
     return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
 
 
@@ -183,24 +188,24 @@ SERVERS = (
         named_tool_choice=False,
         # llama.cpp 11549 continues a last assistant message without any field that asks for it.
         continues="reasoning",
-        # llama.cpp 11549 repeats it with --reasoning none. With --reasoning auto it sends the
-        # thought in a field, and the text begins with the answer.
+        # llama.cpp 11549 repeats the opener with --reasoning none. With --reasoning auto it sends
+        # the thought in a field, and the text begins with the answer.
         repeats_opener=True,
         counts=True,  # in the field `timings` of the frame with the finish
-        ends_thoughts=True,  # seen in 11549
+        ends_thoughts=True,  # seen in llama.cpp 11549
     ),
     Server(
         name="ollama",
         marks=(Fingerprint("/api/version", field="version"),),
         # Ollama's chat-completions endpoint ignores these fields without an error.
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
-        # There is no `on`: a model that can think does so without it, and any other model's request
-        # would get a 400.
+        # The row has no `on`: a model that can think does so without a field, and a request for any
+        # other model would get a 400 because of the field.
         off=EFFORT_OFF,
         effort=EFFORT,
         effort_models=("gpt-oss",),
         image_links=False,
-        history="reasoning",  # the only such field that its endpoint reads
+        history="reasoning",  # the only field for thoughts that Ollama's endpoint reads
     ),
     Server(
         name="lmstudio",
@@ -216,7 +221,8 @@ SERVERS = (
         # transformers serve 5.24 lists a model of the hub with the hub's owner, and a model from a
         # local folder with the owner `local`.
         _owned_by("local", beside="status"),
-        # 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused more fields.
+        # transformers serve 5.24 answers a field that OpenAI's API lacks with a 422; 5.23 refused
+        # more fields.
         leaves_out=frozenset({"top_k"}),
         counts=True,
     ),
@@ -252,7 +258,7 @@ SERVERS = (
         leaves_out=frozenset({"top_k"}),
     ),
     # An unknown server gets only fields of OpenAI's chat-completions reference, because it may
-    # refuse others. The effort is such a field, and eight servers and gateways took its `none`.
+    # refuse others. The effort is such a field, and eight servers and gateways accept its `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
 
@@ -286,8 +292,9 @@ def request_settings(
     order: Order = "as-written",
     parses: bool = False,
 ) -> RequestSettings:
-    """Return the settings by which a conversation is written as a request to this server. `history`
-    is the form of earlier thoughts, `order` that of tool results. `parses`: see `thinking_fields`.
+    """Return the settings by which a conversation is written as a request to this server.
+    `history`: the form of earlier thoughts. `order`: the order of tool results and text in a user
+    turn. `parses`: True if the server sends thoughts in a field of their own.
     """
     switch, effort, model = conversation.thinking, conversation.effort, conversation.model
     return RequestSettings(
@@ -313,10 +320,10 @@ def thinking_fields(
 ) -> dict[str, object]:
     """Return the body fields that set how much a model thinks.
 
-    The modes `enabled`, `disabled` and `between_tools` become the server's switch; the last two
-    turn thinking off. For `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode
-    for every unknown model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs`
-    with a 400. `parses`: the server sends thoughts in a field of their own.
+    The mode `enabled` becomes the server's fields `on`; `disabled` and `between_tools` become its
+    fields `off`. For `adaptive` no switch is sent, because Claude Code 2.1.197 sends this mode for
+    every unknown model, and vLLM with a Mistral tokenizer answers any `chat_template_kwargs` with a
+    400. `parses`: True if the server sends thoughts in a field of their own.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
         return nested(server.off)
@@ -329,15 +336,17 @@ def thinking_fields(
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
-    """Return the text for the system turn that turns this model's thinking on or off. Empty if the
-    model has no such text, the request does not switch thinking, or the server has a switch.
+    """Return the text for the system turn that turns this model's thinking on or off.
+
+    Empty in three cases: the model has no such text; the request does not switch thinking; the
+    text is `/no_think`, and the server has a field that turns thinking off.
     """
     if switch is None or switch.mode == "adaptive":
         return ""
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            # the generic row's `off` is an effort, which an unknown server may ignore
+            # GENERIC's `off` is an effort, which an unknown server may ignore: it gets the text too
             is_switched = server.off and server is not GENERIC
             return "" if order == "/no_think" and is_switched else order
     return ""

@@ -108,8 +108,8 @@ def family_of(model: str) -> Family:
 
 
 def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
-    """Return the request with its tools and calls as text (see above), `None` if it offers no
-    tools.
+    """Return the request with its tools, calls and results as text (see the module's docstring);
+    `None` if the request offers no tools.
     """
     messages, tools = body.get("messages"), body.get("tools")
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
@@ -183,12 +183,14 @@ def _arguments(written: object) -> Mapping[str, object]:
 
 
 def _text(message: object) -> str:
-    """Return the text of a message's parts."""
+    """Return the texts of a message's parts, with an empty line between two of them."""
     return "\n\n".join(content_texts(message))
 
 
 def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Join neighbouring user turns, because templates want the two roles to alternate."""
+    """Return the messages with neighbouring user turns joined into one, because templates want user
+    and assistant turns to alternate.
+    """
     out: list[Mapping[str, object]] = []
     for message in messages:
         last = out[-1] if out else {}
@@ -250,9 +252,11 @@ def with_begun_turn(
     """Return the request with the reply so far as an assistant turn, which the server continues.
 
     Arguments:
-        marks: The opener and closer of the model's thoughts; `None`: by the model's name.
-        inside: The prompt ended with the opener of the first thought.
-        tokens: How many tokens the reply has so far, by which its limits are lowered.
+        marks: The opener and closer of the model's thoughts; `None`: they are chosen by the model's
+            name.
+        inside: True if the prompt of the first request ended with the opener of the thought.
+        tokens: How many tokens the reply has so far. The limits of the new request are lowered by
+            this number.
     """
     limits = {
         name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
@@ -265,7 +269,7 @@ def with_begun_turn(
 
 def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
-        # llama.cpp takes a `content` that is an empty string for an answer that has not begun, and
+        # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
         # continues the thought. With an empty text part its template closes the thought.
         rest = _in_tags(turn[1:], marks) or [{"type": "text", "text": ""}]
         return {"reasoning_content": turn[0].text, "content": rest}

@@ -35,11 +35,13 @@ unknown field.
 """
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 TOOL_CHOICE = "tool_choice"
-"""The `tool_choice` `auto`. The request without it has `none` and keeps its tools: vLLM still
-writes them into the prompt, and the calls come as text, which the addon reads.
+"""The part `"tool_choice": "auto"`. A request without the part has `"none"` and keeps its tools:
+vLLM still writes the tools into the prompt, and the calls come as text, which the addon reads.
 """
 SCHEMAS, FIELDS = "words of schemas", "fields"
-"""Parts of which a server may refuse one after another: an error names only one of them."""
+"""Kinds of parts, keywords of schemas and body fields. A request may have several refused parts of
+a kind, but each error of the server names only one of them.
+"""
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
 IDS, NULLS = "long ids of calls", "content that is null"
@@ -59,13 +61,15 @@ minProperties maxProperties propertyNames patternProperties unevaluatedPropertie
 not if then else dependencies dependentRequired dependentSchemas
 """
 _DEEPEST = 100
-"""How many levels of a schema are searched. A deeper level becomes `{}` if `ODD` is refused, else
-it stays as it is.
+"""How many levels of a schema are searched. Deeper levels become `{}` if `ODD` is refused, and stay
+as they are otherwise.
 """
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords that only restrict a value. A schema without them allows all that it allowed,
 and more.
 """
+# The comment at a row or a group of rows names the servers that send the error. A semicolon
+# separates the servers of the first text in a pattern, or of the first row, from those of the next.
 _ROWS: tuple[tuple[str, ...], ...] = (
     # llama.cpp and LM Studio 0.4.19, for a pattern without anchors; newer llama.cpp, for an invalid
     # pattern
@@ -75,7 +79,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     # llama.cpp and LM Studio 0.4.20, for escapes such as `\d`, too many repetitions, or objects
     # without properties (llama.cpp b7786 ignored the grammar instead)
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", *SCHEMA_KEYS, ODD),
-    # vLLM since 0.8.4: two messages with xgrammar, three with outlines
+    # vLLM since 0.8.4 with xgrammar or outlines
     (r"not supported by xgrammar|json schema into a (grammar|regex)", *SCHEMA_KEYS),
     (r"unsupported feature for structured outputs|anchored universal start state", *SCHEMA_KEYS),
     (r"Grammar error: ", *SCHEMA_KEYS),  # vLLM with guidance (0.19)
@@ -85,7 +89,8 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     # LM Studio 0.3.8 to 0.3.30; Ollama since 0.30, for models in its cloud and models that MLX runs
     (r"[Mm]odel does not support images?\b", PICTURES),
     (r"missing data required for image input", PICTURES),  # Ollama 0.6 to 0.31
-    # vLLM since 0.10; and a vision model that was started with a limit of 0 images
+    # vLLM since 0.10, for a model of text; vLLM for a vision model that was started with a limit of
+    # 0 images
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", PICTURES),
     # SGLang 0.5.23; mlx-lm 0.32 with a 404; rapid-mlx 0.16
     (r"received unsupported content type \W*(image|video|audio)_url", PICTURES),
@@ -93,17 +98,17 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"is serving text-only; image input is unsupported", PICTURES),
     # vLLM (0.32) that was started without --enable-auto-tool-choice and --tool-call-parser
     (r'"auto" tool choice requires --enable-auto-tool-choice', TOOL_CHOICE),
-    # llama.cpp of 2025 and 2026, and LM Studio; llama.cpp 11549, which continues a thought, but
-    # refuses two assistant turns at the end
+    # llama.cpp of 2025 and 2026, and LM Studio, for an assistant turn at the end with thinking on;
+    # llama.cpp 11549, which continues a thought, but refuses two assistant turns at the end
     (r"prefill is incompatible with enable_thinking", PREFILL),
     (r"Cannot have 2 or more assistant messages at the end", TWO_BEGUN),
-    # vLLM with the Mistral tokenizer
+    # vLLM with the Mistral tokenizer, for an assistant turn at the end
     (r"Expected last role User or Tool .{0,99} but got assistant", BEGUN),
     # chat templates: Qwen3.5 ("Unexpected message role" for the role `developer`), Gemma, Mistral
     (r"System (message|role|prompt)s? must (be|come) (at the beginning|first)", SYSTEM),
     (r"Unexpected message role|[Oo]nly the first message (can|may) be .?system", SYSTEM),
     (r"roles must alternate user/assistant", NEIGHBOURS),
-    # llama.cpp, for arguments that its parser does not take for JSON
+    # llama.cpp, for arguments of a call that its JSON parser refuses
     (r"Failed to parse tool call arguments as JSON", ARGUMENTS),
     # Mistral's API and its tokenizer; Mistral's chat templates
     (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", IDS),
@@ -111,7 +116,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"No user query found in messages", USERLESS),
     # Moonshot's API; DeepSeek's API
     (r"reasoning_content\W.{0,40}(is missing|must be passed back)", THOUGHTLESS),
-    # vLLM; OpenAI, in this order
+    # vLLM; OpenAI
     (r"Tool message content only supports text", PICTURES_OF_TOOLS),
     (r"[Ii]mage.{0,20} are only allowed for messages with role", PICTURES_OF_TOOLS),
     # llama-cpp-python 0.3.36, whose error lists every fault of a message
@@ -120,7 +125,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
     (r"Input should be 'text' or 'json_object'", JSON_SCHEMA),
     (r"response_format type is unavailable", JSON_SCHEMA),
     (r"response_format.type'? must be 'json_schema' or 'text'", JSON_OBJECT),
-    # APIs of DeepSeek, Xiaomi, Moonshot, Alibaba
+    # APIs of DeepSeek, Xiaomi, Moonshot and Alibaba, for both rows
     (r"[Tt]hinking mode does not support this tool_choice", THINKING),
     (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", THINKING),
     # llama.cpp's JSON parser; Python's UTF-8 encoder
@@ -166,9 +171,9 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
 
 
 def refuses_pictures(status: int, error: str, body: Mapping[str, object]) -> bool:
-    """Return True if an error that no row fits seems to refuse all pictures: then this request is
-    sent again without its pictures, and no lesson is learnt. The model's name and texts quoted from
-    the request do not count.
+    """Return True if an error that fits no row of `_ROWS` seems to refuse all pictures. The caller
+    then sends this request again without its pictures, and learns no lesson. The words `image` or
+    `vision` do not count in the model's name, nor in texts that the error quotes from the request.
     """
     model = re.escape(str(body.get("model")))
     left = re.sub(rf"(?<!\w){model}(?!\w)", " ", error, flags=re.IGNORECASE)
@@ -196,7 +201,7 @@ def schemas(body: Mapping[str, object]) -> list[object]:
 
 
 def pared(part: object, names: frozenset[str]) -> object:
-    """Return a tool or a response format whose schema lacks the keywords `names`."""
+    """Return a tool or a response format with the keywords `names` left out of its schema."""
     for outer, inner in _HELD_IN:
         held = part.get(outer) if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(held, dict) and inner in held:
@@ -220,6 +225,7 @@ def _schema(part: object, root: object, names: frozenset[str], deepest: int = _D
 
 
 def _under(name: str, value: object, pare: Callable[[object], object]) -> object:
+    """Return the value of the keyword `name`, with `pare` applied to each schema in the value."""
     if name in _NAMED and isinstance(value, dict):
         return {own: pare(schema) for own, schema in value.items()}
     if name in _LISTED and isinstance(value, list):
@@ -230,6 +236,7 @@ def _under(name: str, value: object, pare: Callable[[object], object]) -> object
 
 
 def _leads_somewhere(at: object, reference: object) -> bool:
+    """Return True if a `$ref` such as `#/$defs/City` leads to an object in the schema `at`."""
     first, *path = str(reference).split("/")
     for name in path:
         own = name.replace("~1", "/").replace("~0", "~")
@@ -253,8 +260,8 @@ def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
 def without_schemas(
     body: Mapping[str, object], names: Callable[[str], frozenset[str] | None]
 ) -> Mapping[str, object]:
-    """Return a chat completion whose schemas lack keywords. `names` returns the keywords to leave
-    out for the digest of a tool or a response format.
+    """Return a chat completion with keywords left out of the schemas in its tools and response
+    format. `names` gets the digest of a tool or format, and returns the keywords to leave out.
     """
 
     def spared(part: object) -> object:
@@ -270,8 +277,8 @@ def without_schemas(
 
 
 def refused_schemas(body: Mapping[str, object], names: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return `{digest: keywords}` for each tool or response format with one of the refused
-    keywords. The keywords are all refused ones, not only those in the schema.
+    """Return the digest of each tool or response format that has one of the refused keywords, with
+    all refused keywords as its value, also those that its schema does not have.
     """
     keys = names & (SCHEMA_KEYS | {ODD})
     held = [part for part in schemas(body) if keys and pared(part, keys) != part]
@@ -284,7 +291,7 @@ def _digest(part: object) -> str:
 
 def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request with the `tool_choice` `none` instead of `auto`, so that the server does not
-    parse calls. The choice of a Messages request, whose tools have `input_schema`, is an object. A
+    parse calls. A Messages request, whose tools have `input_schema`, gets `{"type": "none"}`. A
     Responses request stays as it is, because vLLM 0.32 refuses no choice there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
@@ -348,19 +355,20 @@ PARTS: Mapping[str, Part] = {
     THINKING: Part(refused_messages.without_thinking, "thoughtful ", then=CHOICE),
     CHOICE: Part(refused_messages.without_force, "forced "),
     READER: Part(unread_replies.read_by_us, "untold "),
-    HALVES: Part(dict, "halves "),  # a copy, because writing it turns lone surrogates into U+FFFD
+    HALVES: Part(dict, "halves "),  # a copy: JSON is written with U+FFFD for lone surrogates
 }
-"""Name of a refusable part -> how requests are made without it."""
+"""Name of a refusable part -> the function that makes a request without the part, and its lesson.
+"""
 REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
 NATIVE_PARTS = frozenset((TOOL_CHOICE,))
-"""Parts that are also left out of requests in a dialect that the server itself has, and that the
-addon does not translate.
+"""Parts that are also left out of requests which the addon does not translate, because the server
+has the client's dialect itself.
 """
 
 
 def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
-    """Return `names`, and for each refused part that was left out already the part to leave out
-    next (`Part.then`).
+    """Return `names`, the parts that an error refuses. For each of them that was left out already
+    (`left_out`), add the part to leave out next (`Part.then`).
     """
     rows = {name: PARTS.get(name) for name in names & left_out}
     return names | {row.then for row in rows.values() if row and row.then}

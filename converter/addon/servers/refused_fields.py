@@ -17,14 +17,15 @@ _KEPT = frozenset(
         *("messages.role", "messages.content", "messages.tool_calls", "messages.tool_call_id"),
     )
 )
-"""Fields that are never left out, because the request would ask for something else."""
+"""Fields that are never left out, because a request without one of them asks for another reply."""
 _NAME = r"[\w$-]{1,64}"
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
 _ADDED = f"stream_options|reasoning_effort|{CONTROL}|{LAST_WORDS}"
+# The comment at a row or a group of rows names the servers that send the error.
 _ROWS = (
-    # OpenAI, and gateways and LM Studio with OpenAI's messages
+    # OpenAI, and gateways and LM Studio, which use OpenAI's texts of errors
     rf"Unknown parameter: '(?P<path>{_PATH})'",
     rf"Unrecognized request arguments? supplied: (?P<path>{_PATH}(?:, {_PATH})*)",
     # FastAPI with a Pydantic model that forbids unknown fields: TensorRT-LLM, vLLM up to 0.6, and
@@ -35,10 +36,10 @@ _ROWS = (
     rf"property '(?P<path>{_PATH})' is unsupported",
     # transformers serve, 5.23 and 5.24 (a 422)
     rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
-    rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp: `echo`
+    rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp, for the field `echo`
     # vLLM, for a request that is not streamed
     r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
-    # any server, for the fields that the addon itself adds (`_ADDED`), or for their values
+    # any server, for a field that the addon itself adds (`_ADDED`), or for such a field's value
     rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
     rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
@@ -46,8 +47,8 @@ _INDEX = re.compile(r"(?:\.\d+|\[\d+\])")
 
 
 def named(error: str) -> tuple[str, frozenset[str]]:
-    """Return the text in an error that names unknown fields, and a part's name for each field
-    (`field seed`). Return an empty text and no names if no row fits.
+    """Return the text of an error that names unknown fields, and the name of a refused part for
+    each of the fields (`field seed`). Return an empty text and no names if no row fits.
     """
     for row in _ROWS:
         if match := re.search(row, error):
@@ -58,7 +59,7 @@ def named(error: str) -> tuple[str, frozenset[str]]:
 
 
 def fields_of(names: frozenset[str]) -> frozenset[str]:
-    """Return the paths of those refused parts that are fields: `field seed` -> `seed`."""
+    """Return the paths of the fields among refused parts: `field seed` gives `seed`."""
     return frozenset(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
 
 

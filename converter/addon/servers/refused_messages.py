@@ -26,7 +26,9 @@ from converter.core.wire.json_text import as_object
 GO_ON = "Go on."
 """The text of a user turn that is added to a history without one."""
 _FIELD, NO_THOUGHT = "reasoning_content", " "
-"""A blank in the thought's field, for servers that demand the field. Some refuse an empty text."""
+"""The field of a thought, and its value for a turn without a thought, for servers that demand the
+field. The value is a blank, because some servers refuse an empty text.
+"""
 
 
 def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -42,7 +44,9 @@ def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with a blank as the thought of each assistant turn without one."""
+    """Return a chat completion in which each assistant turn has the field of a thought: a turn
+    without a thought gets a blank.
+    """
     return with_each(body, _with_thought)
 
 
@@ -63,8 +67,8 @@ def _without_null(message: object) -> object:
 
 
 def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with the arguments of all calls read and written again, because the
-    server's JSON parser may refuse JSON that others take.
+    """Return a chat completion in which the arguments of each call are parsed and written again,
+    because a server's JSON parser may refuse JSON that Python's parser takes.
     """
     return _as_new_request(with_each(body, partial(with_arguments, anew=True)))
 
@@ -75,8 +79,8 @@ def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _as_new_request(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a copy of a request with calls, even if nothing changed. Callers see by the new object
-    that there is a request to send again. A request without calls is returned itself.
+    """Return a copy of a request that has calls, even if nothing changed, because callers send a
+    request again only if it is a new object. Return a request without calls itself.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
@@ -98,8 +102,9 @@ def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _text_and_others(message: object) -> tuple[str, list[object]]:
-    """Return the new text of a tool message, and its other parts, each behind a text that
-    introduces it. Return an empty text and no parts if the message has only text.
+    """Return a tool message's text, which now says that its pictures follow, and the parts that are
+    not text, each behind a text that introduces it. Return an empty text and no parts if the
+    message has only text or is not a tool's.
     """
     parts = [part for part in content_parts(message) if "text" not in as_object(part)]
     if role_of(message) != "tool" or not parts:
@@ -140,8 +145,8 @@ def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion that forces a call with thinking off, in the fields that APIs read
-    and in those that chat templates read.
+    """Return a chat completion with thinking off if it forces a call. Thinking is turned off in the
+    fields that APIs read, and in those that chat templates read.
     """
     if not forces_call(body):
         return body

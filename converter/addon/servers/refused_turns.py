@@ -1,8 +1,8 @@
 """Requests in another order of turns, for chat templates that refuse the client's order.
 
-Refused are, by some templates: an assistant turn at the end (a prefill, which the model continues),
-a system turn behind other turns, and two neighbouring turns of one role. Each function returns
-`body` itself if nothing changes.
+Some templates refuse an assistant turn at the end (a prefill, which the model continues), a system
+turn behind other turns, or two neighbouring turns of one role. Each function returns `body` itself
+if nothing changes.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,9 @@ def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, o
 
 
 def continued(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a chat completion with vLLM's fields for a last assistant turn that is continued."""
+    """Return a chat completion with the fields that make vLLM continue its last turn, if this turn
+    is the assistant's and has no calls.
+    """
     return {**body, **_CONTINUES} if _ends_begun(body) else body
 
 
@@ -56,7 +58,7 @@ def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with at most one system turn, which is the first turn. System turns
-    at the beginning are joined. A later one becomes text of a user turn in the same position.
+    at the beginning are joined. A later system turn becomes text of a user turn in its position.
     """
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
@@ -94,8 +96,8 @@ def _with(body: Mapping[str, object], messages: list[object]) -> Mapping[str, ob
 
 
 def _joined(one: object, other: object) -> dict[str, Any] | None:
-    """Return two turns of one role joined into one; `None` if one of them has more fields than its
-    role and content.
+    """Return one turn with the contents of two turns of the same role; `None` if a turn has fields
+    beside its role and content, such as calls.
     """
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return None

@@ -1,5 +1,5 @@
-"""Remedies for two errors that every request would get again: the server does not serve the model,
-or the server wants a key.
+"""Texts that tell a user how to mend two errors that every request would get again: the server does
+not serve the model, or the server wants a key.
 """
 
 import re
@@ -31,8 +31,8 @@ def lacks_model(status: int, message: str) -> bool:
 
 
 def for_model(model: str, served: Sequence[str]) -> str:
-    """Return the remedy for a model that is not served: the names of served models. Empty if
-    `served` is empty or has the model.
+    """Return the remedy for a model that is not served: a text with names of served models. Empty
+    if `served`, the names of all served models, is empty or has the model.
     """
     names = [name for name in served if name.isprintable() and "'" not in name]
     if not names or model in names:
@@ -46,8 +46,8 @@ def for_model(model: str, served: Sequence[str]) -> str:
 
 
 def with_remedy(body: bytes, remedy: str) -> bytes:
-    """Return the body of a server's error with the remedy behind its message. The error keeps its
-    JSON shape and its other fields. A body without an error becomes an error of OpenAI's shape.
+    """Return the body of a server's error with the remedy added to the error's message. The other
+    fields of the body stay. A body without an error becomes an error as OpenAI's API writes it.
     """
     value = json_text.read_or_none(body)
     error = server_error(value, "error") if value else None

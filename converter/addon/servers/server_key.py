@@ -4,11 +4,11 @@ import os
 from collections.abc import Container, MutableMapping
 
 KEY_VARIABLE = "THINK_KEY"
-"""The environment variable that has the key. An option would show it to all users of
-the machine.
+"""The environment variable that has the key. An option of the command line would show the key to
+all users of the machine.
 """
 SHOWN = "Bearer (the key of THINK_KEY)"
-"""The header's value in flows, in place of the key."""
+"""The value of the header `authorization` in flows, which hides the key."""
 
 
 def server_key() -> str:
@@ -22,9 +22,9 @@ def server_key() -> str:
 
 
 def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> None:
-    """Put the server's key into a request's headers, in place of the client's. `marks`: names of
-    headers that show the dialect, such as `anthropic-version`, with which the key also goes into
-    `x-api-key`.
+    """Put the server's key into a request's headers, in place of the client's key. `marks`: names
+    of the client's headers that show its dialect. If `anthropic-version` is one of them, the key
+    also goes into `x-api-key`.
     """
     if key := server_key():
         headers.pop("x-api-key", None)
@@ -34,8 +34,8 @@ def put_key(headers: MutableMapping[str, str], marks: Container[str] = ()) -> No
 
 
 def hide_key(headers: MutableMapping[str, str]) -> None:
-    """Replace the key in the headers of a sent request, because people look at flows and
-    save them.
+    """Remove the server's key from the headers of a request that has been sent, because people look
+    at flows and save them.
     """
     if (key := server_key()) and headers.get("authorization") == f"Bearer {key}":
         headers["authorization"] = SHOWN

@@ -1,7 +1,7 @@
 """Complete replies that the server's own parser of calls (its reader) fails on and discards.
 
-The reader fails if it takes the template for another one, or if a call differs a little from the
-template's form. Then the addon asks for the reply without the reader:
+The reader fails if it mistakes the model's template for another one, or if a call differs a little
+from the template's form. Then the addon asks for the reply again, without the reader:
 
 - llama.cpp renders a chat's prompt for any client (`/apply-template`). A text completion of this
   prompt comes as the model wrote it, and the server's prompt cache still fits. No field of a chat
@@ -18,21 +18,24 @@ from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
 READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
-"""Refused parts: without `READER` the request has its tools as text; without `RENDERED` it is a
-text completion of the rendered prompt.
+"""Names of two refused parts. A request without `READER` has its tools as text; a request without
+`RENDERED` is a text completion of the rendered prompt.
 """
 READERS = frozenset((READER, RENDERED))
 TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
 ROWS = (
-    # llama.cpp of autumn 2026 (11549); llama.cpp since b8000, and LM Studio 0.4, which renders no
-    # prompt for clients
+    # The first row is an error of llama.cpp of autumn 2026 (11549). The second is one of llama.cpp
+    # since b8000, and of LM Studio 0.4, which renders no prompt for clients.
     (r"The model produced output that does not match the expected [\w-]+ format", RENDERED),
     (r"Failed to parse input at pos \d+", RENDERED),
-    # Ollama since 0.12: its readers of Qwen3-Coder and of gpt-oss
+    # Ollama since 0.12: the first row is an error of its reader for Qwen3-Coder, the second of its
+    # reader for gpt-oss.
     (r"XML syntax error on line \d+", READER),
     (r"error parsing tool call: raw=", READER),
 )
-"""Patterns of the errors that a server sends in place of the reply, and the refused part."""
+"""Pairs of a pattern of an error that a server sends in place of the reply, and the name of the
+refused part.
+"""
 _OF_CHATS = frozenset(
     (
         *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
@@ -44,8 +47,8 @@ _OF_CHATS = frozenset(
 
 
 def is_plain(body: Mapping[str, object]) -> bool:
-    """Return True if a text completion can replace a chat completion: the request has only text, no
-    grammar, no `logprobs`, and asks for one choice.
+    """Return True if a text completion can replace a chat completion: the chat completion has only
+    text, no grammar and no `logprobs`, and asks for one choice.
     """
     one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
     parts = (part for message in messages_of(body) for part in content_parts(message))
@@ -54,7 +57,9 @@ def is_plain(body: Mapping[str, object]) -> bool:
 
 
 def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, object]:
-    """Return the text completion of a chat's rendered prompt, with the chat's other fields."""
+    """Return the text completion of a chat completion's rendered prompt, with all fields of the
+    chat completion (`body`) that a text completion has too.
+    """
     kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
     return {**kept, "prompt": prompt}
 
