@@ -197,13 +197,13 @@ def template_of(name: str) -> Template | None:
     """Return the row of the model with this name in lower case, if its template opens thoughts.
     `None` if the template opens none, or no row fits.
     """
-    row = _row(name)
+    row = _row_of(name)
     return row if row and row.opens else None
 
 
 def always_thinks(name: str) -> bool:
     """Return True if the model with this name in lower case thinks, whatever the switches say."""
-    row = _row(name)
+    row = _row_of(name)
     return row is not None and row.always
 
 
@@ -211,12 +211,12 @@ def history_of(name: str) -> TemplateHistory | None:
     """Return how the template of the model with this name treats earlier thoughts; `None` if no row
     fits, or the row does not say.
     """
-    row = _row(name.lower())
+    row = _row_of(name.lower())
     return row.history if row else None
 
 
 @lru_cache(maxsize=64)
-def _row(name: str) -> Template | None:
+def _row_of(name: str) -> Template | None:
     return next((row for row in TEMPLATES if re.search(row.models, name)), None)
 
 

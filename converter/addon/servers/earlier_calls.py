@@ -62,7 +62,7 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.
     """
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
-    return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
+    return with_each(body, lambda message: _with_ids(as_object(message), ids, renamed) or message)
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -121,13 +121,13 @@ class _Renamed:
     names: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _turn(
+def _with_ids(
     turn: Mapping[str, object], ids: CallIds, renamed: _Renamed
 ) -> Mapping[str, object] | None:
     """Return a turn with new ids of its calls or its result; `None` for a turn that has neither."""
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
-        counted_calls = [_counted(call, ids, at) for at, call in enumerate(calls, renamed.number)]
+        counted_calls = [_numbered(call, ids, at) for at, call in enumerate(calls, renamed.number)]
         renamed.number += len(calls)
         renamed.names |= {str(call.get("id")): [] for call in calls}
         for call, counted in zip(calls, counted_calls, strict=True):
@@ -139,7 +139,7 @@ def _turn(
     return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
 
 
-def _counted(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
+def _numbered(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
     """Return a call with an id of the form `functions.NAME:NUMBER`. An id that has this form
     already stays, unless an earlier call has the same id.
     """

@@ -64,7 +64,7 @@ def request(facts: Facts) -> InitialState | None:
         return None
     end = begun[-_BEGUN:]
     inside = any(
-        _last(end, family.opens) > _last(end, family.closes)
+        _last_offset(end, family.opens) > _last_offset(end, family.closes)
         for family in FAMILIES
         if not family.ambiguous_in_prose
     )
@@ -120,7 +120,7 @@ def switches(facts: Facts) -> InitialState | None:
 
 def _is_switched_off(body: Mapping[str, object]) -> bool:
     off = any(wish in _OFF for wish in _wishes(body))
-    return off and not ((row := _row(body)) and row.always)
+    return off and not ((row := _row_of(body)) and row.always)
 
 
 def model(facts: Facts) -> InitialState | None:
@@ -128,7 +128,7 @@ def model(facts: Facts) -> InitialState | None:
     thought for this request, else `TEXT`. `None` if the model has no row, or a row whose template
     never opens a thought.
     """
-    row = _row(facts.body)
+    row = _row_of(facts.body)
     if row is None:
         return None
     opened = not row.switches or _is_set(facts.body, row.switches)
@@ -160,7 +160,7 @@ def _wishes(body: Mapping[str, object]) -> list[object]:
     ]
 
 
-def _row(body: Mapping[str, object]) -> Template | None:
+def _row_of(body: Mapping[str, object]) -> Template | None:
     return template_of(str(body.get("model") or "").lower())
 
 
@@ -171,7 +171,7 @@ RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
 
 def initial_state(facts: Facts) -> InitialState:
     """Return where the reply begins: in its text, unless a rule says otherwise."""
-    return _first(RULES, facts) or InitialState.TEXT
+    return _first_result(RULES, facts) or InitialState.TEXT
 
 
 def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
@@ -186,7 +186,7 @@ def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     Always False if the model's template writes a bare closer with thinking off, because the model
     may repeat that closer.
     """
-    row = _row(body)
+    row = _row_of(body)
     if row and row.bare_closer:
         return False
     opens = row is not None and not row.switches
@@ -205,7 +205,7 @@ def needs_prompt(facts: Facts) -> bool:
     """Return True if the server should be asked for the prompt: the prompt is not known yet, and
     the rules before `prompt` all return `None`.
     """
-    return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
+    return facts.prompt is None and _first_result(RULES[: RULES.index(prompt)], facts) is None
 
 
 def end_of_prompt(rendered: str) -> InitialState:
@@ -227,11 +227,11 @@ def begins_in_thought(facts: Facts, thinks: bool) -> bool:
     return thinks or (state is not None and state.inside)
 
 
-def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
+def _first_result(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
     return next((state for rule in rules if (state := rule(facts))), None)
 
 
-def _last(text: str, marks: Iterable[str]) -> int:
+def _last_offset(text: str, marks: Iterable[str]) -> int:
     """Return the offset of the last mark in a text, -1 if the text has none of the marks."""
     return max(map(text.rfind, marks))
 

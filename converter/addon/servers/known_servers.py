@@ -188,14 +188,14 @@ def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
-def _model(body: Mapping[str, object]) -> str:
+def _model_digest(body: Mapping[str, object]) -> str:
     return _digest(str(body.get("model")))
 
 
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts)
     # only digests of short texts are cached, because a request may name a model of any length
-    return _of_short(joined) if len(joined) <= _SHORT else _of(joined)
+    return _cached_sha256(joined) if len(joined) <= _SHORT else _of(joined)
 
 
 def _of(text: str) -> str:
@@ -204,7 +204,7 @@ def _of(text: str) -> str:
 
 _SHORT = 1024
 """Longest text whose digest is cached, in characters."""
-_of_short = lru_cache(maxsize=64)(_of)
+_cached_sha256 = lru_cache(maxsize=64)(_of)
 
 
 class KnownServers:
@@ -262,7 +262,7 @@ class KnownServers:
         """Remember that the server sends this model's thinking in a field of its own. The lesson
         is about one model, because a router may send another model's requests to another server.
         """
-        self._learn(upstream, PARSES + _model(body))
+        self._learn(upstream, PARSES + _model_digest(body))
 
     def takes_thinking_out(self, upstream: Upstream, model: str) -> bool:
         """Return True if the server has sent this model's thinking in a field of its own before."""
@@ -296,13 +296,13 @@ class KnownServers:
 
     def saw_thought(self, upstream: Upstream, body: Mapping[str, object]) -> None:
         """Remember that the model thinks without a switch in the request."""
-        self._learn(upstream, THINKS + _model(body))
+        self._learn(upstream, THINKS + _model_digest(body))
 
     def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
         """Return True if the model thinks without a switch, because an earlier reply showed it, or
         because the row of the model's name in `TEMPLATES` says it.
         """
-        seen = self._word(upstream, THINKS + _model(body)) is not None
+        seen = self._word(upstream, THINKS + _model_digest(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
 
@@ -325,14 +325,14 @@ class KnownServers:
         """
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
-            self._learn(upstream, _LACKS[part] + _model(body))
+            self._learn(upstream, _LACKS[part] + _model_digest(body))
         if RENDERED in names:
-            self._learn(upstream, UNREAD + _model(body))
+            self._learn(upstream, UNREAD + _model_digest(body))
         # vLLM refuses `stream_options` only in a request for a whole reply, so that this refusal
         # must not be remembered for requests of streams
         of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
         if fields := fields_of(names) - of_streams:
-            name = FIELDS + _model(body)
+            name = FIELDS + _model_digest(body)
             before = (self._word(upstream, name) or "").splitlines()
             self._learn(upstream, name, "\n".join(sorted(fields | {*before})[:MOST_FIELDS]))
         for schema, keys in refusals.refused_schemas(body, names).items():
@@ -346,7 +346,7 @@ class KnownServers:
         """
         if self._word(upstream, REFUSES) is None:
             return body
-        model = _model(body)
+        model = _model_digest(body)
         for part, lesson in _LACKS.items():
             if part in may_lack and self._word(upstream, lesson + model) is not None:
                 body = refusals.PARTS[part].without(body)
@@ -363,13 +363,13 @@ class KnownServers:
         and discarded the reply.
         """
         refuses = self._word(upstream, REFUSES) is not None
-        return refuses and self._word(upstream, UNREAD + _model(body)) is not None
+        return refuses and self._word(upstream, UNREAD + _model_digest(body)) is not None
 
     def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
         """Return False if the server has refused the field of this name for the request's model."""
         if self._word(upstream, REFUSES) is None:
             return True
-        refused = self._word(upstream, FIELDS + _model(body)) or ""
+        refused = self._word(upstream, FIELDS + _model_digest(body)) or ""
         return name not in refused.splitlines()
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:

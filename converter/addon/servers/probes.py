@@ -142,7 +142,7 @@ def count_tokens(
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
     renders = server.name in _TOKENIZE_MESSAGES
-    count = (yield from _tokenized(body, "count")) if renders else None
+    count = (yield from _tokenize(body, "count")) if renders else None
     if count is None and request and server.name == "sglang":
         # an SGLang whose /tokenize takes no messages may have the Messages API's endpoint for a
         # count, to which the client's request goes
@@ -222,7 +222,7 @@ def _llama_bytes(piece: object) -> bytes:
 def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[object] | None]:
     if server.name != "vllm":
         return None
-    tokens = yield from _tokenized(body, "token_strs", return_token_strs=True)
+    tokens = yield from _tokenize(body, "token_strs", return_token_strs=True)
     return tokens if isinstance(tokens, list) else None
 
 
@@ -230,7 +230,7 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     """Return the text of a prompt's last tokens. SGLang 0.5.23 reports a prompt as token ids, so a
     second request turns the last ids into text.
     """
-    tokens = yield from _tokenized(body, "tokens")
+    tokens = yield from _tokenize(body, "tokens")
     if not isinstance(tokens, list) or not tokens:
         return None
     fields = {"tokens": tokens[-_TAIL:], "skip_special_tokens": False}
@@ -238,7 +238,7 @@ def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
     return text if isinstance(text, str) else None
 
 
-def _tokenized(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
+def _tokenize(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
     """Have `/tokenize` render and tokenize a chat completion's prompt, and return the field `name`
     of its reply. `more`: further fields for `/tokenize`.
     """

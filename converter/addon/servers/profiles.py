@@ -332,7 +332,7 @@ def thinking_fields(
     switched = server.on if enabled else {}
     paths = server.budget + (server.parser_budget if parses else ())
     budgets = {path: budget for path in paths if budget is not None}
-    return nested({**switched, **budgets, **_effort(server, effort, budget, model)})
+    return nested({**switched, **budgets, **_effort_field(server, effort, budget, model)})
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
@@ -352,7 +352,7 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     return ""
 
 
-def _effort(
+def _effort_field(
     server: Server, effort: str | None, budget: int | None, model: str
 ) -> dict[str, object]:
     if effort is None and budget is not None:

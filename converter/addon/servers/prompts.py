@@ -115,16 +115,16 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
         return None
     family = family_of(str(body.get("model") or ""))
-    written = _merged(_written(messages, family))
+    written = _merged(_as_text(messages, family))
     if body.get("tool_choice") != "none":
         lines, example = "\n".join(map(_dumps, tools)), family.call(*_EXAMPLE)
-        text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice(body))
+        text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice_text(body))
         written = _in_system(written, text)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
     return with_messages(rest, written)
 
 
-def _choice(body: Mapping[str, object]) -> str:
+def _choice_text(body: Mapping[str, object]) -> str:
     match body.get("tool_choice"):
         case {"function": {"name": str(name)}}:
             return _CHOICES["named"].format(name=name)
@@ -137,16 +137,16 @@ def _choice(body: Mapping[str, object]) -> str:
 def _in_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
-        return [_system(text), *messages]
+        return [_system_message(text), *messages]
     system = _text(first)
     return [{**first, "content": f"{system}\n\n{text}" if system else text}, *messages[1:]]
 
 
-def _system(text: str) -> Mapping[str, object]:
+def _system_message(text: str) -> Mapping[str, object]:
     return {"role": "system", "content": text}
 
 
-def _written(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
+def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
     for message in messages:
         if not isinstance(message, Mapping):
             continue  # a server would refuse a message that is not an object
@@ -166,14 +166,14 @@ def _with_calls(
     for call in calls:
         match call:
             case {"function": {"name": str(name), **fields}}:
-                pieces.append(family.call(name, _arguments(fields.get("arguments"))))
+                pieces.append(family.call(name, _arguments_object(fields.get("arguments"))))
             case _:
                 continue
     rest = {name: value for name, value in message.items() if name != "tool_calls"}
     return {**rest, "content": "\n".join(filter(None, pieces))}
 
 
-def _arguments(written: object) -> Mapping[str, object]:
+def _arguments_object(written: object) -> Mapping[str, object]:
     if isinstance(written, str) and written.strip():
         try:
             written = json.loads(written)
@@ -217,18 +217,18 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
     instruction allows.
     """
     messages = body.get("messages")
-    if not isinstance(messages, list) or any(map(_speaks_of_it, messages)):
+    if not isinstance(messages, list) or any(map(_names_tag, messages)):
         return None
     asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
     match messages:
         case [{"role": "system", "content": str(text)} as first, *rest]:
             turns = [{**first, "content": f"{text}\n\n{asks}"}, *rest]
         case _:
-            turns = [_system(asks), *messages]
+            turns = [_system_message(asks), *messages]
     return with_messages(body, turns)
 
 
-def _speaks_of_it(message: object) -> bool:
+def _names_tag(message: object) -> bool:
     return role_of(message) == "system" and TAG in str(content_of(message))
 
 

@@ -217,7 +217,7 @@ def _schema(part: object, root: object, names: frozenset[str], deepest: int = _D
     odd = ODD in names
     if not isinstance(part, dict) or not deepest:
         return {} if odd else part
-    if odd and "$ref" in part and not _leads_somewhere(root, part["$ref"]):
+    if odd and "$ref" in part and not _has_target(root, part["$ref"]):
         return {}
     left_out = names | _odd_of(part) if odd else names
     pare = partial(_schema, root=root, names=names, deepest=deepest - 1)
@@ -235,7 +235,7 @@ def _under(name: str, value: object, pare: Callable[[object], object]) -> object
     return pare(value)
 
 
-def _leads_somewhere(at: object, reference: object) -> bool:
+def _has_target(at: object, reference: object) -> bool:
     """Return True if a `$ref` such as `#/$defs/City` leads to an object in the schema `at`."""
     first, *path = str(reference).split("/")
     for name in path:

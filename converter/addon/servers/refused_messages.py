@@ -92,12 +92,12 @@ def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
     out, waiting = list[object](), list[object]()
     for message in messages_of(body):
         if role_of(message) != "tool":
-            out += _of_user(waiting)
+            out += _user_turns(waiting)
             waiting = []
         text, others = _text_and_others(message)
         out.append(message if not others else {**as_object(message), "content": text})
         waiting += others
-    out += _of_user(waiting)
+    out += _user_turns(waiting)
     return body if out == [*messages_of(body)] else with_messages(body, out)
 
 
@@ -116,7 +116,7 @@ def _text_and_others(message: object) -> tuple[str, list[object]]:
     return join_texts([*content_texts(message), *below]), others
 
 
-def _of_user(parts: Iterable[object]) -> list[object]:
+def _user_turns(parts: Iterable[object]) -> list[object]:
     content = [*parts]
     return [{"role": "user", "content": content}] if content else []
 

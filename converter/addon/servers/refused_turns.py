@@ -49,11 +49,11 @@ def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with the assistant turns at its end joined into one."""
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
-        joint = _joined(messages[-2], messages[-1])
+        joint = _joined_turn(messages[-2], messages[-1])
         if joint is None:
             break
         messages[-2:] = [joint]
-    return _with(body, messages)
+    return _with_turns(body, messages)
 
 
 def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -74,9 +74,9 @@ def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
                 "role": "user",
                 "content": request_writer.INLINE_SYSTEM.format(text),
             }
-            joint = _joined(out[-1], turn) if out and role_of(out[-1]) == "user" else None
+            joint = _joined_turn(out[-1], turn) if out and role_of(out[-1]) == "user" else None
             out[-1 if joint else len(out) :] = [joint or turn]
-    return _with(body, [*system, *out])
+    return _with_turns(body, [*system, *out])
 
 
 def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -86,16 +86,16 @@ def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
     out = list[object]()
     for message in messages_of(with_one_system_turn(body)):
         alike = bool(out) and role_of(out[-1]) == role_of(message) in ("user", "assistant")
-        joint = _joined(out[-1], message) if alike else None
+        joint = _joined_turn(out[-1], message) if alike else None
         out[-1 if joint else len(out) :] = [joint or message]
-    return _with(body, out)
+    return _with_turns(body, out)
 
 
-def _with(body: Mapping[str, object], messages: list[object]) -> Mapping[str, object]:
+def _with_turns(body: Mapping[str, object], messages: list[object]) -> Mapping[str, object]:
     return body if messages == [*messages_of(body)] else with_messages(body, messages)
 
 
-def _joined(one: object, other: object) -> dict[str, Any] | None:
+def _joined_turn(one: object, other: object) -> dict[str, Any] | None:
     """Return one turn with the contents of two turns of the same role; `None` if a turn has fields
     beside its role and content, such as calls.
     """
