@@ -55,14 +55,16 @@ class AwaitedReply:
         request: the request as it was read.
         server: the profile by which the request was written.
         initial: where the text of the reply is expected to begin.
-        counted: how many tokens the prompt has, counted after the server refused it as too long.
-        prompted: the addon put an instruction to think into the request.
-        parses: the server is known to send thoughts in a field of their own.
+        counted: how many tokens the prompt has, if they were counted because the server refused
+            the prompt as too long; else `None`.
+        prompted: True if the addon put an instruction to think into the request.
+        parses: True if the server is known to send thoughts in a field of their own.
         sent: the body that the server gets.
-        as_text: the server gets a text completion of the rendered prompt, and no chat.
-        thinks_first: a thought is expected before the answer. Only requests with stop strings need
-            this fact.
-        by_server: the server got `reasoning_control`, so that it ends a thought on request.
+        as_text: True if the server gets a text completion of the rendered prompt, and no chat.
+        thinks_first: True if a thought is expected before the answer. The fact is looked up only
+            for requests with stop strings.
+        by_server: True if the server got `reasoning_control`, so that it can be asked to end a
+            thought.
     """
 
     request: ReadRequest
@@ -84,8 +86,8 @@ class AwaitedReply:
     def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
         model = str(request.body.get("model") or "")
-        # The body has no `tools` if the system turn describes them: by an option, or because the
-        # server's own parser of calls failed.
+        # If the system turn describes the tools (by an option, or because the server's own parser
+        # of calls had failed), the body has no `tools`, although the request offers them.
         described = request.tells_tools or request.tools is not None
         offered = described or bool(request.body.get("tools"))
         unread = request.tools is None and exchange.settings.tools != "off"
@@ -116,8 +118,8 @@ class AwaitedReply:
 
     @cached_property
     def limits(self) -> ThoughtLimits:
-        """The limits at which the addon ends the reply's thoughts. There are none if the request
-        wants several choices, because the addon cannot end one choice alone.
+        """The limits at which the addon ends the reply's thoughts. If the request wants several
+        choices, no limit ends a thought, because the addon cannot end one choice alone.
         """
         exchange = self.request.exchange
         options = exchange.settings
@@ -156,8 +158,8 @@ class AwaitedReply:
 
     @property
     def may_control(self) -> bool:
-        """Return True if a thought may have to be ended, and the server, by its profile, can end a
-        thought in the middle of its reply.
+        """Return True if the addon may have to end a thought, and the server can do so on request
+        (`Server.ends_thoughts`).
         """
         return self.limits.cuts and self.limits.goes_on and self.server.ends_thoughts
 
@@ -172,10 +174,11 @@ class AwaitedReply:
 
     @cached_property
     def kept_fields(self) -> frozenset[str]:
-        """The fields of the request that the addon acts on and the server does not get.
+        """The fields of the request that the addon obeys itself and does not send to the server:
 
-        These are the fields of a budget that the addon enforces, because the server would close the
-        thought with a text of its own, and the stop strings that the addon looks for.
+        - the fields of a budget that the addon enforces, because the server would close the thought
+          with a text of its own,
+        - the fields of stop strings at which the addon cuts the answer.
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None
@@ -273,13 +276,17 @@ class AwaitedReply:
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
     def held(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the answer whose body (`written`) was made from the server's stream."""
+        """Return the client's response if it is one body, but the server has sent a stream.
+        `written`: the body that the rewriter has made from the stream. If the rewriter failed,
+        return an error.
+        """
         failed = rewriter.failure
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _kind(self, content_type: str, streamed: bool) -> str:
-        """Return the content type of the client's reply. It is the server's own if that fits the
-        body and the client speaks the server's dialect.
+        """Return the content type of the client's reply: the server's `content_type` if it fits the
+        body and the client speaks the server's dialect, else that of the client's dialect.
+        `streamed`: True if the client gets a stream.
         """
         exchange = self.request.exchange
         framing = exchange.client.wire.framing
@@ -315,9 +322,9 @@ class AwaitedReply:
     def _lesson(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
-        """Return where replies to such requests begin, as this reply shows. `None` if it shows
-        nothing: the request continues a turn, wants an answer by a grammar, or the only evidence is
-        a closer that may belong to the answer.
+        """Return where replies to such requests begin, as this reply shows. Return `None` if the
+        reply shows nothing: the request continues a turn, a grammar restricts the reply, or the
+        only evidence is a closer that may belong to the answer.
 
         A closer without an opener may also stand in an answer about thinking. So a closer in the
         middle of a line shows nothing, nor does any closer if the request contains one. Any other

@@ -19,8 +19,8 @@ from converter.core.model.raw_messages import (
 _LONGEST = 100_000
 """How many characters of each text are hashed, because a first message may be a whole book."""
 _ID_LENGTH = 16
-"""Hex digits of an id. 64 bits are enough that two conversations of one person do not get the same
-id, and short enough for a line of the log.
+"""How many hex digits an id has. They are few enough for a line of the log, and their 64 bits are
+enough to keep the conversations of one person apart.
 """
 
 
@@ -44,8 +44,8 @@ def conversation_id(body: Mapping[str, object]) -> str:
 
 
 def _identifying(contents: Iterable[object]) -> list[str]:
-    """Return the texts in `contents`, each cut to `_LONGEST`. A content is a string or a list of
-    parts.
+    """Return the texts in `contents`, each cut to `_LONGEST` characters, without empty ones. A
+    content is a string or a list of parts.
     """
     parts = [part for one in contents for part in (one if isinstance(one, list) else [one])]
     parts = [part for part in parts if part is not None]

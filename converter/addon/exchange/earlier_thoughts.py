@@ -37,8 +37,9 @@ from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
 
 type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
-"""Takes the hash of a conversation, its next message, and a function that computes the hash of
-both. Returns that hash, which it may have kept since the last request.
+"""Takes the hash of all messages before a message, the message, and a function that computes the
+hash with this message. Returns the hash with this message: one that it has kept since the last
+request, or the function's result.
 """
 
 _KEY = "thoughts "
@@ -49,12 +50,12 @@ _NOTES = {
     "thoughts_unknown": "no longer kept",
     "thoughts_unreadable": "kept in a format that this version cannot read, and left out",
 }
-"""Name of a count in the summary -> its text in the note for people."""
+"""Name of a count in the summary of a reply -> the text of the note for people."""
 
 
 DISPUTED = b"{}"
-"""The entry of a conversation that has several replies with the same text and
-different thoughts.
+"""The value of an entry in the memory if the same messages have several replies with the same text
+and different thoughts.
 """
 
 
@@ -66,8 +67,8 @@ class ReplyPosition:
         memory: keeps the thoughts.
         model: the model's name.
         before: the hash of all messages before the reply.
-        join: joins the reply's texts, one of each block, as the client will join them in the
-            `content` of its next request.
+        join: joins the texts of the reply's blocks as the client will join them in the `content` of
+            its next request.
     """
 
     memory: Memory
@@ -78,8 +79,8 @@ class ReplyPosition:
     _thoughts: list[str] = field(default_factory=list)
 
     def add(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Add events that were sent to the client, and the records of the thoughts that ended in
-        them.
+        """Add the events of a chunk that the client gets, and the records of the thoughts that end
+        in this chunk.
         """
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
@@ -104,12 +105,12 @@ class ReplyPosition:
 
 
 def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
-    """Return the texts of a reply's blocks, and its calls in the form of a
-    message's `tool_calls`.
+    """Return the texts of a reply's blocks of text, and the reply's calls as a message has them in
+    `tool_calls`.
     """
     blocks = GrowingBlocks[Never]()
     for event in events:
-        if not isinstance(event, ThinkingEnd):  # a thought of blanks does not divide the text
+        if not isinstance(event, ThinkingEnd):  # it would divide the text at a thought of blanks
             blocks.feed(event)
     parts = blocks.parts()
     calls: list[Mapping[str, object]] = [
@@ -137,9 +138,11 @@ class EarlierThoughts:
 
     Attributes:
         restored: how many thoughts were put back.
-        unknown: how many earlier replies have no entry in the memory, or a disputed one.
-        unreadable: how many entries are in another format, of another version or a damaged file.
-        position: where the thoughts of the new reply will be kept; `None`: they are not kept.
+        unknown: how many earlier replies have no entry in the memory, or the entry `DISPUTED`.
+        unreadable: how many entries cannot be read, because another version of the addon wrote
+            them or the file is damaged.
+        position: the position of the new reply, with which its thoughts will be kept; `None`: they
+            are not kept.
     """
 
     restored: int = 0
@@ -175,7 +178,7 @@ def restore(
     and the thoughts of its reply are not kept.
 
     `join`: see `ReplyPosition`. `hash_of`: returns hashes that were computed for the last request;
-    `None`: all are computed.
+    `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
@@ -198,15 +201,17 @@ def restore(
             unknown += kept is None and not damaged
             unreadable += damaged
             whole[at] = _with(message, *kept, history) if kept and kept[0] else message
-    begun = begun_message(body) is not None  # the reply is only the rest of the last message
+    # If the last message is the assistant's, the reply is only the rest of this message.
+    begun = begun_message(body) is not None
     position = None if begun else ReplyPosition(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body
     return changed, EarlierThoughts(restored, unknown, unreadable, position)
 
 
 def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
-    """Return a request that has thoughts with the switches that make its template read them
-    (`TemplateHistory.switches`). A switch that the client has set keeps its value.
+    """Return a request with the entries of `chat_template_kwargs` that make its template read
+    earlier thoughts (`TemplateHistory.switches`). An entry that the client has set keeps its value.
+    Return `body` itself if the request has no thought.
     """
     if not any(message.get(history.form) for message in _messages(body)):
         return body
@@ -234,8 +239,9 @@ def _is_reply(message: Mapping[str, object]) -> bool:
 
 
 def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
-    """Return the hash of a conversation (`digest`) with one more message. Of an assistant's message
-    only the calls and the stripped text are hashed, because clients strip the text.
+    """Return the hash of a conversation up to and with `message`. `digest` is the hash of all
+    messages before it. Of an assistant's message only the calls and the stripped text are hashed,
+    because clients strip the text.
     """
     role, content = role_of(message), content_of(message)
     if role == "assistant":
@@ -284,8 +290,8 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
 def _with(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
-    """Return a message with its thought, in the form in which the template writes into the prompt
-    the text that the model had written.
+    """Return a message with its thought. The field, and the line ends around thought and text, are
+    such that the template writes both into the prompt as the model had written them.
     """
     if history.form == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

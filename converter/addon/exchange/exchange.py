@@ -2,8 +2,8 @@
 
 An exchange has three values, none of which imports mitmproxy. `begin` makes the `Exchange` from the
 request's head. When the body has come, it is read into a `ReadRequest`
-(`converter.addon.exchange.read_request`). When the request is written for the server, an
-`AwaitedReply` (`converter.addon.exchange.awaited_reply`) is made from that.
+(`converter.addon.exchange.read_request`). When the request is written for the server, the
+`ReadRequest` is put into an `AwaitedReply` (`converter.addon.exchange.awaited_reply`).
 """
 
 import enum
@@ -110,14 +110,17 @@ class Exchange:
             owner.
         features: the features that the client turns on in a header of its dialect
             (`anthropic-beta`).
-        alive: the form of a sign of life; see `ReplyContext`.
-        gateway_names: the client shows only models whose names begin with `claude` or `anthropic`.
-        at_home: the server was recognised as one that speaks the client's dialect itself.
+        alive: the form of the frame that is sent in a silent stream, `comment`, `delta` or `none`
+            (`converter.core.dialects.signs_of_life`).
+        gateway_names: True if the client shows only models whose names begin with `claude` or
+            `anthropic`.
+        at_home: True if the server was recognised as one that speaks the client's dialect itself.
         kind: the kind of exchange, which decides its steps.
-        native: the request goes to the server's own endpoint of the client's dialect.
-        translated: the client's dialect is not the server's.
+        native: True if the request goes to the server's own endpoint of the client's dialect.
+        translated: True if the client's dialect is not the server's.
         server_dialect: the dialect of the request that the server gets.
-        guesses: the addon has to find out where the reply begins, because `think_start` is `auto`.
+        guesses: True if the addon has to find out where the reply begins, because `think_start` is
+            `auto`.
 
     The last five are computed from the others when the exchange is made.
     """
@@ -181,11 +184,15 @@ class Exchange:
         return any(re.search(pattern.encode(), body, re.DOTALL) for pattern in patterns)
 
     def tells_models(self, path: str) -> bool:
-        """Return True if the addon answers this path itself with a list of the server's models."""
+        """Return True if the addon itself answers a request for this path, and the answer has a
+        list of the server's models.
+        """
         return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
 
     def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
-        """Return the addon's own answer; `None` if the request has to go to the server."""
+        """Return the addon's own answer to a request that needs no model; `None` if the request has
+        to go to the server. `memory`: has the kept replies of the client.
+        """
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
         rows = self.settings.models
@@ -218,8 +225,8 @@ class Exchange:
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
     def refusal(self, error: Exception) -> tuple[str, Answer]:
-        """Return a line for the log, and the answer to a request that `error` keeps from the
-        server.
+        """Return a line for the log, and the answer to a request that is not sent to the server
+        because of `error`.
         """
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
@@ -294,7 +301,7 @@ def begin(
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
-        return None  # in a forward proxy, the requested host answers for itself
+        return None  # in a forward proxy, the requested host itself answers for such an endpoint
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     unchanged = client is COMMON and not (settings.models or settings.variants)
@@ -311,9 +318,9 @@ def begin(
 
 
 def _owner(headers: Mapping[str, str]) -> str:
-    """Return the hash of a client's credentials. A client without credentials gets an owner too,
-    because with an empty owner an invented id could match an entry of another client or the
-    addon's own entries.
+    """Return the hash of a client's credentials, which owns the client's entries in the memory. A
+    client without credentials has a hash too: with an empty owner, an id that it invents could
+    match an entry of another client or one of the addon's own.
     """
     keys = [headers.get(name, "") for name in _KEYS]
     return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()

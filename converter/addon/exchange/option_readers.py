@@ -64,7 +64,9 @@ def read_start(written: object) -> InitialState:
 
 
 def read_path(written: object) -> str:
-    """Return the path of a file that exists or can be created; empty for an empty value."""
+    """Return the path of a file that exists or can be created, with `~` replaced; empty for an
+    empty value.
+    """
     path = Path(str(written)).expanduser()
     if str(written) and not (path.parent.is_dir() and not path.is_dir()):
         raise ValueError(f"expected a file in an existing folder, got {str(written)!r}")
@@ -72,7 +74,9 @@ def read_path(written: object) -> str:
 
 
 def read_folder(written: object) -> str:
-    """Return the path of a folder that exists or can be created; empty for an empty value."""
+    """Return the path of a folder that exists or can be created, with `~` replaced; empty for an
+    empty value.
+    """
     path = Path(str(written)).expanduser()
     if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
         raise ValueError(
@@ -87,8 +91,8 @@ class Ping:
 
     Attributes:
         seconds: how long a stream is silent before the client gets a ping; 0: no pings.
-        early: if the server has sent no response head after so many seconds, the client gets a
-            head and a ping from the addon.
+        early: True if a client gets a response head and a ping from the addon, when the server has
+            sent no response head after `seconds`.
     """
 
     seconds: int
@@ -149,7 +153,7 @@ a count.
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimits:
-    """Limits of memory.
+    """Limits of the memory that the proxy uses for requests, exchanges and replies.
 
     Attributes:
         request: bytes of a request; 0 is no limit.
@@ -188,7 +192,9 @@ for its worker processes. It also keeps a password in the address off the comman
 
 
 def read_memory(written: object) -> str:
-    """Return the address of the memory, with `auto` replaced."""
+    """Return the address of the memory, such as `sqlite:PATH`. For `auto` it is the value of
+    `MEMORY_VARIABLE` in the environment, else `memory:`, the memory of this process.
+    """
     address = str(written)
     if address == AUTO:
         address = os.environ.get(MEMORY_VARIABLE) or MEMORIES[0]

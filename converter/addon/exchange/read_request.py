@@ -1,7 +1,7 @@
 """The second value of an exchange: the request with its body, which is read into a conversation if
 the request is translated.
 
-`read` reads a request that is translated, `note` one that stays in its dialect.
+`read` reads a request that is translated, `note` a request that stays in its dialect.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,9 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
 
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
-"""Fields of thinking that are dropped if the model's name (`NAME-low`) sets the thinking."""
+"""Fields that set how much the model thinks. The client's are dropped if the name of the model
+(`NAME-low`) sets it.
+"""
 
 SEARCHED = 1 << 17
 """Longest request, in bytes, that is searched for half a surrogate pair. The search takes some 50
@@ -73,17 +75,18 @@ class ReadRequest:
         conversation: the conversation of a translated request; `None` for a request that stays in
             its dialect.
         context: the id of the conversation.
-        asks_to_think: the client requests thinking.
+        asks_to_think: True if the client requests thinking.
         budget: how many tokens of thinking the client allows; `None`: it set no limit.
         notes: lines for people about changes of the request.
         tools: the offered tools, if calls are read from the reply's text; `None` if they are not.
-        tells_tools: the system turn describes the tools, and the body has no field of tools.
+        tells_tools: True if the system turn describes the tools, and the body has no field of
+            tools.
         schemas: a tool's name -> the JSON schema of its parameters.
         served_model: the server's name for the model, if the client uses another name.
         called: the client's name for the model in a request that is not translated, if the body
             has the server's name instead.
-        omits_thinking: a native request asks that no thinking be shown.
-        mended: the body differs from the client's body.
+        omits_thinking: True if a native request asks that no thinking be shown.
+        mended: True if the body differs from the client's body.
         effort: the effort that the model's name sets (`NAME-low`).
         call_ids: the ids of the calls in the history.
         earlier: the earlier thoughts that were put back, and their counts.
@@ -143,7 +146,9 @@ class ReadRequest:
         return replace(self, served_model=name, called=self.requested_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
-        """Return the request with the effort and budget of `row` in place of the client's."""
+        """Return the request with the effort and budget of `row` in place of the client's effort
+        and budget. `parses`: True if the server sends thoughts in a field of their own.
+        """
         thinks = row.effort != OFF
         effort = row.effort if thinks else ""
         mode: ThinkingMode = "enabled" if thinks else "disabled"
@@ -176,7 +181,7 @@ class ReadRequest:
 
     @property
     def shown(self) -> bool:
-        """Return False if the request asks that thinking is not shown."""
+        """Return True unless the request asks that the text of thoughts is not shown."""
         thinking = self.conversation.thinking if self.conversation else None
         return not self.omits_thinking and (thinking is None or thinking.shown)
 
@@ -216,8 +221,8 @@ class ReadRequest:
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return a translated request with its body: the chat completion for this server.
 
-        `parses`: the server sends thoughts in a field of their own. `memory`: has the thoughts that
-        the client dropped; `None`: none are put back.
+        `parses`: True if the server sends thoughts in a field of their own. `memory`: has the
+        thoughts that the client dropped; `None`: no thoughts are put back.
         """
         assert self.conversation
         conversation = self.conversation
@@ -241,8 +246,8 @@ class ReadRequest:
         return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
-        """Return a chat completion with the thoughts from `memory` that its client has dropped, if
-        its model wants earlier thoughts. Return the request itself if it does not.
+        """Return a chat completion with the thoughts from `memory` that its client has dropped.
+        Return the request itself if earlier thoughts are not to be put back for its model.
         """
         history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
         join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
@@ -301,8 +306,9 @@ class ReadRequest:
         return replace(self, body=body, call_ids=ids, mended=True)
 
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
-        """Return the body with an instruction to think in its system turn. `None` if the user or
-        the client does not want that, or if the model thinks without it.
+        """Return the body with an instruction to think in its system turn. Return `None` if the
+        client does not request thinking, if the user's option is `off`, or if the model thinks
+        without an instruction.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
@@ -312,6 +318,14 @@ class ReadRequest:
 
 @cache
 def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozenset[str]:
+    """Return the parts that a request may lack.
+
+    Arguments:
+        native: The request goes to the server's own endpoint of the client's dialect.
+        pictures: A text may replace a picture.
+        calls: The request offers tools, and calls are read from the reply's text.
+        reads: The user's options let the addon read calls from text.
+    """
     allowed = {refusals.PICTURES: pictures, refusals.PICTURES_ONCE: pictures}
     allowed |= {refusals.TOOL_CHOICE: calls, READER: calls, RENDERED: reads}
     parts = refusals.NATIVE_PARTS if native else refusals.REFUSABLE
@@ -319,8 +333,8 @@ def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozens
 
 
 def _thinks(turn: Turn) -> bool:
-    """Return True if a turn has a thought. A thinking block without text does not count, because
-    the client had requested replies without the text of thoughts.
+    """Return True if a turn has a thought. A thinking block without text does not count: a client
+    has such a block if it had requested replies without the text of thoughts.
     """
     return any(
         isinstance(block, RedactedThinking) or (isinstance(block, ThinkingBlock) and block.text)
@@ -329,15 +343,15 @@ def _thinks(turn: Turn) -> bool:
 
 
 type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KeptObject] | None]]
-"""Takes a request's body. Returns its JSON value, and the turns that it shares with the last
-request. Raises UnreadableError.
+"""Takes a request's body. Returns its JSON value, and the parsed turns that the client's last
+request has too. Raises UnreadableError.
 """
 
 
 def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
-    """Return the request with a body that is not translated (a chat completion, or a native
-    request). The `body` is empty if the bytes are not JSON. Raises RequestError for a request that
-    the server's own endpoint would answer wrongly.
+    """Return a request that is not translated (a chat completion, or a native request), with its
+    body mended. `ReadRequest.body` is empty if the bytes are not JSON. Raises RequestError for a
+    request that the server's own endpoint would answer wrongly.
     """
     try:
         value, repeated = repeats(body) if repeats else (json_text.read(body), None)
@@ -374,9 +388,9 @@ def read(
 ) -> ReadRequest:
     """Return a request of another dialect with its conversation.
 
-    `memory`: has earlier replies to which the request may refer. `repeats`: returns the turns that
-    it shares with the last request. Raises RequestError or UnreadableError for a body that breaks
-    the dialect's format.
+    `memory`: has earlier replies to which the request may refer. `repeats`: returns the body's JSON
+    value, and the turns that the client's last request has too. Raises RequestError or
+    UnreadableError for a body that breaks the dialect's format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     around = RequestContext(

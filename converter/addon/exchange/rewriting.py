@@ -10,8 +10,9 @@ from converter.core.reply.stages import STAGES
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
-    """Return the settings by which the stages read a reply's text. `whole`: the reply goes out as
-    one body, so that the stages may read all of it before they emit anything.
+    """Return the settings by which the stages read a reply's text. `whole` is True if the server
+    sends or the client gets the reply as one body, so that the stages may read all of it before
+    they emit anything.
     """
     return Reading(
         settings.tags,
@@ -36,8 +37,8 @@ def rewriter_of(
     expected: Expected | None = None,
 ) -> Rewriter:
     """Return the rewriter of a reply under these options. `context`: the facts of the request and
-    the options that the encoder needs; `None`: those of the options alone. The other arguments are
-    those of `Rewriter`.
+    the options that the encoder needs; `None`: there is no request, and the encoder gets the
+    options alone. The other arguments are those of `Rewriter`.
     """
     by_options = ReplyContext(
         fields=settings.fields, signature=settings.signature, map=settings.map

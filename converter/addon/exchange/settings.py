@@ -29,8 +29,8 @@ _NATIVE = tuple(
 _ORDERS = get_args(Order.__value__)
 _HISTORY = (AUTO, *get_args(HistoryForm.__value__), *_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
-"""The signature of thinking blocks in the Messages API. Clients drop thinking without a signature,
-and this text cannot be mistaken for a real one.
+"""The signature of thinking blocks in the Messages API. Clients drop thinking without a signature.
+This text cannot be mistaken for a signature of Anthropic's.
 """
 ENOUGH = "I have thought enough about this, so I answer now."
 """The text at the end of a thought that the addon ends. It is in the first person, because it
@@ -48,7 +48,7 @@ class Option:
         meaning: the help text.
         read: turns the written value into the value of `Settings`, or raises ValueError.
         choices: the values that are allowed; empty for any.
-        recorded: recordings store the option, because it changes how a reply is rewritten.
+        recorded: True if recordings store the option, because it changes how a reply is rewritten.
     """
 
     name: str
@@ -90,6 +90,9 @@ is rewritten. Most have a path or an address, which must not get into a recordin
 
 
 def _read_history(written: Sequence[str]) -> WrittenHistory:
+    """Return the form of earlier thoughts and the order of tool results, from a list that may name
+    one of each: `["tags", "tools-first"]`.
+    """
     chosen = [one_of(_HISTORY)(name) for name in written]
     thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
     if len(thoughts) > 1:
@@ -101,8 +104,9 @@ def _read_history(written: Sequence[str]) -> WrittenHistory:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values of all options, a row for each option. mitmproxy checks `choices` only for options
-    with one value; for a sequence they only appear in the help text, and the reader checks them.
+    """The values of all options, a row for each option. mitmproxy checks the `choices` of an option
+    with one value. It only shows the choices of an option with a list of values, and the option's
+    reader checks them.
     """
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
@@ -209,8 +213,8 @@ class Settings:
         lambda hosts: tuple(name.lower() for name in hosts),
     )
     fast: bool = True
-    """Rewrite frames of a known shape without parsing them. Tests turn that off by the environment
-    variable `THINK_FAST=false`.
+    """True if frames of a known shape are rewritten without being parsed. Tests set this to False
+    by the environment variable `THINK_FAST=false`.
     """
 
 
@@ -252,7 +256,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         option.name: _read_one(option, options.get(option.name, option.default))
         for option in OPTIONS
     }
-    # mypy cannot see that each value has the type of its field
+    # the comment for mypy is needed because it cannot see that each value has its field's type
     fast = os.environ.get("THINK_FAST") != "false"
     return Settings(**values, fast=fast)  # type: ignore[arg-type]
 
