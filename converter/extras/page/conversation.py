@@ -68,9 +68,9 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     """
     chosen = reading_of(flow, of_server=True)[0]
     answer = Transcript() if running else answer_of(flow)
-    answer = replace(answer, beside=(*answer.beside, *_refused(flow)))
-    facts, end = facts_of(flow), _end(flow, answer)
-    withheld = _withheld(flow, answer, facts)
+    answer = replace(answer, beside=(*answer.beside, *_refused_fields(flow)))
+    facts, end = facts_of(flow), _end_values(flow, answer)
+    withheld = _withheld_thoughts(flow, answer, facts)
     return {
         "id": flow.id,
         "running": running,
@@ -83,7 +83,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     }
 
 
-def _end(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
+def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
     """Return how an exchange ended, and a line for everything that the addon mended, withheld or
     guessed. A failure that the reply's own text shows is not repeated in these lines.
     """
@@ -112,11 +112,11 @@ def _end(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return the JSON that ends a reply on the page, which already has the reply's parts."""
     beside = [shown.part(field) for field in whole.beside]
-    end = _end(flow, whole)
+    end = _end_values(flow, whole)
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
 
 
-def _refused(flow: HTTPFlow) -> list[Field]:
+def _refused_fields(flow: HTTPFlow) -> list[Field]:
     """Return the request that the server refused and the request that was sent in its place; `[]`
     if the server refused nothing.
     """
@@ -128,7 +128,7 @@ def _refused(flow: HTTPFlow) -> list[Field]:
     return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
-def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
+def _withheld_thoughts(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
     """Return the model's thoughts if the client got none of them, else `[]`."""
     if _thoughts(got) or not facts.get("thoughts"):
         return []
@@ -208,7 +208,7 @@ def curl(flow: HTTPFlow) -> str:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
         elif name.lower() in _SENT:
             lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
-    lines += [f"--data-raw {shlex.quote(_in_json(body))}"] if body else []
+    lines += [f"--data-raw {shlex.quote(_escaped_json(body))}"] if body else []
     return " \\\n  ".join(lines)
 
 
@@ -223,7 +223,7 @@ def _address(flow: HTTPFlow) -> str:
     return flow.request.url
 
 
-def _in_json(body: str) -> str:
+def _escaped_json(body: str) -> str:
     """Return a JSON body in which characters that act on a terminal are JSON escapes (`\\u001b`).
     In JSON such characters stand in strings alone, so the escapes mean the same.
     """

@@ -30,7 +30,7 @@ class ExchangeFile:
     def __init__(self, path: Path) -> None:
         """Open the file, or create it. Raises OSError if the file fails, as all methods do."""
         self._lock = Lock()
-        with _failures():
+        with _as_os_errors():
             self._connection = open_private(path, _SECONDS)
             self._connection.execute(_TABLE)
 
@@ -42,7 +42,7 @@ class ExchangeFile:
         written, because a person has deleted it meanwhile.
         """
         row = name, began, zlib.compress(flow), len(flow)
-        with self._changing() as run:
+        with self._transaction() as run:
             if is_wanted():
                 run.execute("INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?)", row)
             while _is_full(run):
@@ -50,15 +50,15 @@ class ExchangeFile:
 
     def flows(self) -> list[bytes]:
         """Return the bytes of all readable exchanges, the oldest first."""
-        with self._changing() as run:
+        with self._transaction() as run:
             rows = run.execute("SELECT flow FROM exchanges ORDER BY began").fetchall()
         return [flow for [packed] in rows if (flow := _unpacked(packed))]
 
     def forget(self, name: str) -> None:
         """Delete an exchange from the file and from SQLite's write-ahead log."""
-        with self._changing() as run:
+        with self._transaction() as run:
             run.execute("DELETE FROM exchanges WHERE id = ?", (name,))
-        with _failures():
+        with _as_os_errors():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
@@ -67,14 +67,14 @@ class ExchangeFile:
             self._connection.close()
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _failures(), self._connection as connection:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _as_os_errors(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
 
 
 @contextmanager
-def _failures() -> Iterator[None]:
+def _as_os_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -238,7 +238,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
         """Begin to send updates."""
         super().open()  # type: ignore[no-untyped-call]
         self._watcher = self._page.opened()
-        self._task = asyncio.create_task(self._tell(self._watcher), name="think page")
+        self._task = asyncio.create_task(self._send_updates(self._watcher), name="think page")
 
     def on_close(self) -> None:
         """Stop the updates of the page that has left."""
@@ -253,7 +253,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
             if self._watcher:
                 self._watcher.receive(json.loads(message))
 
-    async def _tell(self, watcher: Watcher) -> None:
+    async def _send_updates(self, watcher: Watcher) -> None:
         while True:
             begun = time.perf_counter()
             # A page that has not read its last update gets the next news later, in one update.

@@ -75,7 +75,7 @@ class KeptExchanges(Watcher):
         recorder = ctx.master.addons.get("think-recorder") if self._file else None
         if recorder and self._file:
             redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
-            redacted.add_done_callback(partial(self._keep, self._file, seen.flow.id))
+            redacted.add_done_callback(partial(self._write, self._file, seen.flow.id))
 
     def done(self) -> None:
         """Close the file. mitmproxy calls this hook at its end and before a reload."""
@@ -85,12 +85,12 @@ class KeptExchanges(Watcher):
             self._file.close()
         self._path, self._file, self._view = "", None, None
 
-    def _keep(self, file: "ExchangeFile", name: str, redacted: Future[HTTPFlow]) -> None:
+    def _write(self, file: "ExchangeFile", name: str, redacted: Future[HTTPFlow]) -> None:
         if error := redacted.exception():
             _log.info("think: think_page: an exchange is not kept: %s", error)
             return
         flow, view = redacted.result(), self._view
-        _trying(
+        _change_or_log(
             lambda: file.keep(
                 name,
                 flow.timestamp_created,
@@ -101,10 +101,10 @@ class KeptExchanges(Watcher):
 
     def _removed(self, flow: Flow) -> None:
         if file := self._file:
-            _trying(lambda: file.forget(flow.id))
+            _change_or_log(lambda: file.forget(flow.id))
 
 
-def _trying(change: Callable[[], None]) -> None:
+def _change_or_log(change: Callable[[], None]) -> None:
     try:
         change()
     except (OSError, ValueError) as error:  # ValueError: a flow's text has a lone surrogate.

@@ -49,7 +49,7 @@ class Listed:
         self._stale: dict[str, None] = {}
         # Requests that are still arriving. mitmweb signals their end late, but a session that one
         # of them begins must exist before later rows are read.
-        self._coming: dict[str, None] = {}
+        self._arriving: dict[str, None] = {}
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
@@ -62,7 +62,7 @@ class Listed:
         """Unsubscribe from the list, and drop all rows."""
         for signal, hear in self._signals:
             signal.disconnect(hear)
-        for each in (self.rows, self._stale, self._coming):
+        for each in (self.rows, self._stale, self._arriving):
             each.clear()
         self._sessions = Sessions(self._messages)
 
@@ -82,7 +82,7 @@ class Listed:
         kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
             session.session_exchange(flow, self.rows[flow.id], content_of(self._request(flow)))
-            for each in sorted(kin or [name], key=self._created)
+            for each in sorted(kin or [name], key=self._created_at)
             if (flow := self.find(each)) and flow.id in self.rows
         ]
 
@@ -92,8 +92,8 @@ class Listed:
             self._stale |= {name: None for name in RUNNING_RECORDS if name in self.rows}
             begun = time.perf_counter()
             while self._stale:
-                self._stale |= self._coming
-                for name in sorted(self._stale, key=self._created):
+                self._stale |= self._arriving
+                for name in sorted(self._stale, key=self._created_at):
                     self._stale.pop(name, None)
                     self._read(name)
                     if time.perf_counter() - begun > SLICE:
@@ -103,16 +103,16 @@ class Listed:
     def _read(self, name: str) -> None:
         listed = self.find(name)
         if listed is None:
-            for each in (self.rows, self._coming):
+            for each in (self.rows, self._arriving):
                 each.pop(name, None)
             return
         before = self.rows.get(name)
         row = rows.row(listed, RUNNING_RECORDS.get(name), before)
-        row |= self._session(listed, str(row["client"]))
+        row |= self._session_fields(listed, str(row["client"]))
         if before != row:
             self.rows[name] = row
 
-    def _session(self, listed: HTTPFlow, client: str) -> Row:
+    def _session_fields(self, listed: HTTPFlow, client: str) -> Row:
         """Add the exchange to its session once its request has arrived. Return the row's fields
         `session` and `within`, the session of which this one is a branch; `{}` before.
         """
@@ -120,9 +120,9 @@ class Listed:
             wish = housekeeping_of(fields, listed.request.path)
             added = self._sessions.add(listed.id, client, messages_of(fields), wish)
             self._stale |= dict.fromkeys(added)
-        self._coming.pop(listed.id, None)
+        self._arriving.pop(listed.id, None)
         if listed.request.timestamp_end is None and listed.error is None:
-            self._coming[listed.id] = None
+            self._arriving[listed.id] = None
         of = self._sessions.of(listed.id)
         return {"session": of.name, "within": of.within} if of else {}
 
@@ -145,7 +145,7 @@ class Listed:
         running = RUNNING_RECORDS.get(flow.id)
         return running.sides.client_request or flow.request if running else flow.request
 
-    def _created(self, name: str) -> float:
+    def _created_at(self, name: str) -> float:
         """Return the time at which an exchange began, in which order a session grows."""
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0

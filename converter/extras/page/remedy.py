@@ -49,7 +49,7 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
     """Read a misread reply again with its remedy; return its `thinking` and `text`. Raises
     ValueError for a reply that was not misread.
     """
-    chosen = _chosen(flow)
+    chosen = _remedy(flow)
     _, expected = reading_of(flow, of_server=True)
     noted = notes_of(flow).get("options")
     options = {**(noted if isinstance(noted, dict) else {}), **_values(chosen)}
@@ -69,7 +69,7 @@ def apply(flow: HTTPFlow) -> str:
     """Set the options of a misread reply's remedy for all later replies; return a line that names
     the options. Raises ValueError for a reply that was not misread.
     """
-    chosen = _chosen(flow)
+    chosen = _remedy(flow)
     options = {f"think_{name}": value for name, value in _values(chosen).items()}
     if "tags" in chosen:
         options["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
@@ -77,7 +77,7 @@ def apply(flow: HTTPFlow) -> str:
     return f"set until the proxy ends: {as_arguments(chosen)}"
 
 
-def _chosen(flow: HTTPFlow) -> Options:
+def _remedy(flow: HTTPFlow) -> Options:
     if options := remedy_of(flow.comment):
         return options
     raise ValueError("expected a reply that was misread, and this one was not")

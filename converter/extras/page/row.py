@@ -26,7 +26,7 @@ from converter.core.wire.printable import shortened
 
 type Row = dict[str, object]
 
-_GROWS = (
+_GROWING = (
     ("text", "answering"),
     ("calls", "calling"),
     ("calling", "calling"),  # The count of a call in the text, which is held until it ends.
@@ -88,7 +88,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         # Only the client's name and version, the first product of its user agent.
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
-        **_request(flow, before),
+        **_title_and_wish(flow, before),
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
@@ -96,7 +96,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         **{name: facts[name] for name in _SHOWN if name in facts},
         **_times(facts),
     }
-    values["running"] = running is not None or _runs(flow)
+    values["running"] = running is not None or _is_running(flow)
     if values["running"]:
         values["state"] = _state(values, before if before and before["running"] else None)
         return values
@@ -108,7 +108,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     return values
 
 
-def _runs(flow: HTTPFlow) -> bool:
+def _is_running(flow: HTTPFlow) -> bool:
     """Return True if a flow is still running, for a flow that the addon does not act on."""
     return (
         flow.live
@@ -118,10 +118,10 @@ def _runs(flow: HTTPFlow) -> bool:
 
 
 def _state(now: Row, before: Row | None) -> str:
-    """Return the state of a running reply: the state of the first count in `_GROWS` that has grown
-    since the last row, else the last row's state.
+    """Return the state of a running reply: the state of the first count in `_GROWING` that has
+    grown since the last row, else the last row's state.
     """
-    for name, state in _GROWS:
+    for name, state in _GROWING:
         if number(now, name) > (number(before, name) if before else 0):
             return state
     return str(before["state"]) if before else "waiting"
@@ -172,7 +172,7 @@ def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
     return _short(model_of(content_of(flow.request)))
 
 
-def _request(flow: HTTPFlow, before: Row | None) -> Row:
+def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
     """Return a row's `title`, the new part of a request, and its `wish`: `TITLE`, `COMPACTION` or
     empty. A flow's last row has both, so that a body is read once.
     """

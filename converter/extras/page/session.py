@@ -76,7 +76,7 @@ def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
     for each in exchanges:
         fields = each.fields()
         own = each.row["session"]
-        question = _question(before.get(own), fields) if fields else request.read(each.body)
+        question = _added_turns(before.get(own), fields) if fields else request.read(each.body)
         before[own] = fields
         answer = each.got() if each.got else Transcript()
         yield {
@@ -141,7 +141,7 @@ def _size(part: Values) -> int:
     return len(part["text"].encode(errors="replace"))
 
 
-def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
+def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
     """Return the turns and fields of a request that neither the session's request before nor the
     reply to it had.
     """
@@ -163,16 +163,16 @@ def differences(
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT and before.get(name) != now.get(name):
-            yield name, _compared(json.dumps(before.get(name)), json.dumps(now.get(name)))
+            yield name, _diff(json.dumps(before.get(name)), json.dumps(now.get(name)))
     one, other = texts_of(before), texts_of(now)
     for name in [*one, *(each for each in other if each not in one)]:
         if one.get(name) != other.get(name):
-            yield name, _compared(one.get(name, ""), other.get(name, ""))
+            yield name, _diff(one.get(name, ""), other.get(name, ""))
     if one.keys() == other.keys() and [*one] != [*other]:
-        yield "the order of the tools", _compared("\n".join(one), "\n".join(other))
+        yield "the order of the tools", _diff("\n".join(one), "\n".join(other))
 
 
-def _compared(before: str, now: str) -> list[str]:
+def _diff(before: str, now: str) -> list[str]:
     """Return a unified diff without its head; of very long texts only the numbers of lines."""
     one, other = before.splitlines(), now.splitlines()
     if max(len(one), len(other)) > _MOST_LINES:
@@ -204,36 +204,36 @@ def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = 
     exchanges: list[_Exchange] = [
         {**each, "number": number} for number, each in enumerate(read(session), 1)
     ]
-    title = _text(next((each["title"] for each in exchanges), "") or "A session")
+    title = _escaped(next((each["title"] for each in exchanges), "") or "A session")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title>{head}'
         f'</head><body class="session"><main><h1>{title}</h1>'
-        f"{_comparison(exchanges, pair)}{_differences(session, *pair)}"
-        f"{_tree(exchanges)}</main></body></html>\n"
+        f"{_form_html(exchanges, pair)}{_differences_html(session, *pair)}"
+        f"{_tree_html(exchanges)}</main></body></html>\n"
     )
 
 
-def _differences(session: Iterable[SessionExchange], before: str, now: str) -> str:
+def _differences_html(session: Iterable[SessionExchange], before: str, now: str) -> str:
     requests = {str(each.row["id"]): each.fields() for each in session}
     if before not in requests or now not in requests:
         return ""
     changed = [
-        _folded("call", name, "", f"<pre>{''.join(map(_marked, compared))}</pre>")
+        _foldable("call", name, "", f"<pre>{''.join(map(_line_html, compared))}</pre>")
         for name, compared in differences(requests[before], requests[now])
     ]
     return f"<section id=differs><h2>What differs</h2>{''.join(changed) or 'Nothing.'}</section>"
 
 
-def _comparison(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
+def _form_html(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
     """Return the HTML form that chooses two requests to compare. The last two are preselected if
     `pair` is empty.
     """
     last = [str(each["id"]) for each in exchanges[-2:]] or [""]
     chosen = pair[0] or last[0], pair[1] or last[-1]
     choices = "".join(
-        f'<label>{label} <select name="{name}">{_options(exchanges, named)}</select></label>'
+        f'<label>{label} <select name="{name}">{_options_html(exchanges, named)}</select></label>'
         for label, name, named in (
             ("Compare the request of", "from", chosen[0]),
             ("with that of", "to", chosen[1]),
@@ -242,20 +242,20 @@ def _comparison(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
     return f'<form class="actions">{choices}<button>Show what differs</button></form>'
 
 
-def _options(exchanges: Iterable[_Exchange], chosen: str) -> str:
+def _options_html(exchanges: Iterable[_Exchange], chosen: str) -> str:
     return "".join(
-        f'<option value="{_text(each["id"])}"{" selected" * (each["id"] == chosen)}>'
-        f"{_text(_label(each))}</option>"
+        f'<option value="{_escaped(each["id"])}"{" selected" * (each["id"] == chosen)}>'
+        f"{_escaped(_numbered_title(each))}</option>"
         for each in exchanges
     )
 
 
-def _marked(line: str) -> str:
+def _line_html(line: str) -> str:
     tag = {"+": "ins", "-": "del"}.get(line[:1], "span")
-    return f"<{tag}>{_text(line)}</{tag}>\n"
+    return f"<{tag}>{_escaped(line)}</{tag}>\n"
 
 
-def _tree(exchanges: Sequence[_Exchange]) -> str:
+def _tree_html(exchanges: Sequence[_Exchange]) -> str:
     """Return the HTML of all sessions, branches within their parents. A branch whose parent is no
     longer in mitmweb's list is shown on the top level.
     """
@@ -263,46 +263,48 @@ def _tree(exchanges: Sequence[_Exchange]) -> str:
     for each in exchanges:
         by_session.setdefault(each["session"], []).append(each)
     return "".join(
-        _session(own, by_session)
+        _session_html(own, by_session)
         for own in by_session.values()
         if own[0]["within"] not in by_session
     )
 
 
-def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
+def _session_html(
+    own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]
+) -> str:
     """Return the HTML of a session's exchanges. A branch follows the exchange in which it began."""
     name = own[0]["session"]
     branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
     ends = [*(each["number"] for each in own[1:]), inf]
     written = list[str]()
     for each, end in zip(own, ends, strict=True):
-        written.append(_exchange(each))
+        written.append(_exchange_html(each))
         begun = [branch for branch in branches if branch[0]["number"] < end]
         branches = branches[len(begun) :]
         for branch in begun:
             label = f"Sub-agent · {branch[0]['title']}"
-            written.append(_folded("branch", label, "", _session(branch, by_session)))
+            written.append(_foldable("branch", label, "", _session_html(branch, by_session)))
     return "".join(written)
 
 
-def _label(exchange: _Exchange) -> str:
+def _numbered_title(exchange: _Exchange) -> str:
     return f"{exchange['number']} · {exchange['title']}"
 
 
-def _exchange(exchange: _Exchange) -> str:
+def _exchange_html(exchange: _Exchange) -> str:
     request, reply, number = exchange["request"], exchange["reply"], exchange["number"]
     about = " · ".join(form.format(exchange[name]) for name, form in _ABOUT if exchange.get(name))
-    settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in request["asked"])
+    settings = "".join(f"<span>{_escaped(' '.join(each))}</span>" for each in request["asked"])
     turns = "".join(map(turn_as_html, [*request["turns"], *reply["turns"]]))
     rest = "".join(map(part_as_html, [*request["rest"], *reply["rest"]]))
     return (
-        f'<article id="x{number}"><div class="title"><h2>{_text(_label(exchange))}</h2>'
-        f'<p class="about">{_text(about)}</p></div>'
+        f'<article id="x{number}"><div class="title"><h2>{_escaped(_numbered_title(exchange))}</h2>'
+        f'<p class="about">{_escaped(about)}</p></div>'
         f'<p class="asks">{settings}</p>{turns}{rest}</article>'
     )
 
 
-def _text(value: object) -> str:
+def _escaped(value: object) -> str:
     """Return a value as escaped text for HTML, with invisible characters made visible."""
     return escape(visible(str(value)))
 
@@ -314,35 +316,35 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
     inside = "".join(map(part_as_html, shown["parts"]))
     if role in SYSTEM:  # System prompts are folded, because they are long and repeated.
         length = sum(len(part["text"]) for part in shown["parts"])
-        return _folded("fold", f"{role} prompt", f"{length:,} characters", inside, is_open=False)
-    head = f"<h3>{_text(role)}</h3>"
+        return _foldable("fold", f"{role} prompt", f"{length:,} characters", inside, is_open=False)
+    head = f"<h3>{_escaped(role)}</h3>"
     return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
 
 
 def part_as_html(shown: Mapping[str, Any]) -> str:
     """Return a part of a turn as HTML: thinking, text, a call, a result, a picture, an error ..."""
-    kind, text, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
+    kind, text, name = shown["kind"], _escaped(shown["text"]), shown.get("name", "")
     markdown = f'<div class="md"><p>{trimmed(text)}</p></div>'
     match kind:
         case "thinking":
-            return _folded(kind, "Thinking", shown["note"], markdown)
+            return _foldable(kind, "Thinking", shown["note"], markdown)
         case "text":
             return f'<div class="part said">{markdown}</div>'
         case "call" | "result":
             failed = "failed " if shown.get("failed") else ""
             label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
-            return _folded(f"{kind} {failed}", label, shown["id"], f"<pre>{text}</pre>")
+            return _foldable(f"{kind} {failed}", label, shown["id"], f"<pre>{text}</pre>")
         case "media":
             source = escape(shown.get("source", ""))
             picture = f'<img alt="" src="{source}">' if source else ""
             return f'<figure class="part">{picture}<figcaption>[{text}]</figcaption></figure>'
         case "raw":
             return f'<pre class="part">{text}</pre>'
-    label = f"<b>Error {_text(name)}</b>" if kind == "error" else f"{_text(name)}:"
+    label = f"<b>Error {_escaped(name)}</b>" if kind == "error" else f"{_escaped(name)}:"
     return f'<div class="part {kind}">{label} {text}</div>'
 
 
-def _folded(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
+def _foldable(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
     """Return an HTML element that its reader can fold, with `inside` as its markup."""
-    head = f"<summary>{_text(label)}<small>{_text(about)}</small></summary>"
+    head = f"<summary>{_escaped(label)}<small>{_escaped(about)}</small></summary>"
     return f'<details class="part {kind}"{" open" * is_open}>{head}{inside}</details>'

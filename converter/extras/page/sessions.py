@@ -114,7 +114,7 @@ class Sessions:
             )
             return []
         keys, taken = _keys(client, opening), list[str]()
-        session, same = self._going_on(keys, messages, len(opening))
+        session, same = self._continued(keys, messages, len(opening))
         if session is None and any(map(goes_on_from_summary, opening)):
             session = self._summed_up.pop(client, None)
             if session:
@@ -162,7 +162,7 @@ class Sessions:
             pair[1].within = session.name
         return [pair[1].name for pair in mine]
 
-    def _going_on(
+    def _continued(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
         """Return the session that a request continues, and how many messages they share; None and 0
@@ -191,7 +191,7 @@ class Sessions:
         """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
-            key = hash((client, _plain(text)))
+            key = hash((client, _comparable(text)))
             self._callers[key] = session
             for begun in self._begun.get(key, ()):
                 if not begun.within and begun.number > session.number:
@@ -222,7 +222,7 @@ def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
     """Yield a key for each text in the user's messages of the opening."""
     questions = (message for message in opening if role_of(message) == "user")
     for text in (text for message in questions for text in content_texts(message)):
-        if plain := _plain(text):
+        if plain := _comparable(text):
             yield hash((client, plain))
 
 
@@ -235,7 +235,7 @@ def _questions(opening: Messages) -> Iterator[str]:
     return (text for text in texts if text and not text.startswith("<"))
 
 
-def _plain(text: str) -> str:
+def _comparable(text: str) -> str:
     return fingerprint_of({"content": text}).strip()
 
 

@@ -112,17 +112,19 @@ class Watcher:
         """Return the changes since the last call, `{}` if there are none."""
         await self.listed.refresh()
         chosen = [
-            exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
+            exchange
+            for each in list(self._chosen.values())
+            if (exchange := await self._changes_of(each))
         ]
         listed, sent, now = self.listed.rows, self._sent, time.time()
         fresh = [row for name, row in listed.items() if sent.get(name) is not row]
         rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
         news = {"rows": rows, "gone": [name for name in sent if name not in listed]}
         self._sent = dict(listed)
-        news |= {"chosen": chosen, "wire": await self._of_wire()}
+        news |= {"chosen": chosen, "wire": await self._next_steps()}
         return {name: value for name, value in news.items() if value}
 
-    async def _of(self, chosen: _Chosen) -> Values | None:
+    async def _changes_of(self, chosen: _Chosen) -> Values | None:
         """Return the changes of an exchange that the page shows, None if there are none. The first
         time, and when a finished exchange has changed, return the whole exchange.
         """
@@ -131,7 +133,7 @@ class Watcher:
             del self._chosen[chosen.name]
             return {"id": chosen.name, "gone": True}
         if chosen.follower:
-            return await self._followed(flow, chosen, chosen.follower)
+            return await self._followed_changes(flow, chosen, chosen.follower)
         row = self.listed.rows.get(chosen.name)
         if row is chosen.row:
             return None
@@ -141,22 +143,22 @@ class Watcher:
         if running is None:
             return whole
         chosen.follower = SideReader(running)
-        return {**whole, "said": await _read(chosen.follower.news)}
+        return {**whole, "said": await _news_in_thread(chosen.follower.news)}
 
-    async def _followed(
+    async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
         if RUNNING_RECORDS.get(chosen.name) is follower.record:
-            news = await _read(follower.news)
+            news = await _news_in_thread(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
         if not follower.record.sides.got:  # The flow has the reply, which was not streamed.
-            return await self._of(chosen)
-        news = await _read(follower.close)
+            return await self._changes_of(chosen)
+        news = await _news_in_thread(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
 
-    async def _of_wire(self) -> Values | None:
+    async def _next_steps(self) -> Values | None:
         """Return the steps of a reply that the page has not got. A running reply's steps come by
         themselves; for each window of a complete reply the page sends a message.
         """
@@ -179,7 +181,7 @@ class Watcher:
         return {"id": view.name, **window(steps, begin, total, note)} if due else None
 
 
-async def _read(read: Callable[[], list[News]]) -> list[Values]:
+async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
     """Return the news of a running reply as JSON, read in a thread, because much may have come."""
     return await asyncio.to_thread(lambda: news_values(read()))
 
