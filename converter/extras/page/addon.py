@@ -38,7 +38,7 @@ class Page:
     Attributes:
         client: sends requests to model servers.
         exchanges: the exchanges in mitmweb's list.
-        search: the texts that the page's search has read.
+        search: the page's search, which remembers the texts that it has read.
     """
 
     def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
@@ -47,8 +47,8 @@ class Page:
         self.search = Search()
 
     def opened(self) -> Watcher:
-        """Return a watcher for a page that a browser has opened. The first one subscribes to
-        mitmweb's list.
+        """Add and return a watcher for a page that a browser has opened. When the first page opens,
+        begin to follow mitmweb's list.
         """
         if not self._watchers:
             self.exchanges.open()
@@ -57,7 +57,7 @@ class Page:
         return watcher
 
     def closed(self, watcher: Watcher) -> None:
-        """Forget a closed page's watcher. After the last one, unsubscribe from mitmweb's list."""
+        """Remove a closed page's watcher. When the last page closes, stop following the list."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             if not self._watchers:
@@ -66,7 +66,7 @@ class Page:
 
     async def session(self, flow: HTTPFlow) -> list[SessionExchange]:
         """Return the exchanges of the flow's session and of its branches."""
-        watcher = self.opened()  # Without an open page the list would not be up to date.
+        watcher = self.opened()  # As an open page does, it brings the list up to date.
         try:
             await self.exchanges.refresh()
             return self.exchanges.session(flow.id)
@@ -77,11 +77,12 @@ class Page:
         """Return the parts of the prompt that the server got, with their sizes, and the server's
         facts of the model.
 
-        `counts`: True for the tab *Context* alone. Then the server's tokenizer counts the tokens,
-        and the session's other exchanges are read for the tools that were called.
+        `counts`: True if the server's tokenizer counts the tokens, and all exchanges of the session
+        are searched for called tools. Only the tab *Context* needs this.
         """
         whole = await self.session(flow) if counts else []
-        sent = sent_of(flow) or flow.request  # Without a backup, the request went on unchanged.
+        # `sent_of` returns None if the server got the client's request unchanged.
+        sent = sent_of(flow) or flow.request
         chosen = reading_of(flow, of_server=True)[0]
         body, counted = content_of(sent), facts_of(flow).get("input_tokens")
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
@@ -155,8 +156,8 @@ class Page:
 
 
 def address(web_url: str) -> str:
-    """Return the page's address for mitmweb's: `http://HOST/?token=T` ->
-    `http://HOST/think?token=T`. The token replaces mitmweb's login.
+    """Return the page's address, made from mitmweb's: `http://HOST/?token=T` ->
+    `http://HOST/think?token=T`. With the token in the address, mitmweb asks for no password.
     """
     base, question, query = web_url.partition("?")
     return f"{base.rstrip('/')}{PATH}{question}{query}"

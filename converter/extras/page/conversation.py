@@ -1,7 +1,7 @@
 """One exchange as the page shows it: the request, the client's reply, and the addon's notes.
 
-Any function may run in a thread, because a finished flow no longer changes. If a person edits the
-flow, the page gets the exchange again.
+All functions may run in a thread, because nothing changes a finished flow but a person who edits
+it. After such an edit the page gets the exchange again.
 """
 
 import asyncio
@@ -49,11 +49,11 @@ _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: a text in the prompt that asks the model to think."
 _KEPT_BACK = "Withheld: the client got no thinking."
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
-"""The beginning of the comment's part about thinking (`3 thoughts, ...`), which the page leaves out
-because it shows the thinking itself. In flow files of older versions a picture precedes.
+"""Matches the part about thinking in a flow's comment (`3 thoughts, ...`). The page leaves this
+part out, because it shows the thinking itself. Older versions wrote a 🧠 before the number.
 """
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
-"""Headers that hold a key, with the text that `curl` writes in place of the header."""
+"""By name of a header that holds a key, the header that `curl` writes in its place."""
 _SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
@@ -84,8 +84,10 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
 
 
 def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
-    """Return how an exchange ended, and a line for everything that the addon mended, withheld or
-    guessed. A failure that the reply's own text shows is not repeated in these lines.
+    """Return the page's fields `ended`, `status`, `notes`, `kept` and `remedy` of an exchange.
+
+    `notes` has a line for each thing that the addon mended or guessed, but no line for a failure
+    that the reply itself or `ended` shows.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
     parts = (part for turn in answer.turns for part in turn.parts)
@@ -110,15 +112,17 @@ def _end_values(flow: HTTPFlow, answer: Transcript) -> dict[str, Any]:
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
-    """Return the JSON that ends a reply on the page, which already has the reply's parts."""
+    """Return the values that the page still needs when a reply has ended and all its parts were
+    sent: counts, times, fields beside the reply, and notes.
+    """
     beside = [shown.part(field) for field in whole.beside]
     end = _end_values(flow, whole)
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
 
 
 def _refused_fields(flow: HTTPFlow) -> list[Field]:
-    """Return the request that the server refused and the request that was sent in its place; `[]`
-    if the server refused nothing.
+    """Return the request that the server refused and the request that was sent in its place, as
+    fields to show. Return `[]` if the server refused nothing.
     """
     first = flow.metadata.get(REFUSED)
     if not isinstance(first, str):
@@ -143,8 +147,8 @@ def _thoughts(of: Transcript) -> list[str]:
 class Search:
     """The page's search in the texts of conversations.
 
-    A thread reads one conversation after another, each once: the texts are remembered while a page
-    is open.
+    A thread reads one conversation after another. The texts of finished ones are remembered while a
+    page is open, up to `SEARCH_LIMIT`.
     """
 
     def __init__(self) -> None:
@@ -156,7 +160,7 @@ class Search:
         wanted = query.casefold().split()
         names = []
         for flow in flows:
-            # mitmproxy's replay keeps a flow's id: only the time shows that its text is new.
+            # The key has the time, because a request that mitmproxy replays keeps its flow's id.
             key = flow.id, flow.request.timestamp_start
             text = self._texts.get(key)
             if text is None:
@@ -171,12 +175,14 @@ class Search:
 
 
 def _text_of(flow: HTTPFlow) -> str:
+    """Return all texts of an exchange in lower case, as they are searched."""
     whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
     return "\n".join([*(text for part in parts for text in _texts(part)), *whole.rest]).casefold()
 
 
 def _texts(part: Part) -> Iterable[str]:
+    """Return the texts in a part that a search may find."""
     if isinstance(part, Media):
         return [part.line]
     if isinstance(part, Field):
@@ -187,10 +193,9 @@ def _texts(part: Part) -> Iterable[str]:
 def curl(flow: HTTPFlow) -> str:
     """Return a curl command that sends the client's request again.
 
-    The command has no key, because people paste such commands into chats and issues. curl sends
-    everything literally: with `--data-raw` a body that begins with `@` is not read from a file, and
-    with `-g` brackets in the address are not a pattern. Raises ValueError for a body that is no
-    text.
+    API keys are replaced by names of variables, because people paste such commands into chats and
+    issues. `--data-raw` keeps curl from reading a file if the body begins with `@`, `-g` from
+    taking brackets in the address for a pattern. Raises ValueError for a body that is no text.
     """
     try:
         body = content_of(flow.request).decode()
@@ -225,6 +230,6 @@ def _address(flow: HTTPFlow) -> str:
 
 def _escaped_json(body: str) -> str:
     """Return a JSON body in which characters that act on a terminal are JSON escapes (`\\u001b`).
-    In JSON such characters stand in strings alone, so the escapes mean the same.
+    The body's meaning stays, because JSON has such characters in strings alone.
     """
     return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

@@ -11,9 +11,9 @@ from converter.addon.memory.sqlite_store import open_private
 from converter.core.wire.bounds import Bound
 
 MOST_EXCHANGES = Bound(1000, "exchanges", "exchanges in the file of think_page", "the oldest go")
-"""The requests of an agent in some days."""
+"""About as many as an agent sends in some days."""
 MOST_BYTES = Bound(256 << 20, "bytes", "those exchanges, all together", "the oldest go")
-"""Bounded, because all kept exchanges are read into mitmweb's list at its start."""
+"""There is a bound, because mitmweb reads all kept exchanges into its list when it starts."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS exchanges (
     id TEXT PRIMARY KEY, began REAL NOT NULL, flow BLOB NOT NULL, size INTEGER NOT NULL
@@ -28,18 +28,18 @@ class ExchangeFile:
     """Exchanges as bytes, by the ids of their flows. Any thread may call the methods."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or create it. Raises OSError if the file fails, as all methods do."""
+        """Open the file, or create it. This and all methods raise OSError if SQLite fails."""
         self._lock = Lock()
         with _as_os_errors():
             self._connection = open_private(path, _SECONDS)
             self._connection.execute(_TABLE)
 
     def keep(self, name: str, began: float, flow: bytes, is_wanted: Callable[[], bool]) -> None:
-        """Write an exchange, in place of an earlier one with its id, and delete the oldest beyond
-        the bounds.
+        """Write the exchange `flow` with the id `name`, which began at `began`. An earlier exchange
+        of this id is replaced, and the oldest beyond the bounds are deleted.
 
-        `is_wanted` is called when the file is locked. If it returns False the exchange is not
-        written, because a person has deleted it meanwhile.
+        `is_wanted` is called when the file is locked. If it returns False, because a person has
+        deleted the exchange meanwhile, the exchange is not written.
         """
         row = name, began, zlib.compress(flow), len(flow)
         with self._transaction() as run:
@@ -68,6 +68,7 @@ class ExchangeFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection, locked for a change that is committed at the end."""
         with self._lock, _as_os_errors(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -75,6 +76,7 @@ class ExchangeFile:
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
+    """Raise SQLite's errors as OSError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -87,6 +89,7 @@ def _is_full(run: sqlite3.Connection) -> bool:
 
 
 def _unpacked(packed: object) -> bytes:
+    """Return decompressed bytes, empty if they are damaged."""
     try:
         return zlib.decompress(packed) if isinstance(packed, bytes) else b""
     except zlib.error:

@@ -13,14 +13,14 @@ from converter.extras.page.kept_exchanges import KeptExchanges
 
 _log = logging.getLogger(__name__)
 ANNOUNCEMENT = "announcement.py"
-"""A script that `think-addon` loads; the script prints the page's address among others."""
+"""The name of a script that `think-addon` loads. If it is loaded, it prints the page's address."""
 
 
 class MountedPage:
     """The addon that adds the page to mitmweb.
 
-    The page's modules, a megabyte, are imported in mitmweb only: mitmdump and mitmproxy's console
-    have no page.
+    The page's modules take a megabyte of memory and are imported in mitmweb only, because mitmdump
+    and mitmproxy's console have no page.
     """
 
     name = "think-page"
@@ -38,7 +38,7 @@ class MountedPage:
         from converter.extras.page.addon import Page, address  # noqa: PLC0415
         from converter.extras.page.listed import Listed  # noqa: PLC0415
 
-        web: Any = ctx.master  # It is mitmweb's master, because no other has an `app`.
+        web: Any = ctx.master  # Only mitmweb's master has an `app`.
         self._unmount = handlers.mount(app, Page(self._client, Listed(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
             _log.info("think: watch it think at %s", address(str(web.web_url)))

@@ -33,8 +33,8 @@ def server() -> Upstream | None:
 
 
 async def lines(client: UpstreamClient) -> list[Line]:
-    """Ask the server for its first model and the model's window, and return the lines to copy for
-    this proxy.
+    """Return the lines to copy, each with its title. They name this proxy, the server's first model
+    and the model's window, for which the server is asked.
     """
     proxy, before = proxy_address(), server()
     if not proxy:
@@ -44,7 +44,7 @@ async def lines(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.models(before, headers)]
     model = start_lines.first_model(listed)
-    client.meets(before)  # A reverse proxy's server is one that the addon may ask for facts.
+    client.meets(before)  # Permits `facts`: a reverse proxy's server may be asked.
     window = (await client.facts(before, headers, None, model)).window if listed else None
     question = start_lines.question(proxy, COMMON, model)
     return [("A question", question), *start_lines.clients(proxy, model, window)]

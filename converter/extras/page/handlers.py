@@ -41,7 +41,8 @@ into markup. mitmweb's own policy allows more.
 INTERVAL = 0.25
 """The least time between two updates of a page, in seconds."""
 SHARE = 4
-"""The pause after an update is at least this many times as long as the update took."""
+"""After an update that took a second, a page pauses for so many seconds, so that others get time.
+"""
 _LONGEST_INTERVAL = 2.0
 
 
@@ -70,7 +71,7 @@ class _PageHandler(mitmweb.RequestHandler):
         self.page = page
 
     def prepare(self) -> None:
-        """Refuse a POST from another site's page with 403. mitmweb's own check would answer 500."""
+        """Refuse a POST from another site's page with 403: mitmweb's own check would answer 500."""
         origin = self.request.headers.get("Sec-Fetch-Site", "none")
         if self.request.method == "POST" and origin not in ("same-origin", "none"):
             raise mitmweb.APIError(403, "only this page may ask for that")
@@ -84,7 +85,7 @@ class _PageHandler(mitmweb.RequestHandler):
         return flow
 
     async def answer(self, message: Awaitable[str]) -> None:
-        """Answer with the awaited text, or, if that raises, with status 400 and the reason."""
+        """Answer with the awaited text. If it raises an error, answer 400 with the error's text."""
         try:
             answer = await message
         except (ValueError, OSError) as error:
@@ -99,7 +100,7 @@ class _PageHandler(mitmweb.RequestHandler):
         """
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Security-Policy", SECURITY)
-        # The page's address may hold the token of mitmweb's login.
+        # No site learns the page's address, which may hold the token of mitmweb's login.
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("Cache-Control", "no-store")
 
@@ -113,12 +114,12 @@ class Index(_PageHandler):
 
     def get(self) -> None:
         """Answer with the page, and set the XSRF cookie that its buttons need."""
-        assert self.xsrf_token  # To read the property sets the cookie.
+        assert self.xsrf_token  # Reading the property sets the cookie.
         self.closed("text/html")
         self.finish((FOLDER / "think.html").read_bytes())
 
     post = get
-    """mitmweb's form for the password posts to the page's own address."""
+    """mitmweb's form for the password sends its POST to this address."""
 
 
 class File(_PageHandler):
@@ -165,10 +166,10 @@ class Button(_PageHandler):
 
 
 class Written(_PageHandler):
-    """An exchange in other forms, each computed when a person asks for it."""
+    """Views of an exchange that are computed when a person asks for them."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Answer with the exchange in the form that the path ends with.
+        """Answer with the view `form`, the end of the path:
 
         - `curl`, `text`: a command to send the request again; a transcript.
         - `context`, `read`: the parts of the prompt, with the server's count of tokens or without.
@@ -224,12 +225,12 @@ class Shown(mitmweb.FlowContentView):
 
 
 class Updates(mitmweb.WebSocketEventBroadcaster):
-    """The WebSocket by which a page gets its updates, apart from mitmweb's own broadcasts."""
+    """The WebSocket by which a page gets its updates. It gets none of mitmweb's broadcasts."""
 
     connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
 
     def initialize(self, page: Page) -> None:
-        """Set the attributes. Tornado passes the arguments that `mount` put beside the path."""
+        """Set the attributes. Tornado passes the arguments that `mount` gave for the path."""
         self._page = page
         self._watcher: Watcher | None = None
         self._task: asyncio.Task[None] | None = None
@@ -256,7 +257,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     async def _send_updates(self, watcher: Watcher) -> None:
         while True:
             begun = time.perf_counter()
-            # A page that has not read its last update gets the next news later, in one update.
+            # A page that has not yet read its last update gets all later changes in one update.
             if mitmweb.has_sent_all(self) and (news := await watcher.news()):
                 self.send(json.dumps(news).encode())
             rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)

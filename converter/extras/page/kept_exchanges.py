@@ -2,8 +2,8 @@
 
 A finished exchange is redacted as a recording is, and written to the file. At its start mitmweb
 lists all exchanges of the file. An exchange that a person deletes from mitmweb's list is deleted
-from the file too. When mitmweb clears its whole list, as it does before it opens another flow file,
-the file stays as it is.
+from the file too. If mitmweb clears its whole list, as it does before it opens another flow file,
+nothing is deleted from the file.
 """
 
 import logging
@@ -22,7 +22,7 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.mitmproxy_internals import flow_list, value_of
 from converter.addon.watcher import Watcher
 
-if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
+if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
     from mitmproxy.addons.view import View
 
     from converter.extras.page.exchange_file import ExchangeFile
@@ -57,7 +57,9 @@ class KeptExchanges(Watcher):
             self._open(Path(path).expanduser(), view)
 
     def _open(self, path: Path, view: "View") -> None:
-        # Imported on use, because SQLite takes a megabyte and most proxies have no such file.
+        """Open the file, and add its exchanges to mitmweb's list. An error is logged."""
+        # Imported here, because SQLite takes a megabyte of memory and most proxies have no such
+        # file.
         from converter.extras.page.exchange_file import ExchangeFile  # noqa: PLC0415
 
         try:
@@ -71,7 +73,7 @@ class KeptExchanges(Watcher):
         self._file, self._view = file, view
 
     def ended(self, seen: FlowRecord) -> None:
-        """Redact a finished exchange in the recorder's thread, and write it to the file."""
+        """Write a finished exchange to the file, after the recorder's thread has redacted it."""
         recorder = ctx.master.addons.get("think-recorder") if self._file else None
         if recorder and self._file:
             redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
@@ -86,6 +88,7 @@ class KeptExchanges(Watcher):
         self._path, self._file, self._view = "", None, None
 
     def _write(self, file: "ExchangeFile", name: str, redacted: Future[HTTPFlow]) -> None:
+        """Write a redacted exchange to the file, unless mitmweb no longer lists it."""
         if error := redacted.exception():
             _log.info("think: think_page: an exchange is not kept: %s", error)
             return
@@ -100,24 +103,27 @@ class KeptExchanges(Watcher):
         )
 
     def _removed(self, flow: Flow) -> None:
+        """Delete an exchange from the file that a person has deleted from mitmweb's list."""
         if file := self._file:
             _change_or_log(lambda: file.forget(flow.id))
 
 
 def _change_or_log(change: Callable[[], None]) -> None:
+    """Change the file; log an error if that fails."""
     try:
         change()
-    except (OSError, ValueError) as error:  # ValueError: a flow's text has a lone surrogate.
+    except (OSError, ValueError) as error:  # ValueError: the text of a flow has a lone surrogate.
         _log.error("think: think_page: the file is not changed: %s", error)
 
 
 def _read(flows: list[bytes]) -> list[HTTPFlow]:
+    """Return the flows that can be read; log an error for each other one."""
     read = list[HTTPFlow]()
     for data in flows:
         try:
             state: Any = tnetstring.loads(data)
             flow = HTTPFlow.from_state(state)
             read += [flow] if isinstance(flow, HTTPFlow) else []
-        except Exception as error:  # mitmproxy checks no values of a flow, so any error may come.
+        except Exception as error:  # Any: mitmproxy reads a flow's values unchecked.
             _log.error("think: think_page: an exchange cannot be read: %s", error)
     return read

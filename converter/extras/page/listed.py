@@ -20,12 +20,12 @@ from converter.extras.page.row import Row
 from converter.extras.page.session import SessionExchange
 from converter.extras.page.sessions import Messages, Sessions
 
-if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
+if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
     from mitmproxy.addons.view import View
 
 SLICE = 0.01
-"""Seconds of work on rows after which mitmproxy's loop may do other work. A list of thousands takes
-many such slices.
+"""Seconds of work on rows after which mitmproxy's loop gets a turn. A list of thousands of rows
+needs many such slices.
 """
 
 
@@ -47,8 +47,9 @@ class Listed:
         self._sessions = Sessions(self._messages)
         self.rows: dict[str, Row] = {}
         self._stale: dict[str, None] = {}
-        # Requests that are still arriving. mitmweb signals their end late, but a session that one
-        # of them begins must exist before later rows are read.
+        # The ids of requests that are still arriving. They are read at each refresh, because
+        # mitmweb signals the end of a request late: the request's session must exist before a later
+        # request is put into a session.
         self._arriving: dict[str, None] = {}
         self._lock = asyncio.Lock()
 
@@ -76,8 +77,8 @@ class Listed:
         return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session(self, name: str) -> list[SessionExchange]:
-        """Return the exchanges of the session, and of its branches, to which the exchange with this
-        id belongs, in the order in which they began.
+        """Return all exchanges of the session to which the exchange `name` belongs, with those of
+        the session's parents and branches, in the order in which they began.
         """
         kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
@@ -87,7 +88,7 @@ class Listed:
         ]
 
     async def refresh(self) -> None:
-        """Read the rows again whose flows may have changed, and let the loop run in between."""
+        """Update the rows of flows that may have changed. mitmproxy's loop runs in between."""
         async with self._lock:
             self._stale |= {name: None for name in RUNNING_RECORDS if name in self.rows}
             begun = time.perf_counter()
@@ -101,6 +102,7 @@ class Listed:
                         begun = time.perf_counter()
 
     def _read(self, name: str) -> None:
+        """Update or remove the row of the exchange `name`."""
         listed = self.find(name)
         if listed is None:
             for each in (self.rows, self._arriving):
@@ -113,8 +115,8 @@ class Listed:
             self.rows[name] = row
 
     def _session_fields(self, listed: HTTPFlow, client: str) -> Row:
-        """Add the exchange to its session once its request has arrived. Return the row's fields
-        `session` and `within`, the session of which this one is a branch; `{}` before.
+        """Add the exchange to its session if its request has arrived. Return the row's fields
+        `session` and `within` (the session of which it is a branch); `{}` without a session.
         """
         if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
             wish = housekeeping_of(fields, listed.request.path)
@@ -130,8 +132,8 @@ class Listed:
         return messages_of(self._fields(name))
 
     def _fields(self, name: str) -> Mapping[str, object]:
-        """Return the fields of the client's request; `{}` for a request without messages, and for
-        one longer than `LONGEST_PROMPT`, which would hold up mitmproxy's loop.
+        """Return the fields of the client's request. Return `{}` for a request without messages or
+        longer than `LONGEST_PROMPT`, whose reading would stop mitmproxy's loop too long.
         """
         listed = self.find(name)
         body = content_of(self._request(listed)) if listed else b""
@@ -139,18 +141,18 @@ class Listed:
         return read if messages_of(read) else {}
 
     def _request(self, flow: HTTPFlow) -> Request:
-        """Return the client's request. The flow of a running exchange has the request to the server
-        in its place, which may be of another dialect.
+        """Return the request that the client sent. While an exchange is running, `flow.request` is
+        the request to the server, which may be of another dialect.
         """
         running = RUNNING_RECORDS.get(flow.id)
         return running.sides.client_request or flow.request if running else flow.request
 
     def _created_at(self, name: str) -> float:
-        """Return the time at which an exchange began, in which order a session grows."""
+        """Return when an exchange began. Exchanges are read in the order of this time."""
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0
 
-    # mitmproxy's signals pass these arguments by name.
+    # mitmproxy's signals pass arguments by name, so both names are mitmproxy's.
     def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 

@@ -35,7 +35,8 @@ def remedy_of(comment: str) -> Options:
         return {}
     if pair := _PAIR.search(comment):
         return {"tags": ["auto", pair[1]]}
-    opener = _OPENER.search(comment)  # A comment has only the first words of a note.
+    # A comment has only the beginning of a long note, without the options that `_PAIR` matches.
+    opener = _OPENER.search(comment)
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 
 
@@ -61,7 +62,7 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """Join texts as a recording's expectation does: with a blank line between two."""
+    """Join texts with a blank line between two, as the expected text of a recording has them."""
     return "\n\n".join(filter(None, (each.strip("\r\n") for each in texts)))
 
 
@@ -78,11 +79,12 @@ def apply(flow: HTTPFlow) -> str:
 
 
 def _remedy(flow: HTTPFlow) -> Options:
+    """Return the options of a misread reply's remedy. Raises ValueError for another reply."""
     if options := remedy_of(flow.comment):
         return options
     raise ValueError("expected a reply that was misread, and this one was not")
 
 
 def _values(options: Options) -> dict[str, object]:
-    """Return options in mitmproxy's types: `tags` is a list, `start` is one word."""
+    """Return options in mitmproxy's types: a list for `tags`, a string for `start`."""
     return {name: list(each) if name == "tags" else each[0] for name, each in options.items()}

@@ -29,11 +29,11 @@ type Row = dict[str, object]
 _GROWING = (
     ("text", "answering"),
     ("calls", "calling"),
-    ("calling", "calling"),  # The count of a call in the text, which is held until it ends.
+    ("calling", "calling"),  # Characters held for a call in the text.
     ("thinking", "thinking"),
 )
-"""The counts in a reply's summary, each with the state of a reply in which the count grows. The
-state that comes last in a reply is the first row.
+"""Counts in a reply's summary, each with the state of a reply while the count grows. If several
+have grown, the first of them here gives the state: a reply thinks, then calls, then answers.
 """
 _SHOWN = (
     "thoughts",
@@ -52,15 +52,15 @@ _SHOWN = (
 )
 _TITLE = 70
 _BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
-"""The beginning of text in tags that a client adds after the user's own text."""
+"""Matches the first tag of the text that a client adds below the user's own text."""
 _BEFORE_OUTPUT = re.compile(r"\AChunk ID: .*?\nOutput:\n", re.DOTALL)
 """The lines that Codex 0.171 puts before the output of a command."""
 _WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
-"""Titles for requests that a client sends for its own use."""
+"""By `wish`, the title of a request that a client sends for its own use."""
 _LONGEST_READ = 1 << 19
-"""The bytes of the longest request whose question is read, because mitmproxy's loop must wait."""
+"""The bytes of the longest request that is read for its title: mitmproxy's loop waits meanwhile."""
 _LONGEST = 300
-"""The most characters of a value from a header or a server."""
+"""The most characters that a row shows of a value from a header or a server."""
 
 
 def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
@@ -74,18 +74,20 @@ def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
 def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """Return a flow's row.
 
-    `running`: the flow's record while the reply comes, else None. `before`: the flow's last row, if
-    there is one. The state of a running reply follows from the counts that have grown since.
+    `running`: the flow's record while the reply comes, else None. `before`: the flow's last row,
+    None if it has no row yet. The counts that have grown since `before` show the state of a running
+    reply.
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.reply_summary if running else facts_of(flow)
-    # The client's own request. A running flow has the request that was rewritten for the server.
+    # The request that the client sent. In a running flow `flow.request` is the request to the
+    # server.
     own = running.sides.client_request if running else None
     values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short((own or flow.request).path.partition("?")[0]),
-        # Only the client's name and version, the first product of its user agent.
+        # The user agent's first word: the client's name and version.
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _requested_model(flow, before),
         **_title_and_wish(flow, before),
@@ -109,7 +111,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
 
 
 def _is_running(flow: HTTPFlow) -> bool:
-    """Return True if a flow is still running, for a flow that the addon does not act on."""
+    """Return True if a flow is still running. It serves flows on which the addon does not act."""
     return (
         flow.live
         and flow.error is None
@@ -134,8 +136,8 @@ def number(values: Mapping[str, object], name: str) -> float:
 
 
 def _times(facts: Mapping[str, object]) -> Row:
-    """Return how many seconds a reply waited, how many of them were thinking, and after how many it
-    ended; `{}` if the end was not measured.
+    """Return times in seconds: `waited` until the first byte, `thought` in thinking after it, `end`
+    of the reply since the request. Return `{}` if the end was not measured.
     """
     first, end = facts.get("first_byte"), facts.get("end")
     if not isinstance(end, int | float):
@@ -160,21 +162,24 @@ def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, ob
 
 
 def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
+    """Return the server's name, if it is recognised, and its address: `vllm 10.0.0.5:8000`."""
     name = running.server.name if running else str(noted.get("server") or "")
     address = f"{flow.request.host}:{flow.request.port}"
     return _short(address if name in ("", "generic") else f"{name} {address}")
 
 
 def _requested_model(flow: HTTPFlow, before: Row | None) -> str:
-    """Return the model in the request. A flow's last row has it, so that a body is read once."""
+    """Return the model in the request, from the flow's last row if there is one: a body is read
+    only once.
+    """
     if before is not None:
         return str(before["model"])
     return _short(model_of(content_of(flow.request)))
 
 
 def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
-    """Return a row's `title`, the new part of a request, and its `wish`: `TITLE`, `COMPACTION` or
-    empty. A flow's last row has both, so that a body is read once.
+    """Return a row's `title`, the beginning of what is new in a request, and its `wish`: `TITLE`,
+    `COMPACTION` or empty. Both come from the flow's last row if it has them: a body is read once.
     """
     if before and before["title"]:
         return {name: before[name] for name in ("title", "wish")}
@@ -185,8 +190,8 @@ def _title_and_wish(flow: HTTPFlow, before: Row | None) -> Row:
 
 
 def _title(turns: Sequence[ShownTurn]) -> str:
-    """Return the first words that follow the last reply in a request: the user's newest question,
-    without text in tags that the client added, else the results of tools.
+    """Return the beginning of the user's question behind the last reply in a request, without text
+    in tags that the client added. Without a question, name the tools with new results.
     """
     replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
     new = turns[replies[-1] + 1 :] if replies else turns
@@ -199,6 +204,7 @@ def _title(turns: Sequence[ShownTurn]) -> str:
 
 
 def _question(turns: Sequence[ShownTurn]) -> str:
+    """Return the user's last text that does not begin with a tag, empty if there is none."""
     parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
     texts = [part.text for part in parts if isinstance(part, TextBlock)]
     return next((text for text in reversed(texts) if not text.lstrip().startswith("<")), "")

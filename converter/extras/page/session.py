@@ -1,7 +1,7 @@
 """A whole session: the turns that each exchange added, and the differences of two requests.
 
-`session_exchange` takes the values of a flow that may change, on mitmproxy's loop. The other
-functions may then run in a thread.
+`session_exchange` runs on mitmproxy's loop and takes from a flow all values that may still change.
+The other functions read these values only, so they may run in a thread.
 """
 
 import difflib
@@ -37,7 +37,7 @@ from converter.extras.page.row import Row
 
 _PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
 _MOST_LINES = 5000
-"""The most lines of a part for `difflib`, whose time grows with the square of repeated lines."""
+"""The most lines of a text that `difflib` compares: its time may grow with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def session_exchange(flow: HTTPFlow, row: Row, body: bytes) -> SessionExchange:
 
 
 def read(exchanges: Iterable[SessionExchange]) -> Iterator[Values]:
-    """Yield each exchange's row, extended by `request`, the turns that the request added to the
-    session, and `reply`.
+    """Yield each exchange's row with two more fields: `request`, which has the turns that the
+    request added to the session, and `reply`.
     """
     before = dict[object, Mapping[str, object]]()
     for each in exchanges:
@@ -98,12 +98,13 @@ of its calls, its results and its description.
 """
 _NEVER_CALLED = "never called"
 _BYTES = 4
-"""The estimated bytes of a token in English text or JSON."""
+"""The bytes of a token, estimated for English text and JSON."""
 
 
 def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
-    """Return the cost of each tool in a session. A call or result counts once, though all later
-    requests repeat it. Tools that were never called share one row.
+    """Return the cost of each tool in a session, the most called tool first. A call or result
+    counts once, though all later requests repeat it. Tools that were never called share the last
+    row.
     """
     counts = dict[str, Counter[str]]()
     names, described = dict[str, str](), dict[str, int]()
@@ -129,6 +130,7 @@ def tools(exchanges: Sequence[SessionExchange]) -> list[ToolCost]:
 
 
 def _cost(name: str, of: Counter[str], described: int) -> ToolCost:
+    """Return a tool's row. `of` has the counts, `described` the bytes of the tool's description."""
     sizes = [size // _BYTES for size in (of["written"], of["results"], described)]
     return name, of["calls"], of["failed"], sizes[0], sizes[1], sizes[2]
 
@@ -138,12 +140,13 @@ def _parts_of(shown: Values) -> list[Values]:
 
 
 def _size(part: Values) -> int:
+    """Return the bytes of a part's text."""
     return len(part["text"].encode(errors="replace"))
 
 
 def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
-    """Return the turns and fields of a request that neither the session's request before nor the
-    reply to it had.
+    """Return the new turns and fields of the request `now`: those that are neither in `before`, the
+    session's previous request, nor in the reply to `before`.
     """
     if before is None:
         return request.of_fields(now)
@@ -158,8 +161,8 @@ def _added_turns(before: Mapping[str, object] | None, now: Mapping[str, object])
 def differences(
     before: Mapping[str, object], now: Mapping[str, object]
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the differences of two requests: the name of a field or of a part of the prompt, and
-    the part's lines as a unified diff.
+    """Yield each field and each part of the prompt (a message, a tool) that differs in two
+    requests: its name, and the lines of a unified diff.
     """
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT and before.get(name) != now.get(name):
@@ -173,7 +176,9 @@ def differences(
 
 
 def _diff(before: str, now: str) -> list[str]:
-    """Return a unified diff without its head; of very long texts only the numbers of lines."""
+    """Return a unified diff without its two header lines. For very long texts return the numbers of
+    their lines instead.
+    """
     one, other = before.splitlines(), now.splitlines()
     if max(len(one), len(other)) > _MOST_LINES:
         return [f"- {len(one):,} lines", f"+ {len(other):,} lines"]
@@ -192,7 +197,7 @@ _ABOUT = (
     ("output_tokens", "{:,} written"),
     ("failure", "{}"),
 )
-"""The fields of a row that the page shows below an exchange's title, with their formats."""
+"""The fields of a row that are written below an exchange's title, each with its format."""
 
 
 def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = ("", "")) -> str:
@@ -216,6 +221,7 @@ def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = 
 
 
 def _differences_html(session: Iterable[SessionExchange], before: str, now: str) -> str:
+    """Return the HTML of the differences of two requests, empty if an id is unknown."""
     requests = {str(each.row["id"]): each.fields() for each in session}
     if before not in requests or now not in requests:
         return ""
@@ -243,6 +249,7 @@ def _form_html(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
 
 
 def _options_html(exchanges: Iterable[_Exchange], chosen: str) -> str:
+    """Return an HTML `option` for each exchange; the one with the id `chosen` is selected."""
     return "".join(
         f'<option value="{_escaped(each["id"])}"{" selected" * (each["id"] == chosen)}>'
         f"{_escaped(_numbered_title(each))}</option>"
@@ -251,13 +258,14 @@ def _options_html(exchanges: Iterable[_Exchange], chosen: str) -> str:
 
 
 def _line_html(line: str) -> str:
+    """Return a line of a diff as HTML, marked as inserted or deleted."""
     tag = {"+": "ins", "-": "del"}.get(line[:1], "span")
     return f"<{tag}>{_escaped(line)}</{tag}>\n"
 
 
 def _tree_html(exchanges: Sequence[_Exchange]) -> str:
-    """Return the HTML of all sessions, branches within their parents. A branch whose parent is no
-    longer in mitmweb's list is shown on the top level.
+    """Return the HTML of all sessions. A branch stands within its parent session, or on the top
+    level if the parent is no longer in mitmweb's list.
     """
     by_session = dict[object, list[_Exchange]]()
     for each in exchanges:
@@ -272,7 +280,9 @@ def _tree_html(exchanges: Sequence[_Exchange]) -> str:
 def _session_html(
     own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]
 ) -> str:
-    """Return the HTML of a session's exchanges. A branch follows the exchange in which it began."""
+    """Return the HTML of a session's exchanges `own`. A branch of the session, from `by_session`,
+    follows the exchange during which it began.
+    """
     name = own[0]["session"]
     branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
     ends = [*(each["number"] for each in own[1:]), inf]
@@ -305,7 +315,7 @@ def _exchange_html(exchange: _Exchange) -> str:
 
 
 def _escaped(value: object) -> str:
-    """Return a value as escaped text for HTML, with invisible characters made visible."""
+    """Return a value as text escaped for HTML, in which invisible characters are made visible."""
     return escape(visible(str(value)))
 
 
@@ -345,6 +355,8 @@ def part_as_html(shown: Mapping[str, Any]) -> str:
 
 
 def _foldable(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
-    """Return an HTML element that its reader can fold, with `inside` as its markup."""
+    """Return an HTML element that the page's reader can fold. `kind`: its CSS class. `label` and
+    `about` (in small type) stand in its head; `inside` is the markup that is folded.
+    """
     head = f"<summary>{_escaped(label)}<small>{_escaped(about)}</small></summary>"
     return f'<details class="part {kind}"{" open" * is_open}>{head}{inside}</details>'

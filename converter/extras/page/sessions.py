@@ -26,22 +26,22 @@ from converter.core.wire import json_text
 type Messages = Sequence[object]
 
 _LOOKED_AT = 8
-"""A request is compared with at most so many sessions of the same opening, the newest ones. Else a
-thousand sessions with one question would need a million comparisons.
+"""The most sessions with a request's opening, the newest ones, with which the request is compared.
+Without this bound a thousand sessions with one question would need a million comparisons.
 """
 _KEPT = 8
-"""The number of requests that stay parsed. An older session's request is read again when the
-session continues.
+"""How many parsed requests are kept in memory. Any other request is parsed again when its session
+continues.
 """
 _DEEP = 3
-"""The levels of a call's arguments that are searched for the prompt of a sub-agent."""
+"""How deep the nested arguments of a call are searched for the prompt of a sub-agent."""
 _NEWEST = 8
-"""The most sessions of a client that a request for a title is compared with, and the most requests
-for a title that wait for their session.
+"""For each client, the most sessions with which a request for a title is compared, and the most
+requests for a title that wait for their session.
 """
 _LONGEST_QUESTION, _LONGEST_TITLE = 500, 20_000
-"""The characters that are compared of a session's first question, and of a request for a title,
-which quotes the question.
+"""How many characters are compared: of a session's first question, and of a request for a title,
+which quotes this question.
 """
 
 
@@ -67,8 +67,8 @@ class Session:
 
 
 class Sessions:
-    """The sessions of all exchanges. Exchanges are added in the order in which they began; `read`
-    must return the messages of an earlier exchange, by its id.
+    """Puts exchanges into sessions. `add` must be called in the order in which the exchanges began.
+    `read` returns the messages of an earlier exchange, given the exchange's id.
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
@@ -86,8 +86,8 @@ class Sessions:
         return self._of.get(exchange)
 
     def family(self, exchange: str) -> list[Session]:
-        """Return all sessions that belong together with an exchange: first the session that is no
-        branch, then its branches and theirs, in the order in which they began.
+        """Return the session of an exchange with all its parents and branches, in the order in
+        which they began; `[]` if the exchange was not added.
         """
         if (session := self._of.get(exchange)) is None:
             return []
@@ -101,11 +101,11 @@ class Sessions:
         return session
 
     def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
-        """Put an exchange into its session, or into a new one. Return the ids of earlier exchanges
-        whose session has become a branch.
+        """Put an exchange into the session that it continues, or into a new session. Return the ids
+        of all earlier exchanges whose session has become a branch by this.
 
-        `wish`: `TITLE` or `COMPACTION` of `housekeeping` if the client wants a title or a summary
-        for itself, else empty.
+        `wish`: `TITLE` or `COMPACTION` of `housekeeping` if the client asks for a title or a
+        summary for its own use, else empty.
         """
         opening = _opening(messages)
         if wish == TITLE:
@@ -137,7 +137,9 @@ class Sessions:
         self._of[exchange] = session
 
     def _add_title(self, title: Session, client: str, opening: Messages) -> None:
-        """Make a request for a title a branch of the session whose first question it quotes."""
+        """Add a request for a title, as a branch of the session whose first question it quotes. If
+        there is none, the request waits for this session.
+        """
         texts = [text for message in opening for text in content_texts(message)]
         text = "\n".join(texts)[:_LONGEST_TITLE]
         titled = [pair for pair in self._questions_of.get(client, ()) if pair[0] in text]
@@ -148,8 +150,8 @@ class Sessions:
         self._put(title.name, title)
 
     def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
-        """Make earlier requests for this session's title its branches; return the ids of their
-        exchanges. A client may ask for the title before it begins the session.
+        """Make the waiting requests that quote this session's question branches of the session;
+        return their ids. A client may ask for a title before it begins the session.
         """
         question = max(_questions(opening), key=len, default="")[:_LONGEST_QUESTION]
         if not question:
@@ -165,11 +167,12 @@ class Sessions:
     def _continued(
         self, keys: Sequence[int], messages: Messages, opening: int
     ) -> tuple[Session | None, int]:
-        """Return the session that a request continues, and how many messages they share; None and 0
-        for a new session.
+        """Return the session that a request continues, and the number of messages that both have.
+        Return None and 0 if the request begins a session.
 
-        It is the session that shares the most messages, the newest of equals. A request that has no
-        model's turn yet continues none, because other sessions may begin with the same question.
+        The request continues the session with which it shares the most messages, the newest of
+        equals. A request without a model's turn must also be longer than the session's shortest
+        request, because two sessions may begin with the same question.
         """
         best, most = None, 0
         for session in (each for key in keys for each in self._openings.get(key, ())):
@@ -180,14 +183,16 @@ class Sessions:
         return best, most
 
     def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
+        """Make a new session a branch of the session of whose calls one has the opening's text."""
         for key in _opening_keys(client, opening):
             self._begun.setdefault(key, []).append(session)
             if caller := self._callers.get(key):
                 session.within = caller.name
 
     def _note_calls(self, session: Session, client: str, messages: Messages) -> list[str]:
-        """Index the strings in a session's new calls, and make later sessions that begin with such
-        a string its branches. Return the ids of the branches' exchanges.
+        """Remember the strings in the tool calls of a session's new `messages`: a session that
+        begins with such a string is a sub-agent's. Make the sub-agents' sessions that were added
+        already branches of this session, and return the ids of their exchanges.
         """
         taken = list[str]()
         for text in (text for message in messages for text in _call_strings(message)):
@@ -209,8 +214,8 @@ def _opening(messages: Messages) -> Messages:
 
 
 def _keys(client: str, opening: Messages) -> list[int]:
-    """Return a key for each prefix of the opening messages, because a client may add messages to a
-    question before the model answers.
+    """Return a key for each beginning of the opening: for no message, for the first, for the first
+    two ... A client may have added messages since the session began.
     """
     keys = [hash(client)]
     for message in opening:
@@ -219,7 +224,9 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 
 def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
-    """Yield a key for each text in the user's messages of the opening."""
+    """Yield a key for each text of a user's message in the opening, as `_note_calls` makes keys for
+    the strings of calls.
+    """
     questions = (message for message in opening if role_of(message) == "user")
     for text in (text for message in questions for text in content_texts(message)):
         if plain := _comparable(text):
@@ -227,8 +234,8 @@ def _opening_keys(client: str, opening: Messages) -> Iterator[int]:
 
 
 def _questions(opening: Messages) -> Iterator[str]:
-    """Yield the texts of the user's messages in the opening, but no texts in tags, because the
-    client added those.
+    """Yield the texts of the user's messages in the opening. Texts that begin with a tag are left
+    out, because the client added them.
     """
     questions = (message for message in opening if role_of(message) == "user")
     texts = (text.strip() for message in questions for text in content_texts(message))
@@ -236,11 +243,14 @@ def _questions(opening: Messages) -> Iterator[str]:
 
 
 def _comparable(text: str) -> str:
+    """Return a text as it is compared with others: without what a client changes from request
+    to request.
+    """
     return fingerprint_of({"content": text}).strip()
 
 
 def _call_strings(message: object) -> Iterator[str]:
-    """Yield the strings in the arguments of a message's tool calls, in any dialect."""
+    """Yield the strings in the arguments of a message's tool calls. All dialects are read."""
     for call in entries_of(message):
         function = call.get("function", call)
         if isinstance(function, Mapping):

@@ -31,8 +31,8 @@ WINDOW = 500
 """The most chunks that are sent to a page at once."""
 
 type WireStep = tuple[float | None, bytes, bytes]
-"""The time of a chunk in seconds, the chunk, and the client's bytes for it. The time is None for
-bytes at the end of a reply, which belong to no chunk.
+"""The time of a server's chunk in seconds, the chunk, and the bytes that the client got for it. The
+time is None for bytes that the client got at the end of a reply, after all chunks.
 """
 
 
@@ -57,9 +57,10 @@ class _WireView:
 
     Attributes:
         name: the flow's id.
-        begin: the index of the step to send next; -1 for the newest steps of a running reply.
+        begin: the index of the step to send next; -1 for the last `WINDOW` steps of a running
+            reply.
         whole: all steps of a complete reply, and a note for the reader; None before they are read.
-        due: True if the page waits for steps.
+        due: True if the page must get a message, even without new steps.
     """
 
     name: str
@@ -70,7 +71,7 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """The news for one open page.
+    """Collects the changes that one open page must still get.
 
     Attributes:
         listed: the rows of mitmweb's exchanges.
@@ -105,7 +106,8 @@ class Watcher:
         """Wait for so many seconds, or until the page sends a message."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wanted.wait(), seconds)
-        # Cleared even while the page reads no updates, so that its messages keep no loop busy.
+        # Cleared here, not in `news`, which is not called while the page reads no updates: the loop
+        # of `handlers.Updates` would then never rest.
         self.wanted.clear()
 
     async def news(self) -> Values:
@@ -125,8 +127,9 @@ class Watcher:
         return {name: value for name, value in news.items() if value}
 
     async def _changes_of(self, chosen: _Chosen) -> Values | None:
-        """Return the changes of an exchange that the page shows, None if there are none. The first
-        time, and when a finished exchange has changed, return the whole exchange.
+        """Return the changes of an exchange that the page shows, None if nothing has changed.
+        Return the whole exchange at the first call, and when the flow of a finished exchange has
+        changed.
         """
         flow = self.listed.find(chosen.name)
         if flow is None:
@@ -148,19 +151,21 @@ class Watcher:
     async def _followed_changes(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
+        """Return the changes of an exchange that runs, or has ended since the last call."""
         if RUNNING_RECORDS.get(chosen.name) is follower.record:
             news = await _news_in_thread(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
-        if not follower.record.sides.got:  # The flow has the reply, which was not streamed.
+        if not follower.record.sides.got:  # Not streamed: only the flow has the reply.
             return await self._changes_of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
 
     async def _next_steps(self) -> Values | None:
-        """Return the steps of a reply that the page has not got. A running reply's steps come by
-        themselves; for each window of a complete reply the page sends a message.
+        """Return the next steps of the reply whose chunks the page shows, None if there are none.
+        The steps of a running reply are sent as they come. For each window of a complete reply the
+        page sends a message.
         """
         view = self._wire
         flow = self.listed.find(view.name) if view else None
@@ -182,7 +187,7 @@ class Watcher:
 
 
 async def _news_in_thread(read: Callable[[], list[News]]) -> list[Values]:
-    """Return the news of a running reply as JSON, read in a thread, because much may have come."""
+    """Call `read` in a thread, because much may have come, and return the news as JSON values."""
     return await asyncio.to_thread(lambda: news_values(read()))
 
 
