@@ -30,11 +30,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return int(chosen.run(Library(chosen.dir), chosen))
     except FileError as error:
-        _complain(error)
+        _print_error(error)
         return BAD_USE
 
 
-def _complain(error: Exception) -> None:
+def _print_error(error: Exception) -> None:
     print(one_line(str(error)), file=sys.stderr)
 
 
@@ -43,9 +43,9 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
-        _complain(RecordingError(many))
+        _print_error(RecordingError(many))
         for number, recording in enumerate(recordings, 1):
-            print(f"{number:3}  {_described(recording)}", file=sys.stderr)
+            print(f"{number:3}  {_listed_line(recording)}", file=sys.stderr)
         return BAD_USE
     number = chosen.flow or 1
     if not 1 <= number <= len(recordings):
@@ -59,14 +59,14 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _described(recording: Recording) -> str:
+def _listed_line(recording: Recording) -> str:
     line = f"{recording.request.method} {recording.request.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
     columns = (line, str(recording.answered.status), sizes, recording.ended)
     return one_line("  ".join(columns).rstrip())
 
 
-def _tried[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
+def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
     """Call `work` for each recording. Return the results and an exit code: 0, or `BAD_USE` if
     `work` failed for a recording. A failure is printed and does not stop the rest.
     """
@@ -75,7 +75,7 @@ def _tried[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple
         try:
             results.append(work(name))
         except FileError as error:
-            _complain(error)
+            _print_error(error)
             status = BAD_USE
     return results, status
 
@@ -125,7 +125,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
             print(visible(unmet), file=sys.stderr)
         return bool(unmet)
 
-    unmet, status = _tried(_names(library, chosen.names), bless)
+    unmet, status = _apply(_names(library, chosen.names), bless)
     if chosen.set and not status:
         print("The proxy that runs needs the same --set.")
     return status or (FAILED if any(unmet) else 0)
@@ -153,7 +153,7 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
         speed = server.read_pace(chosen.pace)
     except ValueError as error:
         raise RecordingError(f"--pace: {error}") from None
-    recordings, _ = _tried(_names(served, []), served.load)
+    recordings, _ = _apply(_names(served, []), served.load)
     try:
         server.serve(recordings, chosen.port, speed)
     except (OSError, OverflowError) as error:

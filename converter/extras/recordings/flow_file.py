@@ -101,7 +101,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         cuts, ended, options, facts = read_notes(kept.metadata[METADATA])
     except NotesError as error:
         raise RecordingError(str(error)) from None
-    sent, answered = _before(kept)
+    sent, answered = _server_side(kept)
     if kept.response is None or answered is None:
         raise RecordingError(
             f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
@@ -125,7 +125,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     )
 
 
-def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
+def _server_side(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
     """Return the request that was sent to the server, and the server's reply."""
     state: Any = kept.get_state()["backup"]
     if not state:

@@ -34,13 +34,13 @@ def golden(recording: Recording, client: Dialect) -> str:
     Raises RecordingError for a recording that this version cannot read.
     """
     replay = recording.replayed(client)
-    body = "\n".join(_body(recording, replay))
+    body = "\n".join(_body_lines(recording, replay))
     counts = Counter(_SAME_FIELDS.findall(body))
     often = [fields for fields, count in counts.items() if count >= _OFTEN]
     names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
     notes = [f"# {name} {fields}" for fields, name in names.items()]
-    return "\n".join([*_head(recording, client), *notes, "", short]) + "\n"
+    return "\n".join([*_head_lines(recording, client), *notes, "", short]) + "\n"
 
 
 def shown(data: bytes) -> list[str]:
@@ -64,7 +64,7 @@ def _escaped(match: re.Match[str]) -> str:
     return character
 
 
-def _head(recording: Recording, client: Dialect) -> Iterator[str]:
+def _head_lines(recording: Recording, client: Dialect) -> Iterator[str]:
     request, sent, facts = recording.request, recording.sent, recording.facts
     form, title = recording.form_for(client).name.lower(), client.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
@@ -85,20 +85,20 @@ def _head(recording: Recording, client: Dialect) -> Iterator[str]:
         yield one_line(f"# options {', '.join(chosen)}")
 
 
-def _body(recording: Recording, replay: Replay) -> Iterator[str]:
+def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
     for step in replay.steps:
         yield f">> +{step.chunk.at:.3f} s"
         yield from _indented(step.chunk.data)
-        yield from _out(step.out, step.chunk.data)
+        yield from _client_lines(step.out, step.chunk.data)
     if recording.ended:
         yield one_line(f"-- broke off: {recording.ended}")
     else:
         yield "-- end"
-        yield from _out(replay.end, recording.body)
+        yield from _client_lines(replay.end, recording.body)
     yield from (one_line(f"# {note}") for note in replay.notes)
 
 
-def _out(out: bytes, came: bytes) -> Iterator[str]:
+def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
     if out == came and out:
         yield AS_IT_CAME
     elif out:

@@ -117,7 +117,7 @@ class Library:
         recording has new options, so its own file is written anew too.
         """
         goldens = self._goldens(redacted(recording) if changed else recording)
-        before = {path: _text(path) for path in goldens}
+        before = {path: _golden_text(path) for path in goldens}
         if changed:
             self.keep(recording, replace=True)
         else:
@@ -143,7 +143,7 @@ class Library:
         except Exception as error:  # A failing judge is a fault of this recording alone.
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
         bless = self.command("bless", name)
-        stale = [(path, new) for path, new in goldens.items() if new and _text(path) != new]
+        stale = [(path, new) for path, new in goldens.items() if new and _golden_text(path) != new]
         return faults + [f"{_first_difference(path, new)}\n{bless}" for path, new in stale]
 
     def expectation_path(self, name: str) -> Path:
@@ -222,11 +222,11 @@ def _write_goldens(goldens: Mapping[Path, str]) -> None:
     for path, text in goldens.items():
         if not text:
             path.unlink(missing_ok=True)
-        elif text != _text(path):
+        elif text != _golden_text(path):
             write_whole(path, text.encode())
 
 
-def _text(path: Path) -> str:
+def _golden_text(path: Path) -> str:
     """Return a golden's text, empty for a file that is missing or is not UTF-8."""
     try:
         return path.read_bytes().decode()
@@ -242,7 +242,7 @@ def _diff(name: str, old: str, new: str) -> str:
 
 
 def _first_difference(path: Path, new: str) -> str:
-    if not (old := _text(path)):
+    if not (old := _golden_text(path)):
         return f"{path.name} is not there"
     pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
     number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
@@ -261,15 +261,15 @@ def differences(recording: Recording, expected: Expectation) -> str:
     lines = list[str]()
     for name, kind in _READ.items():
         texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
-        actual = _lines("\n\n".join(filter(None, texts)))
+        actual = _text_lines("\n\n".join(filter(None, texts)))
         wanted: str | None = getattr(expected, name)
-        if wanted is not None and _lines(wanted) != actual:
+        if wanted is not None and _text_lines(wanted) != actual:
             titles = f"expected {name}", f"{name} as it is read"
-            diff = list(unified_diff(_lines(wanted), actual, *titles, lineterm="", n=2))
+            diff = list(unified_diff(_text_lines(wanted), actual, *titles, lineterm="", n=2))
             more = len(diff) - _DIFF_LINES
             lines += [*diff[:_DIFF_LINES], *([f"... and {more} lines more"] if more > 0 else [])]
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _lines(text: str) -> list[str]:
+def _text_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").strip("\r\n").split("\n")

@@ -130,7 +130,7 @@ class Recorder(Watcher):
 
     def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
         """Redact a flow in the recorder's thread; see `recording_work.redacted_flow`."""
-        return self._pool().submit(recording_work.redacted_flow, _copied(flow))
+        return self._pool().submit(recording_work.redacted_flow, _copy(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
         """Return all steps of a complete reply, and a note for their reader.
@@ -164,7 +164,7 @@ class Recorder(Watcher):
     def _hand_over(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
     ) -> Future[str]:
-        future = self._pool().submit(_written, _copied(flow), folder, name, expected)
+        future = self._pool().submit(_write, _copy(flow), folder, name, expected)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
@@ -200,12 +200,12 @@ def usual_folder() -> Path:
     return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
 
 
-def _written(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
+def _write(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
     path = recording_work.keep(flow, folder, name, expected)
     return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
 
 
-def _copied(flow: HTTPFlow) -> HTTPFlow:
+def _copy(flow: HTTPFlow) -> HTTPFlow:
     """Return a copy of a flow without the metadata of other addons, which may be of any type."""
     copied: HTTPFlow = flow.copy()
     copied.id = flow.id  # Ids that the addon made for the exchange contain the flow's id.

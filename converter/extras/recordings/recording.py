@@ -194,7 +194,7 @@ class Recording:
         if the request cannot be read.
         """
         facts, server = self.facts, by_name(self.facts.server)
-        request = self._request(self.exchange(), server)
+        request = self._read_request(self.exchange(), server)
         exchange = replace(request.exchange, client=client or request.exchange.client)
         request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
@@ -205,7 +205,7 @@ class Recording:
         awaited = AwaitedReply(request, server, initial, *counts, as_text=as_text)
         return replace(awaited, thinks_first=keeps, by_server=CONTROL in sent)
 
-    def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
+    def _read_request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:
             return ReadRequest(exchange)
         if not (exchange.translated and exchange.endpoint.is_chat):
@@ -266,7 +266,7 @@ class Recording:
 
     def _rewritten(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
         if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
-            return self._answered(client)
+            return self._replay_whole(client)
         form, broken = self.form_for(client), bool(self.ended)
         rewriter = (awaited or self.awaited()).rewriter(self.server_form, client, form)
         if broken and Form.WHOLE in (self.server_form, form):
@@ -280,7 +280,7 @@ class Recording:
         notes = filter(None, dict.fromkeys([rewriter.failure, *rewriter.notes]))
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
 
-    def _answered(self, client: Dialect) -> Replay:
+    def _replay_whole(self, client: Dialect) -> Replay:
         """Return the replay of an error or of a list of models, which is rewritten as a whole."""
         answered = self.answered
         rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)

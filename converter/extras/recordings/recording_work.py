@@ -48,7 +48,7 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
         raise NothingToKeepError(str(error)) from None
     make_folder(folder)
     with _next_number(folder) as number:
-        return library.keep(replace(recording, name=f"{number:04}-{_described(recording)}"))
+        return library.keep(replace(recording, name=f"{number:04}-{_kind_and_model(recording)}"))
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
@@ -75,7 +75,7 @@ def _next_number(folder: Path) -> Iterator[int]:
     """
     number = 0
     while True:
-        number = max(number, *_numbers(folder)) + 1
+        number = max(number, *_used_numbers(folder)) + 1
         claim = folder / f".{number:04}-"
         try:
             claim.touch(exist_ok=False)
@@ -83,21 +83,22 @@ def _next_number(folder: Path) -> Iterator[int]:
             continue  # Another process has just claimed this number.
         except OSError as error:
             raise RecordingError(f"{folder}: {error.strerror}") from None
-        if _numbers(folder).count(number) == 1:
+        if _used_numbers(folder).count(number) == 1:
             break
-        claim.unlink()  # Another process has claimed and used the number since `_numbers` looked.
+        # Another process has claimed and used the number since `_used_numbers` looked.
+        claim.unlink()
     try:
         yield number
     finally:
         claim.unlink(missing_ok=True)
 
 
-def _numbers(folder: Path) -> list[int]:
+def _used_numbers(folder: Path) -> list[int]:
     matches = [_NUMBERED.match(path.name) for path in folder.iterdir()]
     return [0, *(int(number[1]) for number in matches if number)]
 
 
-def _described(recording: Recording) -> str:
+def _kind_and_model(recording: Recording) -> str:
     """Return the endpoint's kind and the model, such as `chat-tiny-think`. If the model is a path,
     only its last part is used, because folders may tell a user's name.
     """

@@ -75,7 +75,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
     """
     try:
         if client is None:
-            _transcript(_pieces(file), chosen, live=file == STANDARD_INPUT)
+            _print_transcript(_pieces(file), chosen, live=file == STANDARD_INPUT)
         else:
             for written in converted(_pieces(file), chosen, client):
                 _write(written)
@@ -99,7 +99,7 @@ def _write(text: str | bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
+def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
     """Print a transcript as the reply's pieces come. `live`: False for a file, whose whole reply
     shows whether it began in a thought.
     """
@@ -112,12 +112,12 @@ def _transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: 
         _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
     _write(writer.feed(reader.close()))
     read, dialect = reader.transcript(), reader.recogniser.dialect
-    _write(writer.close(_telling(read.facts), read.beside) if dialect else writer.close())
+    _write(writer.close(_meaningful(read.facts), read.beside) if dialect else writer.close())
     if dialect is None:
         raise RecordingError(_NO_REPLY)
 
 
-def _telling(facts: Facts) -> Facts:
+def _meaningful(facts: Facts) -> Facts:
     """Return the facts without meaningless times. The time to the first byte is meaningless,
     because the clock begins with this byte; all times are if the reply came at once from a file.
     """

@@ -102,7 +102,7 @@ class RecordedServer(ThreadingHTTPServer):
         if best:
             return best.answered, best.chunks, bool(best.ended)
         ended = [recording for recording in recordings if recording.second]
-        before = _before_the_turn(body) if ended else b""
+        before = _without_last_message(body) if ended else b""
         best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
         if best:
             return best.answered, best.second, bool(best.ended)
@@ -141,7 +141,7 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, _ = self.chosen(path)
         named = (read_body(recording.sent.body).get("model") for recording in recordings)
-        kinds = set(map(_kind, recordings))
+        kinds = set(map(_profile_name, recordings))
         marks = by_name(min(kinds)).marks if len(kinds) == 1 else ()
         owner = next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
         names = sorted({str(name or "recorded") for name in named})
@@ -156,7 +156,7 @@ class RecordedServer(ThreadingHTTPServer):
         recordings, path = self.chosen(path)
         request = read_body(body)
         fitting = [
-            each for each in recordings if _same(request, read_body(each.sent.body), _PROMPT)
+            each for each in recordings if _equal_in(request, read_body(each.sent.body), _PROMPT)
         ]
         if endpoint_of(path) != "/tokenize" or not fitting:
             return None
@@ -177,7 +177,7 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
             threading.Event().wait()
 
 
-def _kind(recording: Recording) -> str:
+def _profile_name(recording: Recording) -> str:
     """Return the name of the profile of the recorded server. A generic server whose reply began in
     a thought counts as vLLM, because the addon asks vLLM for the prompt's end.
     """
@@ -200,7 +200,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
             self._replay(*recording, arrived)
         else:
             status, value = self.server.own(self.command, self.path, body)
-            self._whole(status, "application/json", json.dumps(value).encode())
+            self._send_whole(status, "application/json", json.dumps(value).encode())
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
@@ -209,9 +209,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     ) -> None:
         pieces = paced(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
-            self._whole(answered.status, answered.content_type, b"".join(pieces))
+            self._send_whole(answered.status, answered.content_type, b"".join(pieces))
             return
-        self._head(answered.status, answered.content_type, "transfer-encoding", "chunked")
+        self._send_head(answered.status, answered.content_type, "transfer-encoding", "chunked")
         for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         if ended:
@@ -219,11 +219,11 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         else:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _whole(self, status: int, content_type: str, body: bytes) -> None:
-        self._head(status, content_type, "content-length", str(len(body)))
+    def _send_whole(self, status: int, content_type: str, body: bytes) -> None:
+        self._send_head(status, content_type, "content-length", str(len(body)))
         self.wfile.write(body)
 
-    def _head(self, status: int, content_type: str, framing: str, value: str) -> None:
+    def _send_head(self, status: int, content_type: str, framing: str, value: str) -> None:
         self.send_response(status)
         self.send_header("content-type", content_type)
         self.send_header(framing, value)
@@ -278,19 +278,19 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
     request, recorded = read_body(body), read_body(sent.body)
-    if not _same(request, recorded, _MUST_FIT):
+    if not _equal_in(request, recorded, _MUST_FIT):
         return 0
     return 1 + sum(request.get(name) == value for name, value in recorded.items())
 
 
-def _before_the_turn(body: bytes) -> bytes:
+def _without_last_message(body: bytes) -> bytes:
     """Return a request without its last message, the turn of the model that is to be continued."""
     request = read_body(body)
     messages = messages_of(request)
     return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
 
 
-def _same(
+def _equal_in(
     request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
 ) -> bool:
     def compared(body: Mapping[str, object], name: str) -> object:

@@ -88,10 +88,10 @@ class _BodyReader:
         self.tokens: list[Token] = []
         self.gap: list[bytes] = []
         self._by_value: dict[tuple[bytes, Path, bool], Token | None] = {}
-        self._value = cache(_value)
-        self._begin()
+        self._decoded = cache(_decoded)
+        self._forget_path()
 
-    def _begin(self) -> None:
+    def _forget_path(self) -> None:
         self._path: list[str | None] = []
         self._objects: list[bool] = []
         self._name_next = False
@@ -103,7 +103,7 @@ class _BodyReader:
             return
         self.gap.append(line)
         if not line.strip(b"\r\n"):
-            self._begin()
+            self._forget_path()
 
     def scan(self, line: bytes) -> None:
         """Read JSON, or one line with JSON. A value that cannot be decoded stays a part of a
@@ -112,16 +112,16 @@ class _BodyReader:
         end = 0
         for match in _PIECE.finditer(line):
             if (piece := match[0]) in _MARKS:
-                self._pass_over(piece)
-            elif token := self._take(piece):
+                self._follow_mark(piece)
+            elif token := self._token_of(piece):
                 self.gaps.append(b"".join([*self.gap, line[end : match.start()]]))
                 self.tokens.append(token)
                 self.gap, end = [], match.end()
         self.gap.append(line[end:])
         if not 0 < len(self._path) <= _DEEPEST:
-            self._begin()
+            self._forget_path()
 
-    def _pass_over(self, mark: bytes) -> None:
+    def _follow_mark(self, mark: bytes) -> None:
         if mark in b"{[":
             self._path.append(None)
             self._objects.append(mark == b"{")
@@ -129,9 +129,9 @@ class _BodyReader:
             del self._path[-1:], self._objects[-1:]
         self._name_next = mark in b"{," and bool(self._objects and self._objects[-1])
 
-    def _take(self, raw: bytes) -> Token | None:
+    def _token_of(self, raw: bytes) -> Token | None:
         """Return the token of a string or number, None if it cannot be decoded."""
-        value = self._value(raw)
+        value = self._decoded(raw)
         name, self._name_next = self._name_next and not isinstance(value, int | float), False
         if name:  # A name that cannot be decoded replaces the member's name before it, too.
             self._path[-1] = value if isinstance(value, str) else None
@@ -142,7 +142,7 @@ class _BodyReader:
         return self._by_value[key]
 
 
-def _value(raw: bytes) -> str | float | None:
+def _decoded(raw: bytes) -> str | float | None:
     try:
         value: str | float = _DECODER.decode(raw.decode("utf-8", "surrogateescape"))
     except ValueError:

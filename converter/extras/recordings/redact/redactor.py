@@ -105,10 +105,10 @@ def _scrubber(recording: Recording) -> Scrubber:
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
         secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
         secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
-    return Scrubber(secrets, recording.hosts, _models(recording))
+    return Scrubber(secrets, recording.hosts, _model_paths(recording))
 
 
-def _models(recording: Recording) -> set[str]:
+def _model_paths(recording: Recording) -> set[str]:
     bodies = (
         ("", recording.request.body),
         ("", recording.sent.body),
@@ -196,12 +196,12 @@ class Redaction:
     ) -> tuple[bytes, list[int]]:
         """Return the redacted body, and the new offsets of the borders between its chunks."""
         gaps, tokens = pieces(body, stream)
-        clean = {gap: self._between(gap) for gap in set(gaps)}
-        after = woven([clean[gap] for gap in gaps], self._written(tokens, stream))
+        clean = {gap: self._redacted_gap(gap) for gap in set(gaps)}
+        after = woven([clean[gap] for gap in gaps], self._replacements(tokens, stream))
         before = woven(gaps, [token.raw for token in tokens])
         return b"".join(after), moved(before, after, borders)
 
-    def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
+    def _replacements(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
         """Return the replacement of each token. Frames of a stream may cut a secret anywhere, so
         the strings at one path are joined for the search.
         """
@@ -217,9 +217,10 @@ class Redaction:
             parts = self.scrubber.hidden_over([hidden[number] for number in numbers])
             for number, part in zip(numbers, parts, strict=True):
                 hidden[number] = part
-        return list(map(cache(self._new), tokens, hidden))  # Most tokens of a stream are repeated.
+        # Cached, because most tokens of a stream are repeated.
+        return list(map(cache(self._replacement), tokens, hidden))
 
-    def _new(self, token: Token, hidden: str) -> bytes:
+    def _replacement(self, token: Token, hidden: str) -> bytes:
         """Return the replacement of a token. `hidden`: its value without secrets."""
         value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
@@ -231,7 +232,7 @@ class Redaction:
             return token.raw
         return written(value) if isinstance(value, str) else str(value).encode()
 
-    def _between(self, gap: bytes) -> bytes:
+    def _redacted_gap(self, gap: bytes) -> bytes:
         """Return a gap redacted: text that is not JSON, such as HTML, a comment, a cut string."""
         if not gap.strip(b" \t\r\n,:{}[]"):
             return gap
