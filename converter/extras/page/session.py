@@ -271,15 +271,13 @@ def _tree_html(exchanges: Sequence[_Exchange]) -> str:
     for each in exchanges:
         by_session.setdefault(each["session"], []).append(each)
     return "".join(
-        _session_html(own, by_session)
+        _nested(own, by_session)
         for own in by_session.values()
         if own[0]["within"] not in by_session
     )
 
 
-def _session_html(
-    own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]
-) -> str:
+def _nested(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
     """Return the HTML of a session's exchanges `own`. A branch of the session, from `by_session`,
     follows the exchange during which it began.
     """
@@ -293,7 +291,7 @@ def _session_html(
         branches = branches[len(begun) :]
         for branch in begun:
             label = f"Sub-agent · {branch[0]['title']}"
-            written.append(_foldable("branch", label, "", _session_html(branch, by_session)))
+            written.append(_foldable("branch", label, "", _nested(branch, by_session)))
     return "".join(written)
 
 

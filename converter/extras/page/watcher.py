@@ -114,9 +114,7 @@ class Watcher:
         """Return the changes since the last call, `{}` if there are none."""
         await self.listed.refresh()
         chosen = [
-            exchange
-            for each in list(self._chosen.values())
-            if (exchange := await self._changes_of(each))
+            exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
         ]
         listed, sent, now = self.listed.rows, self._sent, time.time()
         fresh = [row for name, row in listed.items() if sent.get(name) is not row]
@@ -126,7 +124,7 @@ class Watcher:
         news |= {"chosen": chosen, "wire": await self._next_steps()}
         return {name: value for name, value in news.items() if value}
 
-    async def _changes_of(self, chosen: _Chosen) -> Values | None:
+    async def _of(self, chosen: _Chosen) -> Values | None:
         """Return the changes of an exchange that the page shows, None if nothing has changed.
         Return the whole exchange at the first call, and when the flow of a finished exchange has
         changed.
@@ -157,7 +155,7 @@ class Watcher:
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
         if not follower.record.sides.got:  # Not streamed: only the flow has the reply.
-            return await self._changes_of(chosen)
+            return await self._of(chosen)
         news = await _news_in_thread(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
