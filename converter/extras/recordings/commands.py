@@ -39,7 +39,7 @@ def _print_error(error: Exception) -> None:
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
-    library.path(chosen.name)  # It raises for a bad name, before the file is read.
+    library.path(chosen.name)  # Raises RecordingError for a bad name, before the file is read.
     recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
@@ -60,6 +60,7 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _listed_line(recording: Recording) -> str:
+    """Return a recording as a line: request, status, sizes, and why the reply broke off."""
     line = f"{recording.request.method} {recording.request.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
     columns = (line, str(recording.answered.status), sizes, recording.ended)
@@ -67,8 +68,8 @@ def _listed_line(recording: Recording) -> str:
 
 
 def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
-    """Call `work` for each recording. Return the results and an exit code: 0, or `BAD_USE` if
-    `work` failed for a recording. A failure is printed and does not stop the rest.
+    """Call `work` for each name of a recording. Return the results and an exit code: 0, or
+    `BAD_USE` if a call raised FileError. The error is printed, and the next recording follows.
     """
     results, status = [], 0
     for name in names:
@@ -81,6 +82,9 @@ def _apply[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple
 
 
 def _names(library: Library, named: list[str]) -> list[str]:
+    """Return the named recordings, all of the folder if none is named. Raises RecordingError if the
+    folder is empty.
+    """
     names = named or library.names()
     if not names:
         raise RecordingError(
@@ -115,7 +119,7 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
     def bless(name: str) -> bool:
-        """Write a recording's goldens anew; return True if its expectation is not met."""
+        """Write a recording's goldens anew. Return True if its expectation is not met."""
         recording = library.load(name)
         if chosen.set:
             options = with_options(recording.options, chosen.set)
@@ -132,7 +136,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _check(library: Library, chosen: argparse.Namespace) -> int:
-    laws = import_module("laws.laws")  # Imported on use: some installations lack `laws`.
+    laws = import_module("laws.laws")  # Imported here, because some installations lack `laws`.
 
     names = _names(library, chosen.names)
     failing = 0
@@ -183,17 +187,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
-    """Add the option `--dir`, which may stand before the subcommand or after it; the last
-    counts.
+    """Add the option `--dir` to a parser. It may stand before the subcommand and after it; the
+    latter counts.
     """
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
 def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
-    """Return the options, updated by the texts in `written`, such as `think_start=text`. An option
-    that is a sequence gets an element from each of its texts. Raises RecordingError for an unknown
-    option or an unreadable value.
+    """Return the options, updated by `written`, the values of `--set` such as `think_start=text`.
+    If an option is a sequence, each of its texts is an element of the new value. Raises
+    RecordingError for an unknown option or an unreadable value.
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}
@@ -212,6 +216,7 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
 
 
 def _value(name: str, values: list[str]) -> object:
+    """Return an option's value, of the option's type, from the texts of its `--set`s."""
     kind = _OPTIONS[name].type
     if kind is bool:
         return values[-1].lower() == "true"

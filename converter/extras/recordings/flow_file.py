@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-# mitmproxy's filters use deprecated names of pyparsing, which would print warnings here.
+# mitmproxy's filters use deprecated names of pyparsing: this import would print warnings.
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
@@ -35,8 +35,8 @@ BEGAN = 1_700_000_000.0
 """The time at which every recorded exchange began, so that recordings hold no real time."""
 HOST, _, PORT = HERE.partition(":")
 CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
-"""Headers of one transfer of a message. A recording leaves them out, because the message gets new
-ones when it is sent again.
+"""Headers that describe one transfer of a message. A recording leaves them out, because a message
+that is sent again gets new ones.
 """
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
 _FOREIGN = "was captured without the addon, so the server's own bytes are missing"
@@ -51,8 +51,8 @@ def load(path: Path) -> Recording:
 
 
 def read_all(path: Path, name: str = "") -> list[Recording]:
-    """Return a recording for each flow in a file that passed through the addon. All get the name
-    `name`, or the file's name. Raises RecordingError if there is no such flow.
+    """Return a recording for each flow in a file that passed through the addon. Each recording has
+    the name `name`, by default the file's name. Raises RecordingError if there is no such flow.
     """
     try:
         return recordings_in(path.read_bytes(), name or path.stem)
@@ -63,8 +63,8 @@ def read_all(path: Path, name: str = "") -> list[Recording]:
 
 
 def recordings_in(data: bytes, name: str) -> list[Recording]:
-    """Return the recordings of the readable flows in a flow file's bytes. If none is readable,
-    raise RecordingError with the reason for the first flow that passed through the addon.
+    """Return a recording for each readable flow in a flow file's bytes. If no flow is readable,
+    raise RecordingError with the reason why the first flow that passed through the addon is not.
     """
     flows = _flows(data)
     recordings, errors = [], []
@@ -79,6 +79,7 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
 
 
 def _flows(data: bytes) -> list[flow.Flow]:
+    """Return the flows in a flow file's bytes. Raises RecordingError for other bytes."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return list(FlowReader(io.BytesIO(data)).stream())
@@ -134,7 +135,7 @@ def _server_side(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | Non
         return http.Request.from_state(state["request"]), state[
             "response"
         ] and http.Response.from_state(state["response"])
-    except Exception as error:  # mitmproxy checks no values of a backup, so any error may come.
+    except Exception as error:  # Any: mitmproxy reads a backup's values unchecked.
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
@@ -148,15 +149,16 @@ def _recorded_request(request: http.Request) -> RecordedRequest:
 
 
 def _body(message: http.Message) -> bytes:
+    """Return a message's body, decompressed if possible."""
     try:
         return message.get_content() or b""
     except ValueError:
-        return message.raw_content or b""  # The content encoding is unknown or damaged.
+        return message.raw_content or b""  # Compressed in an unknown way, or damaged.
 
 
 def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
-    """Cut the body into chunks of the lengths in `cuts`. Raises RecordingError if the lengths do
-    not add up to the body's.
+    """Cut a reply's body into its chunks; `cuts` has the length and the time of each. Raises
+    RecordingError if the lengths do not add up to the body's length.
     """
     ends = list(accumulate((length for length, _ in cuts), initial=0))
     if ends[-1] != len(body):
@@ -170,7 +172,9 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
 
 
 def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
-    """Return every host name and address in a flow, each with its port and without."""
+    """Return each host name and address in a flow twice: alone, and with its port. The names in a
+    recording itself are left out.
+    """
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
     ends = (client.peername, client.sockname, server.address, server.peername, server.sockname)
@@ -233,8 +237,8 @@ def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _id(recording: Recording, what: str) -> str:
-    """Return an id that depends on the recording's name alone, so that a viewer which loads a
-    recording twice shows it once.
+    """Return an id for the `what` of a recording (`flow`, `client`, `server`). It depends only on
+    the recording's name, so that a viewer which loads a recording twice shows it once.
     """
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 

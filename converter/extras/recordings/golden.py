@@ -21,8 +21,8 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
-"""A run of fields that servers repeat in every frame. Written out, the runs would be half of a
-golden.
+"""Matches a run of fields such as `"id": "recording", "created": 0`. Servers repeat such runs in
+every frame, where they would be half of a golden.
 """
 _OFTEN = 2
 
@@ -58,7 +58,7 @@ def one_line(text: str) -> str:
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
     if "\udc80" <= character <= "\udcff":
-        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # `surrogateescape` of a byte that is not UTF-8.
+        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # A byte that is not UTF-8, as a surrogate.
     if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN:
         return f"⟨U+{ord(character):04X}⟩"
     return character
@@ -99,6 +99,9 @@ def _body_lines(recording: Recording, replay: Replay) -> Iterator[str]:
 
 
 def _client_lines(out: bytes, came: bytes) -> Iterator[str]:
+    """Yield the lines for the client's bytes `out`: a short line if they equal the server's bytes
+    `came`, no line if there are none.
+    """
     if out == came and out:
         yield AS_IT_CAME
     elif out:

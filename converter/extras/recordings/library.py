@@ -27,7 +27,7 @@ from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
-"""The most characters that are printed of a differing line, because a line may hold a picture."""
+"""The most characters that are printed of a line that differs: a line may hold a picture."""
 _DIFF_LINES = 40
 _READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
@@ -62,8 +62,8 @@ class Expectation:
 
 
 class Library:
-    """The recordings of one folder. Every method with a parameter `name` raises RecordingError for
-    a text that is no name of a recording.
+    """Reads, writes and checks the recordings of one folder. Every method with a parameter `name`
+    raises RecordingError if the text cannot be a recording's name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,8 +75,8 @@ class Library:
         return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return the path of a recording's file. A new recording gets a folder of its own if other
-        recordings in this folder have theirs.
+        """Return the path of a recording's file. A new recording's file is in a folder NAME/ if
+        this is so for other recordings here.
         """
         if not _NAME.fullmatch(name):
             raise RecordingError(
@@ -140,7 +140,7 @@ class Library:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
         try:
             faults += laws(recording, self.command("check", name))
-        except Exception as error:  # A failing judge is a fault of this recording alone.
+        except Exception as error:  # A law that raises must not end the check of others.
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
         bless = self.command("bless", name)
         stale = [(path, new) for path, new in goldens.items() if new and _golden_text(path) != new]
@@ -204,6 +204,7 @@ class Library:
         return self.path(name).with_suffix(f".{dialect.name}.txt")
 
     def _in_own_folders(self) -> Iterator[Path]:
+        """Return the files of the recordings that have a folder NAME/."""
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _goldens(self, recording: Recording) -> dict[Path, str]:
@@ -219,6 +220,7 @@ class Library:
 
 
 def _write_goldens(goldens: Mapping[Path, str]) -> None:
+    """Write each golden whose text has changed; delete the file of a golden without text."""
     for path, text in goldens.items():
         if not text:
             path.unlink(missing_ok=True)
@@ -242,6 +244,7 @@ def _diff(name: str, old: str, new: str) -> str:
 
 
 def _first_difference(path: Path, new: str) -> str:
+    """Return a message with the first line in which a golden's file differs from the text `new`."""
     if not (old := _golden_text(path)):
         return f"{path.name} is not there"
     pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)

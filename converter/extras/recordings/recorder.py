@@ -39,7 +39,7 @@ bytes at the end of a reply, which belong to no chunk.
 MOST_RECORDINGS = Bound(
     200, "recordings", "recordings that wait to be written", "not kept, with a line in the log"
 )
-"""Recordings may wait, because a fast server's small replies come faster than they are redacted."""
+"""A bound is needed: a fast server's small replies may come faster than they can be redacted."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,14 +50,15 @@ another folder.
 
 
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
-"""The key by which mitmproxy's console asks for a name and keeps the chosen flow. mitmproxy 12.2
-has no command at this key.
+"""The key, and the views of mitmproxy's console in which this key asks for a name and keeps the
+chosen flow. mitmproxy 12.2 itself does not use the key there.
 """
 
 
 class Recorder(Watcher):
-    """The addon that writes recordings. It has the command `think.record` for the command bars of
-    mitmproxy and mitmweb, and a key for it. mitmproxy ends after the last recording is written.
+    """The addon that writes recordings: of all exchanges (`think_record`), or of a chosen one by
+    the command `think.record` in mitmproxy's or mitmweb's command bar, or by a key in mitmproxy.
+    When mitmproxy ends, all recordings that wait are written first.
     """
 
     name = "think-recorder"
@@ -92,7 +93,7 @@ class Recorder(Watcher):
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        flow_file.from_flow(flow, name)  # Raises now, not in the thread.
+        flow_file.from_flow(flow, name)  # So a flow without a reply raises here, not in the thread.
         make_folder(folder)
         expects = thinking is not None or text is not None
         expected = Expectation(thinking, text, why) if expects else None
@@ -129,7 +130,9 @@ class Recorder(Watcher):
             announce(f"recording: the last reply, {in_a_line(flow.request)}")
 
     def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
-        """Redact a flow in the recorder's thread; see `recording_work.redacted_flow`."""
+        """Return a future of the redacted flow: the recorder's thread redacts it, see
+        `recording_work.redacted_flow`.
+        """
         return self._pool().submit(recording_work.redacted_flow, _copy(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
@@ -164,6 +167,9 @@ class Recorder(Watcher):
     def _hand_over(
         self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
     ) -> Future[str]:
+        """Have the recorder's thread write a flow as a recording; return a future of the two lines
+        that `keep` describes.
+        """
         future = self._pool().submit(_write, _copy(flow), folder, name, expected)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
@@ -172,7 +178,9 @@ class Recorder(Watcher):
 
 
 def _one_flow(written: str) -> Flow:
-    """Return the only flow that matches `@focus`, `@marked` or a filter. Raises CommandError."""
+    """Return the flow that matches `written`: `@focus`, `@marked` or a filter. Raises CommandError
+    unless exactly one flow matches.
+    """
     flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
     if len(flows) != 1:
         raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {written!r}")
@@ -182,7 +190,7 @@ def _one_flow(written: str) -> Flow:
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
     commands = ctx.master.commands
-    # mitmdump keeps no list of flows, and lacks the command that resolves flows.
+    # mitmdump has no list of flows, so it lacks the command that looks flows up.
     kept = "view.flows.resolve" in commands.commands
     flows: Sequence[Flow] = commands.call("view.flows.resolve", "@all") if kept else ()
     over = [flow for flow in flows if isinstance(flow, HTTPFlow) and not flow.live]
@@ -201,14 +209,18 @@ def usual_folder() -> Path:
 
 
 def _write(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
+    """Write a recording; return its path and a command that checks it, as two lines."""
     path = recording_work.keep(flow, folder, name, expected)
     return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
 
 
 def _copy(flow: HTTPFlow) -> HTTPFlow:
-    """Return a copy of a flow without the metadata of other addons, which may be of any type."""
+    """Return a copy of a flow with only this addon's metadata: values of other addons may be of
+    types that a flow file cannot hold.
+    """
     copied: HTTPFlow = flow.copy()
-    copied.id = flow.id  # Ids that the addon made for the exchange contain the flow's id.
+    # Ids that the addon made contain the flow's id, by which the redaction finds them.
+    copied.id = flow.id
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied
 
@@ -219,7 +231,7 @@ def _announce(written: Future[str]) -> None:
 
 
 def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
-    """Log the failure of a recording, if it failed."""
+    """Log the error if a flow could not be written as a recording."""
     error = written.exception()
     fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):

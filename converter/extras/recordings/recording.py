@@ -40,7 +40,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """The client's request, or the addon's to the server. Header names are in lower case."""
+    """The request that the client sent, or the request that the addon sent to the server. Header
+    names are in lower case.
+    """
 
     method: str
     path: str
@@ -50,8 +52,8 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply's status, content type and body. The server's reply has no body here, because its
-    chunks are kept.
+    """A reply's status, content type and body. For the server's reply `body` is empty, because
+    `Recording.chunks` has its bytes.
     """
 
     status: int
@@ -61,8 +63,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """A chunk of the server's, and the bytes `out` that the client gets for it: empty if all of the
-    chunk's text is held.
+    """A chunk from the server, and `out`, the bytes that the client gets for it. `out` is empty if
+    the addon holds all of the chunk's text.
     """
 
     chunk: Chunk
@@ -77,7 +79,7 @@ class Replay:
         end: the client's bytes at the reply's end, after the last chunk.
         notes: the addon's notes on the reply, for people.
         summary: the reply's counts and times.
-        broken: True if the reply broke off: then the client did not get `end`.
+        broken: True if the reply broke off, so that the client did not get `end`.
     """
 
     steps: tuple[ReplayStep, ...]
@@ -106,7 +108,8 @@ class Recording:
         options: the addon's options in force, by their names without `think_`.
         facts: other facts of the exchange by which the reply is read.
         ended: the reason why the reply broke off; empty if the reply is complete.
-        hosts: the names and addresses in the flow, which the redaction hides and empties.
+        hosts: the host names and addresses in the flow. The redaction hides them in all texts; a
+            redacted recording has none.
         flow: the id of the flow from which the recording was read.
         reply_id: the id of the live exchange; not kept in files.
         created_at: the time of the live exchange in seconds since 1970; not kept in files.
@@ -133,8 +136,8 @@ class Recording:
 
     @cached_property
     def second(self) -> tuple[Chunk, ...]:
-        """The chunks of the second reply, which the addon requested after it had ended a thought;
-        empty if it ended none.
+        """The chunks of the second reply, which the addon requested after it had ended a thought in
+        the first. Empty if the addon ended no thought.
         """
         if {"budget", "loops", "unanswered"} & self.options.keys() and self.awaited().limits.ends:
             rewriter = self.rewriter(self.client, self.client_form)
@@ -147,7 +150,7 @@ class Recording:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings that the options mean. Raises RecordingError for an unknown value."""
+        """The options as `Settings`. Raises RecordingError for an unknown value."""
         try:
             return settings.read(self.options)
         except (ValueError, TypeError) as error:
@@ -187,11 +190,11 @@ class Recording:
         return replace(exchange, at_home=True) if home and home == self.facts.server else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
-        """Return the `AwaitedReply` with which the reply is rewritten, for its own client or for a
-        client of another dialect.
+        """Return the `AwaitedReply` that decides how the reply is rewritten, for a client of the
+        dialect `client`, by default for its own client.
 
-        A replay has counts of tokens even if its client did not request them. Raises RecordingError
-        if the request cannot be read.
+        The rewritten reply has counts of tokens even if the client did not request them. Raises
+        RecordingError if the request cannot be read.
         """
         facts, server = self.facts, by_name(self.facts.server)
         request = self._read_request(self.exchange(), server)
@@ -216,8 +219,9 @@ class Recording:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return a rewriter of the reply for a client of this dialect. `form`: the client's form; a
-        client of the server's own dialect gets the server's form.
+        """Return a rewriter of the reply for a client of the dialect `client`. `form`: stream or
+        whole, as the client gets the reply. A client of the server's dialect gets the server's
+        form.
         """
         return self.awaited().rewriter(self.server_form, client, form)
 
@@ -229,8 +233,8 @@ class Recording:
         return (exchange.client,) if own else DIALECTS
 
     def form_for(self, client: Dialect) -> Form:
-        """Return the form in which a client of this dialect gets the reply: its own client the form
-        of the recorded reply, any other the server's.
+        """Return the form (stream or whole) in which a client of the dialect `client` gets the
+        reply. The recorded client's dialect gets the recorded form, any other dialect the server's.
         """
         if client is not self.client:
             return self.server_form
@@ -238,8 +242,8 @@ class Recording:
         return self.server_form if own else self.client_form
 
     def replayed(self, client: Dialect | None = None) -> Replay:
-        """Rewrite the reply for a client of this dialect, by default for its own client, in the
-        form of `form_for`; return the replay, which is cached.
+        """Rewrite the reply for a client of the dialect `client`, by default for its own client, in
+        the form that `form_for` returns. Return the replay, which is cached.
 
         Raises RecordingError for a recording that this version cannot read.
         """
@@ -254,8 +258,8 @@ class Recording:
         return self._replays[client]
 
     def replayed_as_got(self) -> Replay:
-        """Rewrite the reply as its own client got it, without counts of tokens that only the addon
-        had requested; return the replay.
+        """Rewrite the reply as its own client got it; return the replay. Unlike in `replayed`,
+        counts of tokens that only the addon had requested are left out.
         """
         awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
         return self._rewritten(self.client, awaited) if awaited.counts_for_us else self.replayed()
@@ -265,6 +269,7 @@ class Recording:
         return {}
 
     def _rewritten(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
+        """Return a new replay for a client of the dialect `client`."""
         if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
             return self._replay_whole(client)
         form, broken = self.form_for(client), bool(self.ended)
@@ -281,7 +286,9 @@ class Recording:
         return Replay(steps, end, tuple(notes), rewriter.summary, broken)
 
     def _replay_whole(self, client: Dialect) -> Replay:
-        """Return the replay of an error or of a list of models, which is rewritten as a whole."""
+        """Rewrite a reply that is an error or a list of models, after its last chunk; return the
+        replay.
+        """
         answered = self.answered
         rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
         answer = rewritten.answer or Answer(0, "", self.body)

@@ -32,8 +32,9 @@ class NothingToKeepError(RecordingError):
 
 
 def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
-    """Keep a flow as the recording `name`, and return the recording's file. Without a name it gets
-    the folder's next number, which no other process takes. Raises RecordingError.
+    """Write a flow as the recording `name`, and return the recording's file. An empty `name` is
+    replaced by the folder's next number, endpoint and model: `0007-chat-tiny-think`. No other
+    process uses this number. Raises RecordingError if the flow cannot be kept.
     """
     library = Library(folder)
     if name:
@@ -52,8 +53,9 @@ def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | N
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
-    """Return a flow redacted as its recording would be, but with the flow's own id, time, marker
-    and redacted comment, and the client's name and version. Raises RecordingError.
+    """Return a flow redacted as its recording would be. It keeps its id, time, marker and
+    (redacted) comment, and the client's name and version. Raises RecordingError if the flow
+    cannot be recorded.
     """
     recording = flow_file.from_flow(flow, flow.id)
     shown = flow_file.to_flow(redacted(recording))
@@ -70,8 +72,8 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
 
 @contextmanager
 def _next_number(folder: Path) -> Iterator[int]:
-    """Claim the number after the highest in the folder by an empty file `.0007-`, and yield the
-    number. At the end of the `with` block, when the recording is written, remove the file.
+    """Yield the number after the highest in the folder. Until the end of the `with` block an empty
+    file `.0007-` keeps other processes from using the number.
     """
     number = 0
     while True:
@@ -94,13 +96,14 @@ def _next_number(folder: Path) -> Iterator[int]:
 
 
 def _used_numbers(folder: Path) -> list[int]:
+    """Return 0 and the numbers at the beginning of the folder's file names."""
     matches = [_NUMBERED.match(path.name) for path in folder.iterdir()]
     return [0, *(int(number[1]) for number in matches if number)]
 
 
 def _kind_and_model(recording: Recording) -> str:
-    """Return the endpoint's kind and the model, such as `chat-tiny-think`. If the model is a path,
-    only its last part is used, because folders may tell a user's name.
+    """Return the endpoint's kind and the model, such as `chat-tiny-think`. Of a model that is a
+    path only the last part is used, because the folders may contain a user's name.
     """
     route, _ = find(recording.request.method, recording.request.path) or (None, "")
     kind = route.kind if route else "exchange"

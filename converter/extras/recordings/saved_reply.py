@@ -30,10 +30,10 @@ _PIECE = 65536
 
 
 def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
-    """Yield the bytes of a body as they come, each time with the content type.
+    """Yield the bytes of a body as they come, each time with the reply's content type.
 
-    `curl -i` prints HTTP heads before the body: they are left out, and give the content type. While
-    the bytes so far may be a head, empty bytes are yielded.
+    The HTTP heads that `curl -i` prints before the body are left out; the content type comes from
+    them. Empty bytes are yielded while it is not yet decided whether the input begins with a head.
     """
     held, content_type = b"", ""
     for chunk in chunks:
@@ -80,7 +80,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
             for written in converted(_pieces(file), chosen, client):
                 _write(written)
     except BrokenPipeError:
-        raise  # This OSError is none of the file: the reader of the output has left.
+        raise  # Not the file's fault: the reader of our output has left.
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from None
     except RecordingError as error:
@@ -88,6 +88,7 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
 
 
 def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
+    """Yield what `headless` yields for a file or for standard input."""
     with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb", buffering=0) as source:
         yield from headless(iter(lambda: source.read(_PIECE), b""))
 
@@ -100,8 +101,8 @@ def _write(text: str | bytes) -> None:
 
 
 def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
-    """Print a transcript as the reply's pieces come. `live`: False for a file, whose whole reply
-    shows whether it began in a thought.
+    """Print a transcript while the reply's `pieces` (bytes and content type) come. `live`: False
+    for a file, which is read to its end first, to see whether the reply began in a thought.
     """
     writer = TerminalWriter(shows_colours(sys.stdout))
     reader = ReplyReader(chosen, complete=not live)
@@ -118,8 +119,8 @@ def _print_transcript(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, 
 
 
 def _meaningful(facts: Facts) -> Facts:
-    """Return the facts without meaningless times. The time to the first byte is meaningless,
-    because the clock begins with this byte; all times are if the reply came at once from a file.
+    """Return the facts without meaningless times: without `first_byte`, because the clock starts at
+    this byte, and without any time if the whole reply came at once, as from a file.
     """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES

@@ -50,11 +50,13 @@ _TRY = "try one that `think-addon record show NAME --request` prints, `list` has
 _MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
 _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
-"""Fields that are not compared, because the redaction has changed their values."""
+"""Fields of messages that are not compared, because the redaction has changed these ids."""
 
 
 class RecordedServer(ThreadingHTTPServer):
-    """An HTTP server of recordings. `pace`: 2 sends the chunks twice as fast as recorded."""
+    """An HTTP server that answers requests from recordings. With `pace` 2 it sends the chunks twice
+    as fast as recorded.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -94,8 +96,8 @@ class RecordedServer(ThreadingHTTPServer):
     def match(
         self, method: str, path: str, body: bytes
     ) -> tuple[Answered, Sequence[Chunk], bool] | None:
-        """Return the reply to a request, its chunks, and True if the reply breaks off after them.
-        Return None if no recording matches.
+        """Return the status and content type of the reply to a request, the reply's chunks, and
+        True if the reply breaks off after them. Return None if no recording matches.
         """
         recordings, path = self.chosen(path)
         best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
@@ -124,8 +126,10 @@ class RecordedServer(ThreadingHTTPServer):
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording with the highest fit, None if all are 0. Of equals, return and count
-        the recording that has answered least often.
+        """Return the recording with the highest fit, None if all fits are 0. Of equally good ones
+        it is the recording that has answered least often. Count this answer.
+
+        `fitting`: the recordings, each after its fit.
         """
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
@@ -149,8 +153,8 @@ class RecordedServer(ThreadingHTTPServer):
         return {"object": "list", "data": models}
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return the answer of `/tokenize` for a recorded prompt: its count of tokens, and a last
-        token that shows whether the reply began in a thought. Return None for another prompt or
+        """Return the answer of `/tokenize` for a recorded prompt: the count of its tokens, and a
+        last token, `_OPENER` if the reply began in a thought. Return None for any other prompt or
         path.
         """
         recordings, path = self.chosen(path)
@@ -178,8 +182,9 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _profile_name(recording: Recording) -> str:
-    """Return the name of the profile of the recorded server. A generic server whose reply began in
-    a thought counts as vLLM, because the addon asks vLLM for the prompt's end.
+    """Return the name of the recorded server's profile. A generic server whose reply began in a
+    thought counts as vLLM, because the addon learns this from the prompt's end, for which it asks
+    vLLM but no generic server.
     """
     begun = recording.facts.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.facts.server == GENERIC.name else recording.facts.server
@@ -189,7 +194,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     server: RecordedServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = 0  # Unbuffered, so that each chunk is one write.
+    wbufsize = 0  # No buffer: each chunk is written to the socket at once.
 
     def do_POST(self) -> None:
         """Answer the request from a recording, else by `RecordedServer.own`."""
@@ -207,6 +212,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
     def _replay(
         self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
     ) -> None:
+        """Send a recorded reply at the server's pace. `ended`: True if it broke off."""
         pieces = paced(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
             self._send_whole(answered.status, answered.content_type, b"".join(pieces))
@@ -215,7 +221,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         if ended:
-            self.close_connection = True  # The recorded reply broke off after these chunks.
+            self.close_connection = True  # As the recorded reply, it breaks off here.
         else:
             self.wfile.write(b"0\r\n\r\n")
 
@@ -224,6 +230,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _send_head(self, status: int, content_type: str, framing: str, value: str) -> None:
+        """Send a reply's head. `framing`: the header that tells how long the body is, with its
+        `value`.
+        """
         self.send_response(status)
         self.send_header("content-type", content_type)
         self.send_header(framing, value)
@@ -249,8 +258,8 @@ def read_pace(written: str) -> float:
 
 
 def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
-    """Yield the chunks' bytes, each at its time, `pace` times as fast as recorded. `arrived`: the
-    request's time by `time.monotonic`.
+    """Yield the chunks' bytes. Wait before each until its recorded time, divided by `pace`, has
+    passed since `arrived`, when the request came (`time.monotonic`).
     """
     for chunk in chunks:
         wait = arrived + chunk.at / pace - monotonic()
@@ -272,8 +281,8 @@ def request_of(recording: Recording) -> str:
 
 
 def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
-    """Return the fit of a request to a recorded request: 0 if they do not match, else 1 and the
-    number of equal fields.
+    """Return how well a request fits the recorded request `sent`: 0 if it does not match, else 1
+    plus the number of equal fields.
     """
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
@@ -284,7 +293,9 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
 
 
 def _without_last_message(body: bytes) -> bytes:
-    """Return a request without its last message, the turn of the model that is to be continued."""
+    """Return a request's body without its last message, the model's turn which the server is to
+    continue.
+    """
     request = read_body(body)
     messages = messages_of(request)
     return json.dumps(with_messages(request, messages[:-1])).encode() if messages else b""
@@ -293,15 +304,17 @@ def _without_last_message(body: bytes) -> bytes:
 def _equal_in(
     request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
 ) -> bool:
+    """Return True if both requests have equal values in the fields `names`."""
+
     def compared(body: Mapping[str, object], name: str) -> object:
-        # A recording has only the values on the allow-list.
+        # Without values that are not on the allow-list, because a recording lacks them.
         return _comparable(kept(body.get(name), REQUEST[name]))
 
     return all(compared(request, name) == compared(recorded, name) for name in names)
 
 
 def endpoint_of(path: str) -> str:
-    """Return the path without its query and a `/` at its end."""
+    """Return the path without its query, and without a `/` at its end."""
     return path.partition("?")[0].rstrip("/")
 
 
@@ -317,8 +330,8 @@ def read_body(body: bytes) -> Mapping[str, object]:
 
 
 def _comparable(value: object) -> object:
-    """Return a value without ids. Empty and false values become None, so that `"stream": false`
-    equals a missing `stream`.
+    """Return a value for comparison: without ids (`_IDS`), and None in place of an empty or false
+    value, so that `"stream": false` equals a missing `stream`.
     """
     if isinstance(value, Mapping):
         return {name: _comparable(item) for name, item in value.items() if name not in _IDS}

@@ -1,8 +1,11 @@
-"""A body cut into tokens (strings and numbers) and the gaps between them. A token can then be
-replaced while every other byte stays.
+"""Cut a body into its JSON tokens (strings and numbers) and the gaps (all bytes between tokens). A
+token can then be replaced while every other byte stays.
 
-A stream repeats most strings in many frames. Each repetition of a string at a path gives the same
-`Token` object, so that the token's replacement is computed once.
+`{"id": "a", "n": 1}` -> the gaps `{`, `: `, `, `, `: `, `}` around the tokens `"id"`, `"a"`, `"n"`,
+`1`.
+
+A stream repeats most strings in many frames. Equal strings at equal paths give the same `Token`
+object, so that the token's replacement is computed once.
 """
 
 import json
@@ -22,18 +25,18 @@ _PIECE = re.compile(
     rb'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]|\Z))'
     rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[{}\[\],]"
 )
-"""A string, a number or a mark of JSON. A string without a closing quote matches up to the end of
-its line.
+"""Matches a string, a number, a bracket or a comma of JSON. A string without a closing quote
+matches up to the end of its line.
 """
 _DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
-"""The beginnings of a stream's line that has JSON: of server-sent events, with a byte order mark at
-the stream's beginning, and of lines of JSON.
+"""How a line with JSON may begin in a stream: `data:` in server-sent events, which has a byte order
+mark before it at the stream's beginning, and `{` in lines of JSON.
 """
 _MARKS = frozenset((b"{", b"}", b"[", b"]", b","))
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
-"""The most names in a path. Real replies are not as deep, and the paths of deep values would take
-time.
+"""The most keys in a path. A path of a deeper value is cut, to save time; real replies are not as
+deep.
 """
 
 
@@ -43,9 +46,10 @@ class Token:
 
     Attributes:
         raw: the token's bytes.
-        path: the names that lead to the token; None stands for an element of an array.
+        path: the keys that lead to the token; None stands for an element of an array. In
+            `{"choices": [{"id": "a"}]}` the path of `"a"` is `("choices", None, "id")`.
         value: the value of the string or number.
-        name: True if the token is the name of an object's member.
+        name: True if the token is a key of an object.
     """
 
     raw: bytes
@@ -55,15 +59,22 @@ class Token:
 
 
 class Pieces(NamedTuple):
-    """A body in pieces that alternate: a gap, a token, a gap ... and a last gap."""
+    """A body in pieces: `gaps[0]`, `tokens[0]`, `gaps[1]`, `tokens[1]` ... and a last gap. Joined
+    in this order, their bytes are the body.
+
+    Attributes:
+        gaps: the bytes before, between and after the tokens, one more than tokens. A gap may be
+            empty.
+        tokens: the strings and numbers.
+    """
 
     gaps: list[bytes]
     tokens: list[Token]
 
 
 def pieces(body: bytes, stream: bool) -> Pieces:
-    """Cut a body into gaps and tokens. JSON may be incomplete; any text that is not JSON is one
-    gap.
+    """Cut a body into gaps and tokens. Its JSON may be incomplete. Text that is not JSON has no
+    tokens: it is a part of a gap. `stream`: True if each line of the body is read by itself.
     """
     reader = _BodyReader()
     if not stream and beginning_of(body, last=True) is FirstBytes.JSON:
@@ -75,12 +86,12 @@ def pieces(body: bytes, stream: bool) -> Pieces:
 
 
 class _BodyReader:
-    """A reader of one body, line by line.
+    """Cuts one body, line by line.
 
     Attributes:
-        gaps: the gaps that are complete.
-        tokens: the tokens so far, each after the gap of the same index.
-        gap: the bytes since the last token.
+        gaps: the gaps so far, each before the token of the same index.
+        tokens: the tokens so far.
+        gap: the bytes since the last token, a part of the next gap.
     """
 
     def __init__(self) -> None:
@@ -92,12 +103,13 @@ class _BodyReader:
         self._forget_path()
 
     def _forget_path(self) -> None:
+        """Expect a new JSON value."""
         self._path: list[str | None] = []
         self._objects: list[bool] = []
         self._name_next = False
 
     def read(self, line: bytes, stream: bool) -> None:
-        """Read a line of a stream, or a whole text that is not JSON."""
+        """Read a line of a stream, or a whole body that is not JSON."""
         if stream and line.startswith(_DATA):
             self.scan(line)
             return
@@ -106,8 +118,8 @@ class _BodyReader:
             self._forget_path()
 
     def scan(self, line: bytes) -> None:
-        """Read JSON, or one line with JSON. A value that cannot be decoded stays a part of a
-        gap.
+        """Read a body of JSON, or one line with JSON. A value that cannot be decoded becomes a part
+        of a gap.
         """
         end = 0
         for match in _PIECE.finditer(line):
@@ -122,6 +134,7 @@ class _BodyReader:
             self._forget_path()
 
     def _follow_mark(self, mark: bytes) -> None:
+        """Update the path at a bracket or comma, and whether a key may come next."""
         if mark in b"{[":
             self._path.append(None)
             self._objects.append(mark == b"{")
@@ -130,10 +143,13 @@ class _BodyReader:
         self._name_next = mark in b"{," and bool(self._objects and self._objects[-1])
 
     def _token_of(self, raw: bytes) -> Token | None:
-        """Return the token of a string or number, None if it cannot be decoded."""
+        """Return the token of the string or number `raw`, None if `raw` cannot be decoded. If `raw`
+        is a key, put it into the path.
+        """
         value = self._decoded(raw)
         name, self._name_next = self._name_next and not isinstance(value, int | float), False
-        if name:  # A name that cannot be decoded replaces the member's name before it, too.
+        if name:
+            # A key that cannot be decoded becomes None: the path must not keep the key before it.
             self._path[-1] = value if isinstance(value, str) else None
         path = tuple(self._path[:_DEEPEST])
         key = raw, path, name
@@ -143,23 +159,28 @@ class _BodyReader:
 
 
 def _decoded(raw: bytes) -> str | float | None:
+    """Return the value of a string or number in JSON, None if it is invalid."""
     try:
         value: str | float = _DECODER.decode(raw.decode("utf-8", "surrogateescape"))
     except ValueError:
-        return None  # JSON has no such escape, or the number has too many digits for Python.
+        return None  # An escape that JSON lacks, or too many digits for Python.
     return value
 
 
 def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
-    """Return gaps and values as one list that alternates: a gap, a value, a gap ... and a gap."""
+    """Return one list: the first gap, the first of the values `written`, the second gap ... and the
+    last gap.
+    """
     both = [b""] * (len(gaps) + len(written))
     both[::2], both[1::2] = gaps, written
     return both
 
 
 def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
-    """Return the new offset of each border between chunks, after the pieces `before` of a body
-    became the pieces `after`. A border within a piece stays within the new piece.
+    """Return the offsets at which a changed body is cut into chunks.
+
+    `before`: the pieces of the old body. `after`: the pieces that took their places. `borders`: the
+    offsets at which the old body was cut. A cut within an old piece is within the new piece.
     """
     starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
     pieces = []
@@ -171,8 +192,8 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
 
 
 def written(text: str) -> bytes:
-    """Return a string as JSON. Surrogates that stand for bytes which are not UTF-8 become these
-    bytes again.
+    """Return a string as JSON in UTF-8. A surrogate that stands for a byte which is not UTF-8
+    (`surrogateescape`) becomes this byte again.
     """
     try:
         return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -1,5 +1,5 @@
-"""The normal form of ids and times. Ids are numbered in the order in which they come: the first
-`call_a8f3` becomes `call_1` wherever it occurs.
+"""Replace ids and times by values that are the same in each recording. Ids of calls are numbered in
+the order in which they come: if `call_a8f3` comes first, it becomes `call_1` wherever it occurs.
 """
 
 import datetime
@@ -39,45 +39,47 @@ _ITEM_IDS: set[Path] = {
 _RESPONSE_CREATED_FIELDS: set[Path] = {
     (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
-"""The times at which a response began and ended. They are 0, because a replay has no clock."""
+"""Fields for the times at which a response began and ended. They become 0: a replay has no clock.
+"""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
 _NO_NANOSECONDS = ".000000000Z"
-"""The end of the times that the addon writes for Ollama's clients: a replay, without a clock,
-writes no fraction.
+"""How times end that the addon itself writes for Ollama's clients, without fractions of a second. A
+replay has no clock, and writes 1970-01-01 in the same form.
 """
 _NANOSECONDS: dict[Path, int] = {
     ("prompt_eval_duration",): 1_000_000,
     ("eval_duration",): 1_000_000,
     ("total_duration",): 2_000_000,
 }
-"""Ollama's fields of times in nanoseconds, with the values that a replay computes from the normal
-form of other servers' times, 1 ms.
+"""Ollama's fields for durations in nanoseconds, with their normal values. A replay computes the
+same values, because the normal form of other servers' durations is 1 ms.
 """
 _FREE = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
-"""Names of values that users and models write. The names within them are not fields of an API."""
+"""Keys whose values are written by users and models. Keys within these values are no API's fields.
+"""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _RESPONSE_PREFIX = "resp_"
-"""The beginning of the id of a response. The rest is the flow's id, in a replay always
-`REPLY_ID`.
+"""The beginning of a response's id. The addon makes the rest from the flow's id; in a replay the
+rest is `REPLY_ID`.
 """
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
-"""The beginnings of ids of calls that the addon makes."""
+"""How ids begin that the addon makes for calls without an id."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
-"""The pattern of Kimi's ids, which are the tool's name and the call's index. They stay, because
-they are the same in each run.
+"""Matches the ids of Kimi's calls, which have the tool's name and the call's index:
+`functions.get_weather:0`. They are not replaced, because they are the same in each run.
 """
 
 
 class Normaliser:
-    """The normal form of one exchange's ids and times. Tokens must come in the order in which the
-    bodies were sent.
+    """Replaces the ids and times of one exchange by their normal form. `of` must get the tokens in
+    the order in which they were sent, because ids are numbered.
 
-    `listed`: True if the reply lists models, whose ids are names and stay. `flow`: the flow's id,
-    which is a part of ids that the addon made.
+    `listed`: True if the reply lists models; their ids are not replaced, because they are names.
+    `flow`: the flow's id, which is a part of ids that the addon made.
     """
 
     def __init__(self, listed: bool = False, flow: str = "") -> None:
@@ -87,7 +89,7 @@ class Normaliser:
         self._calls: dict[str, str] = {}
 
     def of(self, token: Token) -> str | float:
-        """Return a token's value in its normal form. Most values are no ids or times, and stay."""
+        """Return the normal form of a token's value if it is an id or a time, else the value."""
         if isinstance(token.value, str):
             return token.value if token.name else self._string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
@@ -115,8 +117,9 @@ class Normaliser:
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply(self, value: str) -> str:
-        """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`. The
-        prefix does not count as a part of the id, because an encoder of another dialect drops it.
+        """Return a reply's id in its normal form: `chatcmpl-a8f3` -> `chatcmpl-recording`. Ids that
+        differ only in their prefix are one id, because an encoder of another dialect drops the
+        prefix.
         """
         if value.startswith(_RESPONSE_PREFIX):
             self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
@@ -131,16 +134,19 @@ class Normaliser:
         )
 
     def _item(self, value: str) -> str:
-        """Return an item's id with the normal form of the response's id that is a part of it."""
+        """Return an item's id, in which the id of its response is replaced by its normal form."""
         for reply, name in self._replies.items():
             value = value.replace(f"_{reply}_", f"_{name}_")
         return value
 
     def _call(self, value: str) -> str:
+        """Return a call's id in its normal form: `call_a8f3` -> `call_1`, `call_2` for the second
+        id.
+        """
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in {**self._names, **self._replies}.items():
-            # An id that contains a reply's id was made by the addon, for a call without an id.
+            # The addon made this id, for a call without an id: it contains the reply's id.
             ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if ours:
                 return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"

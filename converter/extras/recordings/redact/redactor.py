@@ -1,8 +1,9 @@
 """The redaction of a recording: secrets are removed, and equal exchanges give equal bytes.
 
-Of a request only the fields and headers on the allow-list stay. The values of the others are also
-hidden in the rest of the recording, because a server may have repeated them. A second redaction
-changes nothing. The server's redacted reply, rewritten again, gives the client's redacted reply.
+Of a request only the fields and headers on the allow-list stay. The values of all other fields are
+hidden in the rest of the recording too, because a server may have repeated them. A second redaction
+changes nothing. If the server's redacted reply is rewritten, the result is the client's redacted
+reply.
 """
 
 import re
@@ -53,10 +54,10 @@ _LISTED_FIELDS: set[Path] = {
 }
 _MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
-"""A model's name that may be a path. A body without a match need not be cut into tokens."""
+"""Matches a model's name that looks like a path. A body without a match is not searched further."""
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
 _MODELS_PATH = "/v1/models"
-"""The only endpoint whose path may go on with a free text, a model's name."""
+"""The only endpoint behind whose path any text may follow: a model's name."""
 
 
 def redacted(recording: Recording) -> Recording:
@@ -87,9 +88,9 @@ def redacted(recording: Recording) -> Recording:
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
-    # The client's reply must be the rewritten server's reply. Redacted apart, it would differ: an
-    # encoder that repeats the whole text at the end has names uncut that frames cut, and lines of
-    # JSON have times that the addon wrote.
+    # The client's reply must equal the server's redacted reply, rewritten. Redacted by itself it
+    # might differ: some encoders repeat the whole text at the end, where a name is whole that the
+    # server's frames had cut in two; and in lines of JSON the addon writes times.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
@@ -99,6 +100,7 @@ def redacted_text(recording: Recording, text: str) -> str:
 
 
 def _scrubber(recording: Recording) -> Scrubber:
+    """Return a scrubber that knows the secrets, hosts and models' paths of a recording."""
     secrets: set[str] = set()
     for request in (recording.request, recording.sent):
         fields = json_text.read_or_none(request.body)
@@ -109,6 +111,7 @@ def _scrubber(recording: Recording) -> Scrubber:
 
 
 def _model_paths(recording: Recording) -> set[str]:
+    """Return the names of models in a recording that are paths of files."""
     bodies = (
         ("", recording.request.body),
         ("", recording.sent.body),
@@ -126,8 +129,8 @@ def _model_paths(recording: Recording) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """The redaction of one exchange. Its parts must be redacted in the order in which they were
-    sent, because ids are numbered.
+    """Redacts the parts of one exchange. Its methods must be called in the order in which the parts
+    were sent, because ids are numbered.
     """
 
     scrubber: Scrubber
@@ -149,20 +152,22 @@ class Redaction:
             for name, value in passed.items()
             if is_kept(name, value)
         }
-        # The scrubber may have changed a value so that the allow-list no longer takes it.
+        # Checked again: the scrubber may have changed a value to one that is not on the allow-list.
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         endpoint = find(request.method, request.path)
         if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
-            # A client's dialect at `/v1/models` shows by its key's header, which is dropped. The
-            # header with the API's version shows the dialect too.
+            # At `/v1/models` only headers show the client's dialect. The header with the client's
+            # key is not kept, so the header with the API's version is added.
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
     def _request_body(self, body: bytes) -> bytes:
+        """Return a request's body with only the fields on the allow-list, redacted."""
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
-        # Claude Code writes this line anew in each request, and the addon does not send it on.
+        # Claude Code's billing line differs in each request. The addon does not send it to a
+        # server.
         if isinstance(system := fields.get("system"), str):
             fields["system"] = BILLING_LINES.sub("", system)
         for block in json_text.objects(system):
@@ -175,15 +180,15 @@ class Redaction:
         """Return the client's reply, redacted. `chunks`: the server's redacted chunks."""
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
-            # The reply went on unchanged, so the server's redacted chunks are the client's body.
+            # The client got the server's reply unchanged, so it is redacted already.
             body = b"".join(chunk.data for chunk in chunks)
         else:
             body, _ = self.body(got.body, is_stream(got.content_type, got.body))
         return Answered(got.status, content_type_of(got.content_type), body)
 
     def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
-        """Redact the body that the chunks make up, and return it in chunks, cut at the same
-        places.
+        """Redact the body that the chunks make up, and return it as chunks, cut where the old
+        chunks were cut.
         """
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
@@ -202,8 +207,8 @@ class Redaction:
         return b"".join(after), moved(before, after, borders)
 
     def _replacements(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
-        """Return the replacement of each token. Frames of a stream may cut a secret anywhere, so
-        the strings at one path are joined for the search.
+        """Return the bytes that replace each token. In a stream a secret may begin in one frame and
+        end in the next, so all strings at one path are searched as one text.
         """
         hide = cache(self.scrubber.hidden)
         hidden = [str(token.value) for token in tokens]
@@ -221,7 +226,7 @@ class Redaction:
         return list(map(cache(self._replacement), tokens, hidden))
 
     def _replacement(self, token: Token, hidden: str) -> bytes:
-        """Return the replacement of a token. `hidden`: its value without secrets."""
+        """Return the bytes that replace a token. `hidden`: its value without secrets, as text."""
         value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
@@ -233,7 +238,9 @@ class Redaction:
         return written(value) if isinstance(value, str) else str(value).encode()
 
     def _redacted_gap(self, gap: bytes) -> bytes:
-        """Return a gap redacted: text that is not JSON, such as HTML, a comment, a cut string."""
+        """Return a gap without secrets. It may have text: HTML, a comment, a string that is cut
+        off.
+        """
         if not gap.strip(b" \t\r\n,:{}[]"):
             return gap
         text = gap.decode("utf-8", "surrogateescape")
@@ -241,7 +248,9 @@ class Redaction:
 
 
 def prefix_of(request: RecordedRequest) -> str:
-    """Return the part of a path before the endpoint."""
+    """Return the beginning of a request's path, before the endpoint: `/proxy` of
+    `/proxy/v1/messages`. Empty if the endpoint is unknown.
+    """
     endpoint = find(request.method, request.path)
     return endpoint[1] if endpoint else ""
 
