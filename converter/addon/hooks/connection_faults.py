@@ -44,9 +44,9 @@ FAULTS = {
     ),
     "no reply from the model server at {at}: {why}": ((r"", "{detail}"),),
 }
-"""Sentence -> its rows of (pattern of the reason, text for `{why}`). The reason is mitmproxy's or
-the system's message; `{detail}` is the part of it that is quoted. `[Errno 111]` becomes `no model
-server at http://localhost:8000: connection refused`.
+"""Sentence for the client -> its rows of (pattern of the reason, text for `{why}`). The reason is
+mitmproxy's or the system's message. `{detail}` is the part of the reason that is quoted. The reason
+`[Errno 111]` becomes `no model server at http://localhost:8000: connection refused`.
 """
 
 

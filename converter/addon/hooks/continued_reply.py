@@ -26,11 +26,12 @@ thought, because the server cannot continue it. Any other status (such as 429) i
 
 
 type EndThought = Callable[[str], Awaitable[bool]]
-"""Tell the server to end the thought of the reply of this id; return True if it does."""
+"""Tells the server to end the thought of the reply with this id. Returns True if the server does.
+"""
 
 
 class ContinuedReply:
-    """The two parts of one reply, before and behind an ended thought.
+    """Has the server continue a reply behind a thought that the addon ended.
 
     Arguments:
         explain: Turns mitmproxy's reason for a broken connection into a message.
@@ -53,7 +54,7 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Return True if a thought was ended, and the second request is not made yet."""
+        """Return True if a thought was ended here, and the second request is not made yet."""
         return self._rewriter.continuation.stopped
 
     @property
@@ -72,9 +73,11 @@ class ContinuedReply:
             self._answer = asyncio.ensure_future(asking)
 
     async def answered(self) -> list[bytes]:
-        """Wait for the server's answer about the thought. If the server does not end it, leave the
-        response as other servers' are left, and return the last bytes for the client. Return no
-        bytes if the response goes on.
+        """Wait for the server's answer to the request of `ask_server`. Return no bytes if the
+        server ends the thought, so that its response goes on.
+
+        If the server does not end the thought, leave its response, so that a second request
+        continues the reply. Return the bytes with which the client's thought ends.
         """
         answer, self._answer = self._answer, None
         if answer is None or await answer:
@@ -86,7 +89,9 @@ class ContinuedReply:
         return self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
-        """Return the message for a broken connection; it says if the second request failed."""
+        """Return the message for a broken connection. It says so if the connection broke after the
+        second request was sent.
+        """
         message = self._explain(reason)
         return WHILE.format(message) if self._has_sent else message
 
@@ -109,8 +114,8 @@ class ContinuedReply:
         return second
 
     def take_unused(self) -> int:
-        """Return how many bytes of the last chunk were behind the ended thought, and reset the
-        number.
+        """Return how many bytes of the last chunk were behind the ended thought, and set this
+        number to 0.
         """
         unused, self._rewriter.continuation.unused = self._rewriter.continuation.unused, 0
         return unused

@@ -1,5 +1,5 @@
-"""Rules of the doors: the proxy refuses requests of foreign web pages, and takes keys and cookies
-out of the requests that it lets in.
+"""Rules for requests that enter the proxy: requests of foreign web pages are refused, and keys and
+cookies are taken out of all others.
 """
 
 import logging
@@ -45,7 +45,7 @@ def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str
 def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
     """Return True if a page with this `Origin` may send requests: the page of an allowed or local
     host, or a program or browser extension, which has a scheme of its own. False for `null`, the
-    origin of files and of pages that hide theirs.
+    origin of files and of pages that hide their origin.
     """
     scheme, _, rest = origin.partition("://")
     if not rest or scheme.lower() not in ("http", "https"):
@@ -139,7 +139,7 @@ def identity(flow: HTTPFlow) -> Response | None:
 
 
 def is_reverse(flow: HTTPFlow) -> bool:
-    """Return True if the client reaches a reverse proxy, whose user has named one server."""
+    """Return True if the flow goes through a reverse proxy, whose user has named one server."""
     return isinstance(flow.client_conn.proxy_mode, ReverseMode)
 
 

@@ -114,8 +114,8 @@ class ExchangeListener(Listener):
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return the last pieces of a stream that began early, if the server's response did not go
-        through the tap: the rewritten body, or an error.
+        """Return the last pieces of a stream that began early (`begun`: its tap) if the server's
+        response did not go through the tap. They are the rewritten body, or an error.
         """
         assert flow.response
         if begun.late:

@@ -45,7 +45,9 @@ def _undeclared() -> list[str]:
 
 
 def in_force() -> dict[str, object]:
-    """Return the recorded options: name without `think_` -> value as JSON has it."""
+    """Return the values of the options that recordings store: name without `think_` -> value in the
+    types of JSON.
+    """
     values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
     return {
         name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

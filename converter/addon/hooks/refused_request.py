@@ -62,8 +62,9 @@ def for_our_reader(
 ) -> tuple[Mapping[str, object], str]:
     """Return a request whose reply the server's own parser of calls does not read, and its path.
 
-    The request is a text completion of `prompt`. If the server rendered no prompt, it is the chat
-    with its tools as text, and the path is empty: it stays the same.
+    The request is a text completion of `prompt`; the record's awaited reply is changed to that of a
+    text completion. If the server rendered no prompt, the request is the chat completion with its
+    tools as text. The path is then empty, because the request's path stays the same.
     """
     if not isinstance(prompt, str) or record.awaited is None:
         return unread_replies.read_by_us(body), ""
@@ -130,8 +131,8 @@ class NextRequest(Refusal):
         return request
 
     def _log_line(self, first: str) -> str:  # noqa: ARG002
-        """Return the line of the log about the next request. `first`: the refused
-        request's text.
+        """Return the line of the log about the next request; empty for no line. `first`: the body
+        of the refused request as text.
         """
         return self.line
 
@@ -142,7 +143,7 @@ class NextRequest(Refusal):
             _log.exception("think: a refusal could not be read")
 
     def _spare(self, answer: bytes, status: int) -> None:
-        """Set `_next` to the next request, as the server's answer demands. May raise
+        """Set `_next` to the body of the next request if the server's answer needs one. May raise
         any exception.
         """
         raise NotImplementedError
@@ -196,9 +197,9 @@ class RefusalReader(NextRequest):
 
 
 class SilentStream(NextRequest):
-    """Makes the request that asks for the reason of a stream without a byte: the same request for a
-    whole reply of one token. llama-cpp-python 0.3.36 sends such a stream if the prompt is too long,
-    and reports the reason only in a whole reply.
+    """Makes the request that asks why a stream had no byte. It is the first request, but for a
+    whole reply of one token. llama-cpp-python 0.3.36 sends a stream without a byte if the prompt is
+    too long, and reports the reason only in a whole reply.
     """
 
     line = SILENT

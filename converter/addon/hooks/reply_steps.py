@@ -47,9 +47,9 @@ class ReplySteps:
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_another_response(record):
-            return  # `complete` rewrites such a response, or its reader reads the held body
+            return  # a reader reads the body of such a response, or `complete` rewrites it
         if record is None or record.awaited is None:
-            # a stream function of another addon stays
+            # if another addon has set a stream function, this function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
         self._learn_refusal(record)
@@ -113,12 +113,13 @@ class ReplySteps:
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             report(record.client_request, rewriter.findings.hints, logging.INFO)
-            # the hints themselves, because `report` cuts the names of forms behind a colon
+            # the record gets the full hints, because `report` returns them without the names of
+            # forms behind a colon
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
         self._over(record)
-        await written(record.memory)  # waited for last: the writes go on meanwhile
+        await written(record.memory)  # last, because the memory writes while the steps above run
 
     def break_off(self, record: FlowRecord) -> None:
         """Close the reply of an exchange whose server or client has disconnected, and log the
@@ -136,7 +137,7 @@ class ReplySteps:
             self._servers.doubt(record.upstream)
         # a client that disconnects behind the finish has its whole reply, so nothing is logged
         if not (left and rewriter and rewriter.summary.finish):
-            if left and record.exchange.endpoint.is_chat:  # the line about the reply shows it
+            if left and record.exchange.endpoint.is_chat:  # the log's line about the reply has it
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
@@ -205,6 +206,7 @@ class ReplySteps:
         )
 
     def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
+        """Keep the thoughts of the rewriter's last events, and pass the events to the watchers."""
         _keep(record, rewriter)
         self._watchers.heard(record, rewriter.events)
 
@@ -269,8 +271,9 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
-    """Add the last events to the earlier thoughts, and store them once the reply is complete. This
-    happens before the client gets the end, because its next request may need them.
+    """Add the thoughts of the rewriter's last events to the record, and store all thoughts once the
+    reply is complete. This happens before the client gets the reply's end, because the client's
+    next request may need the thoughts.
     """
     position = record.request.earlier.position if record.request else None
     if position is None:
@@ -281,12 +284,13 @@ def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
 
 
 def _goes_on(record: FlowRecord) -> bool:
+    """Return True if the response is that of a second request, which continues the reply."""
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
 def _is_another_response(record: FlowRecord) -> bool:
-    """Return True if the response is not the reply to the client's request: it is the response of a
-    counterpart, a rendered prompt, or the reason of an empty stream.
+    """Return True if the response is not the reply to the client's request, but the response of a
+    counterpart endpoint, a rendered prompt, or the reason of an empty stream.
     """
     renders = record.refused is not None and record.refused.renders
     silent = isinstance(record.tap, Tap) and record.tap.is_silent

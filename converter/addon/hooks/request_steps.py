@@ -138,8 +138,8 @@ async def size(pending: PendingRequest) -> None:
 
 
 async def home(pending: PendingRequest) -> None:
-    """Set `Exchange.at_home` if the server is the one whose own dialect the client speaks (Ollama).
-    Raises ConnectionError if no server can be reached.
+    """Set `Exchange.at_home` if the client speaks the dialect of one kind of server (Ollama), and
+    the server is of this kind. Raises ConnectionError if no server can be reached.
     """
     record = pending.record
     if native_of := record.exchange.client.requests.native_of:
@@ -237,7 +237,7 @@ async def recognise(pending: PendingRequest) -> None:
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
-    """Set the server's profile, which says how the server continues a reply, for ended thoughts."""
+    """Set the server's profile if thoughts may be ended: it says how a reply is continued."""
     if AwaitedReply(pending.request).limits.ends:
         await _recognise(pending)
 
@@ -300,8 +300,8 @@ async def meet(pending: PendingRequest) -> None:
 
 
 async def models(pending: PendingRequest) -> None:
-    """Request the whole list for a client that wants one model, because some servers have no path
-    for one model.
+    """Set the awaited reply. If the client wants one model, request the server's list of all
+    models, because some servers have no path for one model.
     """
     record = pending.record
     record.awaited = AwaitedReply(pending.request, record.server)
@@ -331,8 +331,8 @@ async def ask_to_think(pending: PendingRequest) -> None:
 
 
 async def enforce_limits(pending: PendingRequest) -> None:
-    """Remove budgets and stop strings that the addon enforces. Request a stream, because only a
-    stream can be cut, and, of llama.cpp, that a running thought can be ended.
+    """Leave out the budgets and stop strings that the addon enforces. Request a stream, because
+    only a stream can be cut. Have llama.cpp let the thought be ended later (`reasoning_control`).
     """
     awaited = pending.record.awaited
     assert awaited  # set by `ask_to_think`

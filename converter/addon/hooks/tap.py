@@ -23,8 +23,8 @@ LONG = 32 * 1024
 in which all other flows would wait.
 """
 _REPEATED_BYTES = 32
-"""How many repeated bytes cost as much as one byte of a frame. In some dialects the last event of a
-stream repeats the request and the reply.
+"""How many repeated bytes take as long to write as one byte of a frame takes to rewrite. In some
+dialects the last event of a stream repeats the request and the reply.
 """
 
 
@@ -35,7 +35,7 @@ class Tap(HeldStream):
 
     Attributes:
         explain: turns mitmproxy's reason for a broken connection into a message.
-        holds: the pieces are collected in `late`, because the client gets one body.
+        holds: True if the pieces are collected in `late`, because the client gets one body.
         late: the pieces of the held body so far.
 
     `tell` is called behind each chunk, and passes the events to the watchers. Four classes may act
@@ -73,8 +73,8 @@ class Tap(HeldStream):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return the pieces that the client gets for this chunk, perhaps none yet. An empty chunk
-        is the body's end. Chunks behind an ended thought or of a refused request are ignored, which
-        may still come because mitmproxy divides a long read.
+        is the body's end. A chunk that follows an ended thought or a refusal is ignored; it may
+        still come, because mitmproxy divides a long read into chunks.
         """
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
@@ -178,13 +178,14 @@ class Tap(HeldStream):
         self._came += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)
-        withheld, self._withheld = self._withheld, b""  # the request could not be sent again
+        # A withheld refusal goes to the client if its request could not be sent again.
+        withheld, self._withheld = self._withheld, b""
         out = self._rewriter.feed(withheld, at) if withheld else []
         return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
-        """Close a reply whose connection broke. Return its last pieces, or only the pieces that
-        waited if the reply was complete.
+        """Close a reply whose connection broke, and return its last pieces. If the reply was
+        complete, these are only the pieces that waited for the memory.
         """
         if self._rewriter.closed:
             return self._unsaid.all([])
@@ -197,6 +198,9 @@ class Tap(HeldStream):
         return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
+        """Record the chunk, and return its pieces for the client, joined into one. Ask the server
+        to end the thought if the rewriter wants that, and pass the events to the watchers.
+        """
         # bytes behind an ended thought are not recorded as part of the reply
         if unused := self._continued.take_unused():
             chunk = chunk[:-unused]
