@@ -269,9 +269,9 @@ class AwaitedReply:
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
         if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
-            return Rewritten(self._failed(rewriter, rewritten), rewriter)
+            return Rewritten(self._failure(rewriter, rewritten), rewriter)
         streamed = rewriter.form is Form.STREAM
-        kind = self._kind(content_type, streamed)
+        kind = self._type_of_reply(content_type, streamed)
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
@@ -281,9 +281,9 @@ class AwaitedReply:
         return an error.
         """
         failed = rewriter.failure
-        return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
+        return self._failure(rewriter, written) if failed else Answer(200, JSON, written)
 
-    def _kind(self, content_type: str, streamed: bool) -> str:
+    def _type_of_reply(self, content_type: str, streamed: bool) -> str:
         """Return the content type of the client's reply: the server's `content_type` if it fits the
         body and the client speaks the server's dialect, else that of the client's dialect.
         `streamed`: True if the client gets a stream.
@@ -296,7 +296,7 @@ class AwaitedReply:
             return content_type
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
-    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
+    def _failure(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return an error for a reply that failed before any content was written."""
         # A server may report a prompt that is too long with the status 200. The client gets 400,
         # because clients shorten their prompt only for a 400.
@@ -316,10 +316,10 @@ class AwaitedReply:
         if begun is None or self.as_text or not self.request.exchange.guesses:
             return
         prompt_state = servers.facts(upstream, self.request.body).prompt
-        if lesson := self._lesson(begun, findings, prompt_state):
+        if lesson := self._shown_beginning(begun, findings, prompt_state):
             servers.correct(upstream, self.request.body, lesson)
 
-    def _lesson(
+    def _shown_beginning(
         self, begun: InitialState, findings: Findings, prompt_state: InitialState | None
     ) -> InitialState | None:
         """Return where replies to such requests begin, as this reply shows. Return `None` if the

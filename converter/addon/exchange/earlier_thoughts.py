@@ -93,18 +93,18 @@ class ReplyPosition:
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
         if cut or any(getattr(event, "choice", 0) for event in events):
             return
-        texts, calls = _folded(events)
+        texts, calls = _texts_and_calls(events)
         text = self.join(texts)
         message = {"role": "assistant", "content": text, "tool_calls": calls}
         if text.strip() or message["tool_calls"]:
-            thinking, written = join_texts(self._thoughts), _written(events)
+            thinking, written = join_texts(self._thoughts), _written_thinking(events)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
-            key = _key(_after(self.before, message), self.model)
+            key = _key(_next_hash(self.before, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
 
 
-def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
+def _texts_and_calls(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
     """Return the texts of a reply's blocks of text, and the reply's calls as a message has them in
     `tool_calls`.
     """
@@ -121,7 +121,7 @@ def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, objec
     return [part.text for part in parts if isinstance(part, TextBlock)], calls
 
 
-def _written(events: Iterable[Event]) -> str:
+def _written_thinking(events: Iterable[Event]) -> str:
     """Return the reply's thinking, with the line ends that the model wrote around it."""
     written, around = list[str](), ("", "")
     for event in events:
@@ -190,17 +190,17 @@ def restore(
     whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         if hash_of:
-            digest = hash_of(digest, message, partial(_after, digest, message))
+            digest = hash_of(digest, message, partial(_next_hash, digest, message))
         else:
-            digest = _after(digest, message)
+            digest = _next_hash(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
             value = memory.get(_key(digest, model))
-            kept = _read(value)
+            kept = _read_entry(value)
             damaged = kept is None and value not in (None, DISPUTED)
             restored += bool(kept and kept[0])
             unknown += kept is None and not damaged
             unreadable += damaged
-            whole[at] = _with(message, *kept, history) if kept and kept[0] else message
+            whole[at] = _with_thought(message, *kept, history) if kept and kept[0] else message
     # If the last message is the assistant's, the reply is only the rest of this message.
     begun = begun_message(body) is not None
     position = None if begun else ReplyPosition(memory, model, digest, join)
@@ -238,7 +238,7 @@ def _is_reply(message: Mapping[str, object]) -> bool:
     return bool(message.get("tool_calls") or "".join(content_texts(message)).strip())
 
 
-def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
+def _next_hash(digest: bytes, message: Mapping[str, object]) -> bytes:
     """Return the hash of a conversation up to and with `message`. `digest` is the hash of all
     messages before it. Of an assistant's message only the calls and the stripped text are hashed,
     because clients strip the text.
@@ -246,7 +246,7 @@ def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
     role, content = role_of(message), content_of(message)
     if role == "assistant":
         called = message.get("tool_calls")
-        beside: object = [_call(call) for call in called] if isinstance(called, list) else []
+        beside: object = [_comparable(call) for call in called] if isinstance(called, list) else []
         content = "".join(content_texts(message)).strip()
     else:
         beside = (role, message.get("name"), message.get("tool_call_id"))
@@ -256,7 +256,7 @@ def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
     return hashlib.sha1(digest + utf8(head + text), usedforsecurity=False).digest()
 
 
-def _call(call: object) -> list[object]:
+def _comparable(call: object) -> list[object]:
     """Return a call's id, name and arguments. The arguments are parsed and sorted, because a client
     may parse them and write them in another order.
     """
@@ -275,7 +275,7 @@ def _key(digest: bytes, model: str) -> str:
     return f"{_KEY}{digest.hex()} {model}"
 
 
-def _read(value: bytes | None) -> tuple[str, str] | None:
+def _read_entry(value: bytes | None) -> tuple[str, str] | None:
     """Return the thought and the text of an entry; `None` if there is no entry, a disputed one, or
     one of another shape.
     """
@@ -287,7 +287,7 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
     return None
 
 
-def _with(
+def _with_thought(
     message: Mapping[str, object], thinking: str, text: str, history: TemplateHistory
 ) -> Mapping[str, object]:
     """Return a message with its thought. The field, and the line ends around thought and text, are

@@ -238,7 +238,7 @@ class ReadRequest:
         body, earlier = self._restored(chat, history, memory if dropped else None, join_texts)
         if history.switches:
             body = earlier_thoughts.switched(body, history)
-        return self._sent(body, notes, earlier)
+        return self._with_body(body, notes, earlier)
 
     def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
         """Return True if this model, on this server, gets back thoughts that the client dropped."""
@@ -272,7 +272,7 @@ class ReadRequest:
         hash_of = self.repeated.hash if self.repeated else None
         return earlier_thoughts.restore(body, history, memory, join, hash_of)
 
-    def _sent(
+    def _with_body(
         self,
         body: Mapping[str, object],
         notes: Sequence[str] = (),
@@ -377,7 +377,7 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
         mended=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
         repeated=repeated,
     )
-    return request._sent(mended)
+    return request._with_body(mended)
 
 
 def read(

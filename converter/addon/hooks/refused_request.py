@@ -138,11 +138,11 @@ class NextRequest(Refusal):
 
     def _read(self, answer: bytes, status: int) -> None:
         try:
-            self._spare(answer, status)
+            self._make_next(answer, status)
         except Exception:  # the client must get the server's answer even if the addon fails
             _log.exception("think: a refusal could not be read")
 
-    def _spare(self, answer: bytes, status: int) -> None:
+    def _make_next(self, answer: bytes, status: int) -> None:
         """Set `_next` to the body of the next request if the server's answer needs one. May raise
         any exception.
         """
@@ -172,7 +172,7 @@ class RefusalReader(NextRequest):
         names = (name for name in self._names if name not in SCHEMA_KEYS or f'"{name}"' in first)
         return AGAIN.format(names=", ".join(sorted(names)), words=self._message)
 
-    def _spare(self, answer: bytes, status: int) -> None:
+    def _make_next(self, answer: bytes, status: int) -> None:
         sent = http_messages.content_of(self._record.sides.sent)
         body = json_text.read_or_none(sent)
         self._message = server_message(answer)
@@ -220,7 +220,7 @@ class PromptReader(NextRequest):
 
     line = UNREAD
 
-    def _spare(self, answer: bytes, status: int) -> None:  # noqa: ARG002
+    def _make_next(self, answer: bytes, status: int) -> None:  # noqa: ARG002
         body = json_text.object_in(http_messages.content_of(self._record.sides.sent))
         prompt = json_text.object_in(answer).get("prompt")
         self._next, path = for_our_reader(self._record, body, prompt)

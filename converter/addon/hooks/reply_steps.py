@@ -66,7 +66,7 @@ class ReplySteps:
         record.sides.keep_response_head(flow)
         http_messages.set_request_id(flow, record.exchange)
         if readable:
-            self._open(flow.response, record, record.awaited)
+            self._open_stream(flow.response, record, record.awaited)
 
     def _learn_refusal(self, record: FlowRecord) -> None:
         """Learn which parts the server refuses, if it has taken the request without them."""
@@ -118,7 +118,7 @@ class ReplySteps:
             record.hints += rewriter.findings.hints
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(record.client_request, notes)
-        self._over(record)
+        self._finish(record)
         await written(record.memory)  # last, because the memory writes while the steps above run
 
     def break_off(self, record: FlowRecord) -> None:
@@ -132,7 +132,7 @@ class ReplySteps:
             if left:
                 rewriter.end.give_up()  # the missing end is the client's wish, and no failure
             rewriter.close()  # only the watchers get the last events
-            self._hear(record, rewriter)
+            self._pass_events(record, rewriter)
         if not left:
             self._servers.doubt(record.upstream)
         # a client that disconnects behind the finish has its whole reply, so nothing is logged
@@ -143,9 +143,9 @@ class ReplySteps:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
             else:
                 record.hints += report(record.client_request, [fault_of(flow, flow.error.msg)])
-        self._over(record)
+        self._finish(record)
 
-    def _over(self, record: FlowRecord) -> None:
+    def _finish(self, record: FlowRecord) -> None:
         """Call the watchers' `ended`. Drop the record's tap: tap and record refer to each other, so
         their memory would be free only after a run of the garbage collector.
         """
@@ -160,12 +160,12 @@ class ReplySteps:
         if begun:
             rewriter.go_on_from(begun)
         record.rewriter = rewriter
-        tell = partial(self._hear, record, rewriter)
+        tell = partial(self._pass_events, record, rewriter)
         keys = credentials(record.flow.request.headers)
         end = partial(self._client.end_thought, record.upstream, keys, awaited.request.body)
         return Tap(rewriter, tell, record, partial(fault_of, record.flow), end)
 
-    def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
+    def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client gets one body, which `complete` makes from the whole stream
         record.tap, record.head = self.tap(record, awaited), response
@@ -205,9 +205,9 @@ class ReplySteps:
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
-    def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
+    def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
         """Keep the thoughts of the rewriter's last events, and pass the events to the watchers."""
-        _keep(record, rewriter)
+        _keep_thoughts(record, rewriter)
         self._watchers.heard(record, rewriter.events)
 
     async def _rewrite_whole(
@@ -237,7 +237,7 @@ class ReplySteps:
         if rewritten.answer:
             http_messages.set_reply(response, rewritten.answer)
         if rewritten.rewriter:
-            self._hear(record, rewritten.rewriter)
+            self._pass_events(record, rewritten.rewriter)
 
     async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
         """Return the remedy for an error that every request would get, such as a missing key; empty
@@ -270,7 +270,7 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
         http_messages.set_reply(response, answer)
 
 
-def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
+def _keep_thoughts(record: FlowRecord, rewriter: Rewriter) -> None:
     """Add the thoughts of the rewriter's last events to the record, and store all thoughts once the
     reply is complete. This happens before the client gets the reply's end, because the client's
     next request may need the thoughts.

@@ -79,7 +79,7 @@ class Tap(HeldStream):
         if chunk and (self._continued.is_due or self._read_refusal(chunk)):
             return []
         at = time() - self._began
-        return self._passed(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
+        return self._pass_on(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
     def _read_refusal(self, chunk: bytes) -> bool:
         """Search the first chunk for a refusal. Return True if the stream is a refusal, and the
@@ -130,9 +130,9 @@ class Tap(HeldStream):
         if chunk and self._continued.is_ending:
             pieces = await self._continued.answered()
             if self._continued.is_due:  # the chunk comes from behind the ended thought
-                return self._passed(b"", self._unsaid.all(pieces), at)
+                return self._pass_on(b"", self._unsaid.all(pieces), at)
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
-        out = self._passed(chunk, self._unsaid.all(pieces), at)
+        out = self._pass_on(chunk, self._unsaid.all(pieces), at)
         await self._unsaid.until_written()
         return out
 
@@ -190,14 +190,14 @@ class Tap(HeldStream):
         if self._rewriter.closed:
             return self._unsaid.all([])
         pieces = self._rewriter.abort(self.explain(reason))
-        return self._passed(b"", self._unsaid.all(pieces), time() - self._began)
+        return self._pass_on(b"", self._unsaid.all(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
         """Return a sign of life, or nothing if the reply cannot have one at this point."""
         pieces = self._unsaid.all(self._rewriter.ping())
-        return self._passed(b"", pieces, time() - self._began)
+        return self._pass_on(b"", pieces, time() - self._began)
 
-    def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
+    def _pass_on(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
         """Record the chunk, and return its pieces for the client, joined into one. Ask the server
         to end the thought if the rewriter wants that, and pass the events to the watchers.
         """
