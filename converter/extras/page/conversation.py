@@ -48,6 +48,9 @@ SEARCH_LIMIT = Bound(
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: a text in the prompt that asks the model to think."
 _KEPT_BACK = "Withheld: the client got no thinking."
+_CIRCLE = "The model has had this thought {} times in this conversation."
+_OFTEN = 3
+"""From this number of equal thoughts in a conversation on, the page shows a note."""
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 """Matches the part about thinking in a flow's comment (`3 thoughts, ...`). The page leaves this
 part out, because it shows the thinking itself. Older versions wrote a 🧠 before the number.
@@ -79,7 +82,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
         "request": shown.transcript(request.read(content_of(flow.request), chosen)),
         "reply": shown.transcript(answer, facts),
         "withheld": withheld,
-        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
+        "notes": [*end["notes"], *_repeated(flow, answer), *([_KEPT_BACK] if withheld else [])],
     }
 
 
@@ -117,7 +120,23 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     """
     beside = [shown.part(field) for field in whole.beside]
     end = _end_values(flow, whole)
+    end["notes"] += _repeated(flow, whole)
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **end}
+
+
+def _repeated(flow: HTTPFlow, answer: Transcript) -> list[str]:
+    """Return a note if the reply has a thought that its conversation has had three times: the model
+    goes round in circles. The server's request is read too, for clients that drop thoughts.
+    """
+    thoughts = [" ".join(each.split()) for each in _thoughts(answer)]
+    chosen = reading_of(flow, of_server=True)[0]
+    bodies = {content_of(each) for each in (flow.request, sent_of(flow)) if each and any(thoughts)}
+    earlier = [_thoughts(request.read(body, chosen)) for body in bodies]
+    most = 0
+    for thought in filter(None, thoughts):
+        before = [[" ".join(each.split()) for each in texts].count(thought) for texts in earlier]
+        most = max(most, thoughts.count(thought) + max(before, default=0))
+    return [_CIRCLE.format(most)] if most >= _OFTEN else []
 
 
 def _refused_fields(flow: HTTPFlow) -> list[Field]:

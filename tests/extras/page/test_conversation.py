@@ -138,3 +138,14 @@ def find(flows: list[HTTPFlow], query: str, using: Search | None = None) -> list
 )
 def test_every_word_must_match(flows: list[HTTPFlow], query: str, expected: list[int]) -> None:
     assert find(flows, query) == expected
+
+
+@pytest.mark.parametrize(("times", "is_noted"), [(1, False), (2, True)])
+def test_a_thought_that_comes_a_third_time_is_noted(times: int, is_noted: bool) -> None:
+    went = {"role": "assistant", "content": "x", "reasoning_content": "Round and\nround."}
+    message = {"role": "user", "content": "Go on"}
+    body = {"model": "small", "stream": True, "messages": [message, *[went, message] * times]}
+    frames = stream("<think>Round and round.</think>", "Yes")
+    flow = kept(request(CHAT, body), response(EVENT_STREAM), *frames)
+    line = "The model has had this thought 3 times in this conversation."
+    assert (line in of(flow)["notes"]) is is_noted
