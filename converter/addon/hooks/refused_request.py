@@ -22,6 +22,7 @@ from converter.addon.servers.refusals import SCHEMA_KEYS
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.request_facts import COUNTING
+from converter.core.dialects.server_fields import CONTROL
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -120,6 +121,9 @@ class NextRequest(Refusal):
         if sent is None or not possible:
             self.left_out = frozenset()
             return None
+        if awaited := self._record.awaited:
+            controls = awaited.by_server and CONTROL in body
+            self._record.awaited = replace(awaited, by_server=controls)
         first = http_messages.content_of(sent).decode("utf-8", "replace")
         self._record.flow.metadata.setdefault(METADATA, first)
         request = http_messages.copied(sent)

@@ -27,6 +27,7 @@ from typing import Self
 from converter.addon.redact.allow_list import REQUEST, kept
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.recogniser import is_stream
+from converter.core.dialects.server_fields import CONTROL
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import (
     MESSAGE_FIELDS,
@@ -122,6 +123,8 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.models(path)
         if counted := self.tokens(path, body):
             return 200, counted
+        if CONTROL in read_body(body):  # as an older server that cannot end a thought
+            return 400, {"error": {"message": f"Unknown parameter: '{CONTROL}'"}}
         message = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": message, "type": "not_found_error"}}
 
@@ -287,7 +290,8 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
     request, recorded = read_body(body), read_body(sent.body)
-    if not _equal_in(request, recorded, _MUST_FIT):
+    controls = CONTROL in request and CONTROL not in recorded
+    if controls or not _equal_in(request, recorded, _MUST_FIT):
         return 0
     return 1 + sum(request.get(name) == value for name, value in recorded.items())
 
