@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from converter.addon import shell_lines
 from converter.addon.servers import initial_state
-from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
@@ -171,7 +170,6 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
         yield Finding("reply", streamed.refused, wrong=True)
         return
     yield thinking(streamed, server, model, asks_for_thinking)
-    yield history(model)
     facts = model_facts(link, model, server)
     yield context(facts.window, server)
     if facts.abilities:
@@ -321,19 +319,6 @@ def thinking(
     return Finding(
         "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
     )
-
-
-def history(model: str) -> Finding:
-    """Return which of its earlier thoughts the model wants, as the addon sends them."""
-    wish = history_of(model)
-    if wish is None:
-        return Finding("history", "it is unknown whether its template reads earlier thoughts")
-    if wish.form == "drop":
-        return Finding("history", "the model wants none of its earlier thoughts")
-    where = ", behind the user's last message" if wish.loop else ""
-    switches = ", ".join(f"{name}: {value}".lower() for name, value in wish.switches.items())
-    by = f", with {switches}" if switches else ""
-    return Finding("history", f"the model wants its earlier thoughts{where}{by}")
 
 
 def shows_thinking(streamed: StreamedReply) -> bool:

@@ -49,7 +49,7 @@ def test_a_server_that_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None
     with served(TAGGED, rows={"/v1/models": models}) as server:
         status, lines, command = report(capsys, server.address)
     assert status == 0
-    about = ["server", "models", "thinking", "history", "context", "tools", "endpoints"]
+    about = ["server", "models", "thinking", "context", "tools", "endpoints"]
     assert list(lines) == about
     assert lines["server"] == f"vllm at {server.address}"
     assert lines["models"] == "small"

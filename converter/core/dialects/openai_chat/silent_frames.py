@@ -1,4 +1,4 @@
-"""Frames without data, written so that no client takes one for an event."""
+"""A filter of the server's frames without data, so that no client's SDK takes one for an event."""
 
 import re
 
