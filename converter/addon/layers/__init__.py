@@ -1,11 +1,12 @@
 """Our own layers in mitmproxy: proper ends, pings, errors in the client's dialect, and speed.
 
 mitmproxy calls a stream function once for each HTTP chunk, and only when a chunk comes. It sends
-each result by itself. If the server dies, it closes the client's connection and calls no function.
-So the `next_layer` hook replaces mitmproxy's HTTP layers by subclasses, for the connections of this
-proxy alone; the protocol's code stays mitmproxy's. Two other designs were tried: a relay of our own
-on loopback costs a second connection and 21 microseconds a token, and functions replaced inside
-mitmproxy's modules change traffic that the addon must leave alone.
+each result in a write of its own. If the server dies, mitmproxy closes the client's connection
+without calling the function. So the `next_layer` hook replaces mitmproxy's HTTP layers by
+subclasses, for the connections of this proxy alone; the subclasses call mitmproxy's code for the
+protocol. Two other designs were tried: a relay of our own on loopback costs a second connection and
+21 microseconds a token, and functions replaced inside mitmproxy's modules change traffic that the
+addon must leave alone.
 
 A reply's bytes take one of two lanes:
 
@@ -30,8 +31,7 @@ The stream function, a `Tap`, is called on mitmproxy's loop, or in a thread if i
 True; such a call is always made in the layers. `stream_turns` makes these calls, lets other streams
 go on after a long read, and stops reading a server while its reply waits. `hook_table` caches the
 addons of each hook. `guard` lists the members of mitmproxy's that each part uses, and the loss
-without them. `mends` has the mends of mitmproxy's faults. `own_layers` is the addon that installs
-all.
+without them. `mends` has the mends of mitmproxy's faults. `own_layers` installs the layers.
 
 Processor time for each chunk of 250 bytes, against bare mitmdump with an identity function, in
 microseconds (mitmproxy 12.2.3, CPython 3.13, medians of 3 and 5 interleaved repetitions):

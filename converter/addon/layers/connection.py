@@ -31,15 +31,17 @@ from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import log_if_read
 
 SECONDS_TO_OPEN = 0.5
-"""Seconds between two checks of the connections that are being opened."""
+"""Seconds between two checks of the server connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
-"""The layers of all open connections."""
+"""The layers of all open client connections."""
 LONGEST_JOINED = 1 << 16
 """Longest joined write, in bytes, because joining copies the data."""
 
 
 class Quit(events.Event):
-    """The event by which every running reply is broken off when mitmproxy ends, with the reason."""
+    """The event that breaks off every running reply of a connection when mitmproxy ends. `reason`:
+    the text of the error that clients get.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -48,8 +50,9 @@ class Quit(events.Event):
 def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     """Yield the commands of `handling`, with neighbouring data for one connection joined.
 
-    mitmproxy writes a head and its body in two system calls, of four that a whole reply takes. If
-    `handling` raises, as a script's stream function may, the data from before is still sent.
+    mitmproxy alone writes a head and its body in two system calls, of four that a whole reply
+    takes. If `handling` raises an error, as a script's stream function may, the data that it has
+    yielded before is still sent.
     """
     waiting: commands.SendData | None = None
     try:
@@ -78,13 +81,14 @@ def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
 
 
 class ReplyLayer(HttpLayer):
-    """mitmproxy's HTTP layer, with streams and server connections of ours.
+    """mitmproxy's HTTP layer of one client's connection. It makes our layers for exchanges
+    (`StreamLayer`) and server connections (`ServerConnection`).
 
     Attributes:
         connection_handler: mitmproxy's handler of the client's connection; without it the layer
-            leaves writes and hooks as they are.
+            leaves writes and hooks to mitmproxy.
         last_read: how many bytes the last read had.
-        last_from: the connection of the last read.
+        last_from: the connection of the last read, the client's or a server's.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
@@ -110,8 +114,9 @@ class ReplyLayer(HttpLayer):
         return [stream for stream in self.streams.values() if stream.child_layer is None]
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event: remember a read, take our own events, and leave others to mitmproxy.
-        (mitmproxy never pauses this layer, so no event of ours is queued.)
+        """Handle an event. Store the size and connection of a read, handle the events that are
+        ours (`_own`), and leave all others to mitmproxy. mitmproxy never pauses this layer, so none
+        of our events waits in its queue.
         """
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
@@ -127,8 +132,8 @@ class ReplyLayer(HttpLayer):
             self._closed.add(event.connection)
 
     def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
-        """Yield the commands of `handling`, but call the hooks of exchanges here, and complete a
-        hook in the same event if no addon waits in it.
+        """Yield the commands of `handling`, except the hooks of exchanges, which are called here.
+        If no addon waits in a hook, the hook is completed while the same event is handled.
 
         mitmproxy uses a task and a turn of its loop for each hook: 6% of the processor time of a
         whole reply. The task also waits for the lock that the running event holds. If a server's
@@ -159,7 +164,7 @@ class ReplyLayer(HttpLayer):
             yield from self.handle_event(events.HookCompleted(hook))
 
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
-        """Wait for a hook in which an addon waits, then continue its exchange."""
+        """Wait for `task`, the call of a hook in which an addon waits. Then resume the exchange."""
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
@@ -224,10 +229,10 @@ class ReplyLayer(HttpLayer):
             yield self._watch
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
-        """Give a server connection that was opened our reader (`take_over`).
+        """Replace mitmproxy's layer of a server connection that was opened by ours (`take_over`).
 
         If the opening failed, clear the connection's error, because mitmproxy would answer every
-        later request of this client with it, even when the server is up again.
+        later request of this client with this error, even when the server is up again.
         """
         if command.err:
             command.connection.error = None
@@ -236,14 +241,15 @@ class ReplyLayer(HttpLayer):
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:
-        """Set the timer for the next check of all streams. With one timer for all, no timer is left
-        over when a stream ends.
+        """Set the timer for the next check of all streams, unless `seconds` is 0. With one timer
+        for all streams, no timer is left over when a stream ends.
         """
         if seconds > 0:
             self._timer = commands.RequestWakeup(seconds)
             yield self._timer
 
     def _tick(self) -> CommandGenerator[None]:
+        """Have each stream check its silence, and set the timer for the first that is due next."""
         self._timer = None
         exchanges = self.exchanges
         # a paused layer would queue ticks, and handle all of them when it continues
@@ -255,12 +261,13 @@ class ReplyLayer(HttpLayer):
             yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
     def _quit(self, event: Quit) -> CommandGenerator[None]:
+        """Break off each reply of this connection, and pass the event on into tunnels."""
         for stream in list(self.streams.values()):
             if stream.child_layer is None:
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            # only the layers of ours that are in this tunnel know the event
+            # an event of ours may go into a tunnel only if a `ReplyLayer` is in the tunnel
             elif any(stream in within.context.layers for within in LIVE):
                 yield from self.event_to_child(stream, event)
 

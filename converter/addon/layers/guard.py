@@ -18,7 +18,7 @@ from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-with suppress(ImportError):  # a name that is not imported is in `PROMISES.lacks`
+with suppress(ImportError):  # `PROMISES.lacks` has the names that could not be imported
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -98,6 +98,9 @@ class GuardedPart:
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the parameters of each member in a `table`: a line `A: send(self) state`
+    gives (`A.send`, `self`) and (`A.state`, an empty text).
+    """
     for line in table.split("\n"):
         owner, colon, members = line.strip().rpartition(": ")
         for name, parameters in _MEMBER.findall(members):
@@ -105,6 +108,9 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_there(path: str, parameters: str) -> bool:
+    """Return True if this mitmproxy has the member at a path, with these parameters if any are
+    written.
+    """
     first, *between = path.split(".")
     owner, name = (vars(proxy) | globals()).get(first), between.pop() if between else ""
     for step in between:
@@ -216,8 +222,8 @@ def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
 
 
 def layer_within(layer: Any, kind: type) -> Any:
-    """Return the first layer of this kind in a chain of child layers, as within TLS; `None` if
-    none.
+    """Return `layer` if it is of this kind, else the first layer of this kind among its child, the
+    child's child and so on (a TLS layer has the HTTP layer as its child). `None` if there is none.
     """
     while layer is not None and not isinstance(layer, kind):
         layer = getattr(layer, "child_layer", None)

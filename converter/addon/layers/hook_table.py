@@ -23,8 +23,8 @@ type Addon = tuple[object, list[Callable[..., Any]]]
 
 
 class HookTable:
-    """Name of a hook -> the addons that have it. The table is built again when addons are added or
-    removed, which shows in the addon manager's `lookup`.
+    """Calls mitmproxy's hooks, by a table: name of a hook -> the addons that have it. The table is
+    built again when the addon manager's `lookup` shows that an addon was added or removed.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,9 @@ class HookTable:
         return self._rows[name]
 
     async def handle_lifecycle(self, event: Hook) -> None:
-        """Call a hook, then the update hook if the first argument is a flow."""
+        """Call a hook's functions. If the first argument is a flow, then call the functions of
+        mitmproxy's hook `update` too.
+        """
         subject = self._arguments(event)[0]
         await self.trigger_event(event)
         if isinstance(subject, Flow) and self.of(UpdateHook.name):
@@ -71,8 +73,8 @@ class HookTable:
                     raise
 
     def _arguments(self, event: Hook) -> list[Any]:
-        """Return a hook's arguments, by names that are looked up once. mitmproxy's `args` looks
-        them up at each call.
+        """Return a hook's arguments. Their names are looked up once for each hook, while
+        mitmproxy's `args` looks them up at each call.
         """
         if event.name not in self._names:
             members = fields(event)  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""The addon that installs our layers, if this mitmproxy has the members that they use."""
+"""The addon of mitmproxy that puts our layers into each client's connection, if this mitmproxy has
+the members that the layers use.
+"""
 
 import asyncio
 import logging
@@ -28,7 +30,9 @@ _log = logging.getLogger(__name__)
 
 
 class OwnLayers:
-    """The mitmproxy addon that installs our layers. `listener`: answers the layers' calls."""
+    """Puts our layers in place of mitmproxy's HTTP layers, by hooks of mitmproxy, and ends running
+    replies properly when mitmproxy ends. `listener`: answers the layers' calls about exchanges.
+    """
 
     name = "think-layers"
 
@@ -60,13 +64,15 @@ class OwnLayers:
         - `stream_large_bodies` is switched off, because a body that is rewritten must be complete,
           and the addon streams all other bodies anyway.
         - `connection_strategy` becomes `lazy` in a reverse proxy: the connection to the server is
-          opened for a request. With `eager` mitmproxy opens one for each client that connects, and
-          closes the client's connection without a message if the server cannot be reached.
+          opened for a request. With `eager` mitmproxy opens a connection to the server for each
+          client that connects, and closes the client's connection without a message if the server
+          cannot be reached.
         - `http2` becomes False, so that clients choose HTTP/1. For an HTTP/2 client that reads
           slowly, mitmproxy 12.3.1 buffers all that the server sends, and opens five connections to
           the server.
 
-        The options are set here, and not in `running`, because clients can connect before that.
+        The options are set here, and not in `running`, because clients can connect before
+        mitmproxy calls `running`.
         """
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
@@ -77,16 +83,22 @@ class OwnLayers:
                 ctx.options.update(http2=False)
 
     def _choose_strategy(self) -> None:
+        """Set `connection_strategy` to `lazy` if all modes are reverse proxies, else to `eager`.
+        Leave a value that the user has set.
+        """
         ours = self._lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
-            # a forward proxy also carries protocols such as SSH, in which the server speaks first
+            # not `lazy` for a forward proxy, which also carries protocols such as SSH, in which the
+            # server sends the first bytes
             modes = map(ProxyMode.parse, ctx.options.mode)
             self._lazy = all(isinstance(mode, ReverseMode) for mode in modes)
             if self._lazy is not ours:
                 ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
-        """Replace the HTTP layer that mitmproxy has chosen by ours, and give its reads turns."""
+        """Replace the HTTP layer that mitmproxy has chosen by ours, and let other connections have
+        a turn after its long reads (`give_turns`).
+        """
         if not PROMISES.lacks:
             mitmproxy_internals.choose_layer(nextlayer)
             handlers = mitmproxy_internals.connection_handlers()
@@ -96,7 +108,9 @@ class OwnLayers:
                 give_turns(ours, handler)
 
     async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
-        """Wait for a task of our layers: a hook pauses its exchange until it returns."""
+        """Wait for a task of our layers. This is the function of `UnfinishedHook`: mitmproxy pauses
+        the exchange until the function returns.
+        """
         await task
 
     def done(self) -> Awaitable[None] | None:
@@ -118,7 +132,7 @@ async def break_off() -> None:
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(layer.exchanges for layer in busy):
-                await asyncio.sleep(0.01)  # the `error` hook of an addon may still run
+                await asyncio.sleep(0.01)  # until addons have left the `error` hook
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:

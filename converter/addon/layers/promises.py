@@ -1,9 +1,9 @@
-"""The layer of one exchange. It keeps the promises: broken replies end properly, clients of silent
-replies get pings, and failures are reported in the client's dialect.
+"""The layer of one exchange. It keeps three promises: broken replies end properly, clients of
+silent replies get pings, and failures are reported in the client's dialect.
 
 The layer calls mitmproxy's own methods. If such a method is about to send the client an error, only
-that command is replaced (`_in_dialect`): by the last pieces of the stream function, or by an error
-in the client's dialect.
+the command that sends the error is replaced (`_in_dialect`): by the last pieces of the stream
+function, or by an error in the client's dialect.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
-    """The event at which a stream checks if its client has waited too long."""
+    """The event at which an exchange's layer checks if its client has waited too long."""
 
 
 class BodyBuffer(ReceiveBuffer):
@@ -72,10 +72,11 @@ class BodyBuffer(ReceiveBuffer):
 
 
 class StreamLayer(HttpStream):
-    """mitmproxy's layer of one exchange, with the promises above.
+    """mitmproxy's layer of one exchange, changed so that it keeps the promises of this module.
 
     Attributes:
         spoke: when bytes were last sent to the client, by the monotonic clock.
+        response_body_buf: mitmproxy's buffer of a held body, but with a limit.
     """
 
     def __init__(self, context: Context, stream_id: int, layer: Connections) -> None:
@@ -89,12 +90,12 @@ class StreamLayer(HttpStream):
 
     @property
     def streams(self) -> bool:
-        """Return True if the response's body is sent on as it comes, and has not ended."""
+        """Return True while the response's body is streamed to the client."""
         return bool(self.server_state == self.state_stream_response_body)
 
     @property
     def _waits(self) -> bool:
-        """Return True if the request is complete, and the client has got no byte of a response."""
+        """Return True if the request has ended, and the client has got no byte of a response."""
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done
@@ -113,8 +114,8 @@ class StreamLayer(HttpStream):
             await asyncio.shield(self._resumed)
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Handle an event, then wake the tasks in `resumed` if the exchange is not paused
-        any more.
+        """Handle an event. If the exchange is then not paused any more, wake the tasks that wait in
+        `resumed`.
         """
         yield from super().handle_event(event)
         if self._resumed and not is_paused(self):
@@ -125,6 +126,7 @@ class StreamLayer(HttpStream):
         return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _tick(self) -> CommandGenerator[None]:
+        """Ping a client that has got no byte for too long, or begin its stream early."""
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
             return
         self.has_spoken()
@@ -134,8 +136,8 @@ class StreamLayer(HttpStream):
             yield from self._start_early()
 
     def _start_early(self) -> CommandGenerator[None]:
-        """Send the client a head and a ping before the server answers, if the listener has such a
-        head. The server's own head is still awaited.
+        """Send the client a head and a ping before the server answers, if the listener returns a
+        head for this exchange. The server's own head is still awaited.
         """
         early = self._layer.listener.early(self.flow)
         if early is None or not is_stream_function(early.stream):
@@ -173,7 +175,7 @@ class StreamLayer(HttpStream):
         """
         function = self._function
         if function and isinstance(event, ResponseData):
-            if event.data:  # HTTP/2 has empty frames, and the function takes b"" for the end
+            if event.data:  # not for an empty HTTP/2 frame: for the function b"" is the body's end
                 yield from call_in_turns(function, event.data, self._say)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
@@ -235,7 +237,7 @@ class StreamLayer(HttpStream):
         """
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
-        if watch and isinstance(event, ResponseData) and event.data:  # empty: no end
+        if watch and isinstance(event, ResponseData) and event.data:  # b"" would be the body's end
             if is_stream_function(watch):
                 yield from call_in_turns(watch, event.data, _drop)
             else:
@@ -277,7 +279,7 @@ class StreamLayer(HttpStream):
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        elif self.server_state != self.state_errored:  # closing the connection is a second failure
+        elif self.server_state != self.state_errored:  # after a failure, the close is another one
             yield from self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
@@ -291,8 +293,8 @@ class StreamLayer(HttpStream):
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
         """Refuse a body that is larger than mitmproxy's `body_size_limit`. If the option is not
-        set, skip mitmproxy's check, which runs eight times in an exchange; its other purpose,
-        `stream_large_bodies`, is switched off (`OwnLayers.configure`).
+        set, skip mitmproxy's check, which runs eight times in an exchange. The check also obeys
+        `stream_large_bodies`, but `OwnLayers.configure` switches this option off.
         """
         if not value_of("body_size_limit", self.context.options):
             return _nothing()
@@ -300,8 +302,8 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
-        """Run mitmproxy's handling of a failure, but replace the error that it sends to
-        the client.
+        """Run `failing`, a method of mitmproxy's that may handle a failure. Replace the error that
+        the method sends to the client, if `_fail` returns another end.
         """
         ending: Ending | None = None
         answer = None
@@ -332,6 +334,7 @@ class StreamLayer(HttpStream):
         return None
 
     def _answer(self) -> CommandGenerator[None]:
+        """Send the client the whole response of the flow."""
         response, client = self.flow.response, self.context.client
         assert response
         yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=False), client)
@@ -339,6 +342,7 @@ class StreamLayer(HttpStream):
         yield from self._end()
 
     def _end(self) -> CommandGenerator[None]:
+        """End the client's response properly."""
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
@@ -353,19 +357,19 @@ class StreamLayer(HttpStream):
 
 
 def _drop(_pieces: list[bytes]) -> CommandGenerator[None]:
-    """Send nothing: the body is held, and its pieces are collected in the tap."""
+    """Send nothing for the pieces of a held body, which the tap collects itself (`Tap.late`)."""
     yield from ()
 
 
 def _nothing() -> CommandGenerator[bool]:
-    """Return False, as mitmproxy's check of a body does that is not too large."""
+    """Return False, which is the result of mitmproxy's check for a body that is not too large."""
     return False
-    yield  # makes the function a generator
+    yield  # never reached: the statement makes the function a generator, as the check is
 
 
 def _is_error(command: commands.Command) -> bool:
-    """Return True if a command sends the client an error. A flow that the user killed does not
-    count, and just ends.
+    """Return True if a command sends the client an error. Return False for the error of a flow that
+    the user has killed, which ends without a message.
     """
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
         return False

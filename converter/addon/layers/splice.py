@@ -7,11 +7,11 @@ For a reply with pauses between its tokens this is more than half of the process
 reply streams, the asyncio protocol of the server's connection is a `Splice`, which does all of this
 in its `data_received`.
 
-The layers still handle a reply's end, and each read that has to wait: a task still handles an
-earlier read, the exchange is paused, the client has not taken all its bytes, or the read is so long
-that other streams must get a turn first. So mitmproxy's code is still in charge of back pressure,
-of order and of ends. Both lanes read with one `WholeReads` from one buffer, so that a stream can
-change lanes at any read.
+The layers still handle a reply's end, and each read that has to wait. A read waits in four cases: a
+task still handles an earlier read, the exchange is paused, the client has not taken all its bytes,
+or the read is so long that other streams must get a turn first. So mitmproxy's code still decides
+about back pressure, order and ends. Both lanes read with one `WholeReads` from one buffer, so that
+a stream can change lanes at any read.
 """
 
 import asyncio
@@ -39,14 +39,16 @@ from converter.addon.layers.whole_reads import WholeReads
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """The work of the layers on each read of one reply's body, without its sockets.
+    """Turns each read of one reply's body into the client's bytes, as the layers would. It uses no
+    socket.
 
     Attributes:
         stream: the layer of the exchange.
         server: the layer of the server's connection, which has the buffer and the reader.
         function: the stream function; `None` for a body that passes unchanged.
-        chunked: the client's body is sent in HTTP chunks.
-        keeps: mitmproxy's `store_streamed_bodies` is set, so that the client's bytes are kept.
+        chunked: True if the client's body is sent in HTTP chunks.
+        keeps: True if mitmproxy's option `store_streamed_bodies` is set, so that the client's bytes
+            are kept in the flow.
         goes_on: False once the body's end, or a fault of its framing, has been read.
     """
 
@@ -66,7 +68,9 @@ class Carrier:
         return self.stream.streams and not is_paused(cast(Layer, self.stream))
 
     def take(self, data: bytes) -> bytes:
-        """Return the bytes to send to the client for a read, perhaps none."""
+        """Return the bytes that the client gets for the bytes of one read (`data`), perhaps none.
+        Set `goes_on`.
+        """
         server = self.server
         server.buf += data
         reader: WholeReads = server.body_reader  # type: ignore[assignment]
@@ -82,7 +86,7 @@ class Carrier:
 
 
 _PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
-"""Methods that a `Splice` takes from the protocol that it replaces."""
+"""Methods of a `Splice` that are those of the protocol which it replaces."""
 
 
 class Splice(asyncio.Protocol):
@@ -103,7 +107,7 @@ class Splice(asyncio.Protocol):
 
     def begin(self) -> None:
         """Make the splice the protocol of the connection."""
-        if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
+        if isinstance(self.theirs, Splice):  # left over from a reply that ended in the layers
             self.theirs = self.theirs.theirs
         for name in _PASSED_ON:
             setattr(self, name, getattr(self.theirs, name))
@@ -111,8 +115,8 @@ class Splice(asyncio.Protocol):
         _read_at_once(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
-        """Send a read's bytes to the client at once, or leave the read to the layers if it has to
-        wait.
+        """Rewrite the bytes of a read and send them to the client at once. If the read has to wait,
+        leave it to the layers.
         """
         if len(data) > LONG_READ or not self._is_free():
             self.theirs.data_received(data)
@@ -134,7 +138,9 @@ class Splice(asyncio.Protocol):
         )
 
     def _end(self) -> None:
-        """Restore the replaced protocol, and wake the layers, whose reader has the reply's end."""
+        """Restore the replaced protocol. Wake the layers by an event without data: their reader has
+        the reply's end, which they handle.
+        """
         self._transport.set_protocol(self.theirs)
         _read_at_once(self._transport, None)
         event, handler = DataReceived(self._server, b""), self._handler
@@ -151,9 +157,9 @@ def _read_at_once(transport: Any, size: int | None) -> None:
 
 
 def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
-    """Move the rest of a reply, whose head is sent, to this lane, if a `Carrier` can do all the
-    work on its bytes. `handler`: mitmproxy's handler of the client's connection; without it the
-    reply stays in the layers.
+    """Move the body of a reply whose head is sent from the layers to this lane, if a `Carrier` can
+    do all the work on its bytes. `handler`: mitmproxy's handler of the client's connection; without
+    a handler the reply stays in the layers.
     """
     if SPEED.lacks or handler is None:
         return
@@ -179,9 +185,9 @@ def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     function = response.stream if is_stream_function(response.stream) else None
     if function is None and response.stream is not True:
-        return None  # a function of another addon, which may return any type
+        return None  # a stream function of another addon may return any type
     if may_leave(function):
-        return None  # the function may end the reply early, as only the layers can
+        return None  # the function may end the reply early, for which the layers are needed
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies
     return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)

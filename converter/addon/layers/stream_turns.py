@@ -23,9 +23,9 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
-"""Longest read, in bytes, behind which no other connection gets a turn. So many bytes of the
-slowest frames take some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server in one
-turn.
+"""A read of more bytes is long: other connections get a turn after it. To rewrite so many bytes of
+the slowest frames takes some 8 milliseconds. mitmproxy alone handles up to 256 kB of one server in
+one turn.
 """
 
 
@@ -57,8 +57,8 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 
 async def hold_back(layer: Connections, read: Connection | None) -> None:
-    """Wait until the exchanges of a server's connection are not paused by a hook. The task that has
-    read from the connection calls this, so that it reads no further meanwhile.
+    """Wait until no hook pauses an exchange of a server's connection (`read`). The task that reads
+    from the connection calls this after each read, so that it reads no further meanwhile.
     """
     if read is None:
         return
@@ -71,8 +71,9 @@ def call_in_turns(
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
 ) -> CommandGenerator[None]:
-    """Call a stream function with a chunk, and send its pieces by `say`. A long call pauses the
-    exchange, and so the reading of its server (`hold_back`).
+    """Call a stream function with a chunk, and send its pieces to the client by `say`. If the call
+    may take long, it runs in a task, and the exchange and the reading of its server are paused
+    until the task ends (`hold_back`).
     """
     if not function.is_long and len(chunk) <= LONG_READ:
         yield from say(function(chunk))
@@ -96,8 +97,8 @@ async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
 
 
 def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if a response's `stream` is a stream function of ours, with `abort`
-    and `ping`.
+    """Return True if a response's `stream` is a stream function of ours, which has the methods
+    `abort` and `ping`.
     """
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
 
@@ -108,5 +109,5 @@ def may_leave(function: object) -> TypeGuard[StreamFunction]:
 
 
 def may_follow(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if another request may follow the body of a stream function."""
+    """Return True if a stream function may send another request when the body has ended."""
     return getattr(function, "follows", False) is True

@@ -1,7 +1,7 @@
 """The client that sends probes to servers and stores their results.
 
-Each probe is sent once to a server. It runs beside the client's request if the request can be sent
-without the result.
+The result of a probe is stored, so that the probe is not sent again for each request. A probe runs
+beside the client's request if the request can be sent without the result.
 
 A server that does not answer delays requests by `PATIENCE` seconds once. The client remembers that
 the server was silent, and probes it again only in the background.
@@ -55,16 +55,19 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire.printable import bounded
 
 PATIENCE = 3.0
-"""Seconds to wait for each answer. A client's request waits so long at most."""
+"""Seconds to wait for each answer of a server. A client's request waits so long at most."""
 GRACE = 0.2
-"""Seconds that a reply waits for the running probe of its prompt, which shows where it begins."""
+"""Seconds that a reply waits for the running probe of its prompt, which shows where the reply
+begins.
+"""
 TERM = 600.0
 """Seconds after which a server is recognised again, in the background, because another server may
 have taken its address.
 """
 REST = 60.0
-"""Seconds between two probes, in the background, of a server that did not answer. The first of them
-is sent with the next request, without a pause, because the server may have been loading its model.
+"""Seconds between two probes, in the background, of a server that did not answer. The first of
+these probes is sent with the next request, without such a pause, because the server may have been
+loading its model.
 """
 PATIENCE_OF_READERS = 20.0
 """Seconds to wait for the tokens of a prompt that a person looks at."""
@@ -75,7 +78,7 @@ _log = logging.getLogger(__name__)
 
 class UpstreamClient:
     """Sends probes to servers. In all methods `headers` has the client's credentials, and `size` is
-    the number of bytes of the request's body.
+    how many bytes the body of the client's request has.
 
     Attributes:
         servers: stores the results.
@@ -128,13 +131,14 @@ class UpstreamClient:
                     self.servers.saw_repeated_opener(upstream)
                 await self.lessons.look(upstream, anew=True)
                 answered = self.servers.has_prompt(key)
-                # no result is stored of a server that is not recognised: it may report more later
+                # a server that is not recognised is not asked, because a result would be stored,
+                # and the server may report more once it is recognised
                 if not answered and (server is not GENERIC or self.servers.server(upstream)):
                     ask = partial(self._fetch, upstream, headers)
                     state = await carried(prompt_state(server, body), ask, size)
                     self.servers.saw_prompt(upstream, body, state)
                     self.lessons.tell(upstream)
-            except Exception as error:  # this reply is guessed; the next request probes
+            except Exception as error:  # the reply's beginning is guessed; a later request probes
                 self._complain(upstream, f"the beginning of its replies stays unknown: {error}")
 
         if not self.servers.has_prompt(key):
@@ -240,8 +244,8 @@ class UpstreamClient:
     async def models(
         self, upstream: Upstream, headers: Mapping[str, str]
     ) -> list[dict[str, object]]:
-        """Return the models that the server lists, by a list that is at most `REST` seconds old.
-        Return none if the server has never answered.
+        """Return the models that the server lists. A list is kept for `REST` seconds. The list is
+        empty if the server has never answered.
         """
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
@@ -271,11 +275,11 @@ class UpstreamClient:
     def _once[Result](
         self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
     ) -> asyncio.Task[Result]:
-        """Return the task that runs for this key, else start `ask` as a new task."""
+        """Return the task that runs for this key. If no task runs, start `ask` as a new task."""
         if running := self._running.get(key):
             return running
         task = _begin(ask())
-        if not task.done():  # tasks start eagerly in mitmproxy, and may be done already
+        if not task.done():  # mitmproxy's loop starts tasks at once, so that it may be done already
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key))
         return task
@@ -288,14 +292,18 @@ class UpstreamClient:
         """
         rests_until = self._rests_until.get(upstream)
         if rests_until is None:
-            return await asyncio.shield(ask())  # shielded: others wait for the same task
+            return await asyncio.shield(ask())  # shielded, because others may wait for the task
         if rests_until <= time.monotonic():
             self._rests_until[upstream] = time.monotonic() + REST
             ask()
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
-        # without a profile, a request waits here and has just read the lessons of other processes
+        """Send the probes of `IDENTITY_PATHS` at once, and store the profile that their replies
+        show. Return the profile; `None` if the replies do not show it.
+        """
+        # Without a stored profile, a request waits for the result, and has just read the lessons of
+        # other processes: they need not be read again.
         before = self.servers.server(upstream)
         await self.lessons.look(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
@@ -304,7 +312,7 @@ class UpstreamClient:
         replies = await asyncio.gather(*probes)
         by_path = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(by_path)
-        if server:  # `None` for a NIM that is loading, which looks like a vLLM
+        if server:  # `None` for a NIM that is loading: its replies could be those of a vLLM
             self.servers.recognised(upstream, server, is_certain(server, by_path))
             self._answered(upstream)
             self.lessons.tell(upstream)
@@ -329,6 +337,7 @@ class UpstreamClient:
         return None
 
     def _answered(self, upstream: Upstream) -> None:
+        """Forget that a server was silent, because it has answered."""
         self._rests_until.pop(upstream, None)
         self._complained.pop(upstream, None)
 
@@ -346,8 +355,8 @@ async def carried[Result](
     size: int,
     worker: ThreadPoolExecutor = BODIES,
 ) -> Result:
-    """Run a probe: send each of its requests by `ask`, until it returns its result. `size`: the
-    bytes of its requests; a large one is made in a thread of `worker`.
+    """Run a probe, send each of its requests by `ask`, and return the probe's result. `size`: about
+    how many bytes its requests have; long requests are written in a thread of `worker`.
     """
     reply: ProbeReply | None = None
     while True:

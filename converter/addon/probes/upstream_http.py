@@ -37,7 +37,7 @@ type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class NoReplyError(Exception):
-    """A server accepts the connection, but sends no reply that can be read."""
+    """The error for a server that accepts the connection, but sends no reply that can be read."""
 
 
 def reason_of(error: Exception) -> str:
@@ -95,8 +95,8 @@ async def _speaks_tls(upstream: Upstream) -> bool:
 
 
 async def _connect(upstream: Upstream) -> _Streams:
-    """Return a connection to the first address of the server's name that accepts. Raises
-    ConnectionRefusedError if no address accepts and at least one refuses, else the first error.
+    """Return a connection to the server, at the first address of its name that accepts one. If no
+    address does, raise ConnectionRefusedError if an address has refused, else the first error.
     """
     tls = tls_for_host(upstream.host) if upstream.scheme == "https" else None
     name = upstream.host if tls else None
@@ -144,7 +144,7 @@ def host_header(upstream: Upstream) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes that mitmproxy decoded to this text."""
+    """Return the bytes from which mitmproxy has decoded this text."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -180,8 +180,8 @@ def tls_for_host(host: str) -> ssl.SSLContext:
 
 
 def client_certificate(written: str | None, host: str) -> str | None:
-    """Return the file of the client certificate for `host`: the file `written` (the option
-    `client_certs`), or HOST.pem in the folder `written`. `None` if there is no such file.
+    """Return the path of the client certificate for `host`. `written` is the option `client_certs`,
+    a file or a folder with files HOST.pem. Return `None` if there is no such file.
     """
     if not written:
         return None

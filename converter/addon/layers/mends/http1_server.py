@@ -1,9 +1,12 @@
 """The connection to an HTTP/1 server, which reports a bad response head at once.
 
-mitmproxy 12.2.3 has three faults here. After bytes that cannot begin a head it reads on for ever.
-It takes an interim head (such as 103 Early Hints) for the head of the response. It raises an
-exception at a switch of protocols that the client did not request. The mend can be deleted when
-mitmproxy's `Http1Client` has none of these faults, except for `read_body`, which is no mend.
+mitmproxy 12.2.3 has three faults in the reading of a head:
+
+- After bytes that cannot begin a head it reads on for ever.
+- It takes an interim head (such as 103 Early Hints) for the head of the response.
+- It raises an exception at a switch of protocols that the client did not request.
+
+All but `leave` and `read_body` can be deleted when mitmproxy's `Http1Client` has none of them.
 """
 
 import re
@@ -27,12 +30,16 @@ from converter.addon.layers.whole_reads import WholeReads
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Finds interim heads, such as 100 Continue and 103 Early Hints. 101 is the head of a response."""
 LEFT = -1
-"""A stream id that belongs to no stream: events with it are dropped."""
+"""The stream id of a connection that was left. No stream has this id, so that mitmproxy drops the
+connection's events.
+"""
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 
 
 class ServerConnection(Http1Client):
-    """mitmproxy's client of an HTTP/1 server, with our reader of bodies and checks of a head."""
+    """mitmproxy's layer of a connection to an HTTP/1 server, which reads bodies with `WholeReads`
+    and checks the heads of responses.
+    """
 
     def leave(self) -> CommandGenerator[None]:
         """Close the connection, and drop all bytes that still arrive on it."""
@@ -62,7 +69,7 @@ class ServerConnection(Http1Client):
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:
     """Return the reason why the received bytes cannot become the head of a response; empty if they
-    can. A switch of protocols is such a reason if the request does not ask for it.
+    can. A switch of protocols that `request` does not ask for is such a reason.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
@@ -75,8 +82,8 @@ def fault_of_head(received: bytes, request: Request | None = None) -> str:
 
 
 def take_over(client: HttpClient) -> ServerConnection | None:
-    """Replace mitmproxy's layer of a connection to an HTTP/1 server, which was just opened, by a
-    `ServerConnection`. Return `None` for other protocols.
+    """Replace mitmproxy's layer of a connection that was just opened to an HTTP/1 server by a
+    `ServerConnection`, and return our layer. Return `None`, without a change, for other protocols.
     """
     theirs = client.child_layer
     if type(theirs) is not Http1Client:
