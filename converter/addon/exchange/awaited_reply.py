@@ -84,6 +84,7 @@ class AwaitedReply:
         return self._expected(self.limits)
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
+        """Return the facts of `expected`, with these limits of thoughts."""
         request, exchange = self.request, self.request.exchange
         model = str(request.body.get("model") or "")
         # If the system turn describes the tools (by an option, or because the server's own parser

@@ -233,6 +233,7 @@ def _thinks(message: Mapping[str, object]) -> bool:
 
 
 def _is_reply(message: Mapping[str, object]) -> bool:
+    """Return True if the message is the assistant's and has calls or text."""
     if role_of(message) != "assistant":
         return False
     return bool(message.get("tool_calls") or "".join(content_texts(message)).strip())

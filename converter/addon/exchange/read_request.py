@@ -266,6 +266,9 @@ class ReadRequest:
         memory: Memory | None,
         join: Callable[[Iterable[str]], str],
     ) -> tuple[Mapping[str, object], EarlierThoughts]:
+        """Return the body with the thoughts that its client has dropped, and the counts. Return
+        `body` itself and `NO_EARLIER` if thoughts are not wanted or not kept.
+        """
         wanted = history.wanted and self.exchange.settings.restore != "off"
         if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER

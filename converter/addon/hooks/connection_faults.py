@@ -9,7 +9,9 @@ from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.wire.printable import bounded
 
 LONGEST = 300
-"""How many characters of a reason are quoted. It may hold bytes of a server that speaks no HTTP."""
+"""How many characters of a reason are quoted. A reason may hold bytes of a server that speaks no
+HTTP.
+"""
 FAULTS = {
     "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
     "no model server at {at}: {why}": (

@@ -89,8 +89,8 @@ class ContinuedReply:
         return self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
-        """Return the message for a broken connection. It says so if the connection broke after the
-        second request was sent.
+        """Return the message for a broken connection. If the second request was sent, the message
+        says that this request failed.
         """
         message = self._explain(reason)
         return WHILE.format(message) if self._has_sent else message

@@ -63,6 +63,7 @@ def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _host_of(url: str) -> str:
+    """Return the host of a URL; for a URL that is invalid a text that no rule lets in."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:

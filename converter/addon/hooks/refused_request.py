@@ -42,9 +42,9 @@ METADATA = "think_refused"
 
 
 def start_reader(record: FlowRecord) -> Refusal | None:
-    """Return the reader of a response whose body is held, and set it in the record. It reads a
-    prompt that the addon requested, or an error that may name a part to leave out. `None` for any
-    other response.
+    """Return the reader of a response whose body is held, and set the reader in the record. There
+    are readers for a prompt that the addon requested, and for an error that may name a part to
+    leave out. Return `None` for any other response.
     """
     before, response = record.refused, record.flow.response
     if before and before.reads is response:
@@ -141,6 +141,7 @@ class NextRequest(Refusal):
         return self.line
 
     def _read(self, answer: bytes, status: int) -> None:
+        """Call `_make_next`, and log its errors."""
         try:
             self._make_next(answer, status)
         except Exception:  # the client must get the server's answer even if the addon fails
@@ -154,7 +155,7 @@ class NextRequest(Refusal):
 
 
 class RefusalReader(NextRequest):
-    """Reads one refusal, and leaves out the part that it names."""
+    """Reads a refusal, and makes the next request without the part that the refusal names."""
 
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         super().__init__(record, before)

@@ -103,7 +103,7 @@ class ReplySteps:
             self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow.response, record, record.awaited, notes)
-        elif record.rewriter is None or _is_open(record):  # a tap is open if no body came
+        elif record.rewriter is None or _is_open(record):  # it stays open without a body
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
@@ -137,7 +137,7 @@ class ReplySteps:
             self._servers.doubt(record.upstream)
         # a client that disconnects behind the finish has its whole reply, so nothing is logged
         if not (left and rewriter and rewriter.summary.finish):
-            if left and record.exchange.endpoint.is_chat:  # the log's line about the reply has it
+            if left and record.exchange.endpoint.is_chat:  # the reply's line in the log has it
                 record.hints.append(in_short(flow.error.msg))
             elif left:
                 record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
@@ -166,6 +166,9 @@ class ReplySteps:
         return Tap(rewriter, tell, record, partial(fault_of, record.flow), end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
+        """Make a tap, as the stream function of the response or as the collector of the client's
+        one body. Do nothing if the body need not be read as it comes, so that `complete` makes it.
+        """
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client gets one body, which `complete` makes from the whole stream
         record.tap, record.head = self.tap(record, awaited), response
@@ -177,7 +180,7 @@ class ReplySteps:
         framing = record.exchange.client.wire.framing
         if not framing.is_named(http_messages.value_of(response.headers, b"content-type")):
             response.headers["content-type"] = framing.content_type
-        self._watchers.heard(record, ())  # without events: the stream has begun
+        self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
     def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
         """Close the tap of a body that was held, or of a reply whose next response is not a stream.
@@ -213,6 +216,9 @@ class ReplySteps:
     async def _rewrite_whole(
         self, response: Response, record: FlowRecord, notes: list[str]
     ) -> None:
+        """Rewrite a complete response. Add the count to an error about a prompt that is too long,
+        and a remedy to an error that every request would get.
+        """
         at = time.time() - record.flow.request.timestamp_start
         body = http_messages.body(response, notes)
         record.sides.keep_body(body, at)
@@ -298,4 +304,5 @@ def _is_another_response(record: FlowRecord) -> bool:
 
 
 def _is_open(record: FlowRecord) -> bool:
+    """Return True if the reply has a rewriter that is not closed yet."""
     return record.rewriter is not None and not record.rewriter.closed

@@ -95,6 +95,7 @@ class Tap(HeldStream):
 
     @property
     def _is_left(self) -> bool:
+        """Return True if the stream is a refusal, and the request is ready to be sent again."""
         return self._refusal is not None and self._refusal.stopped
 
     @property
@@ -175,6 +176,9 @@ class Tap(HeldStream):
         self.late = self.late or out
 
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
+        """Return the client's pieces for a chunk that came `at` seconds after the request, or the
+        last pieces if the chunk is empty.
+        """
         self._came += len(chunk)
         if chunk:
             return self._rewriter.feed(chunk, at)

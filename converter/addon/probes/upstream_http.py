@@ -149,6 +149,7 @@ def _bytes(text: str) -> bytes:
 
 
 async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
+    """Read a reply to its end. Raises ValueError for a body of more than `ANSWER_LIMIT` bytes."""
     head, body = h11.Response(status_code=200, headers=[]), bytearray()
     while True:
         match wire.next_event():

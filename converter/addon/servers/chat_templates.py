@@ -54,6 +54,9 @@ EXACT, EXACT_LOOP = TemplateHistory(exact=True), TemplateHistory(loop=True, exac
 
 
 def _kept_by(*, exact: bool = False, **switches: object) -> TemplateHistory:
+    """Return the history of a template that drops earlier thoughts unless a request has these
+    entries of `chat_template_kwargs`.
+    """
     return TemplateHistory(switches=switches, exact=exact)
 
 

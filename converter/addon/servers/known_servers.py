@@ -411,12 +411,18 @@ class KnownServers:
     def _learn(
         self, upstream: Upstream, name: str, word: str = "", *, renewed: bool = False
     ) -> None:
+        """Store a lesson with the present time. Mark it as new for other processes if its word has
+        changed, or if `renewed` is True.
+        """
         before = self._lessons.get((upstream, name))
         self._lessons[upstream, name] = Lesson(self._now(), word)
         if renewed or before is None or before.word != word:
             self._news[upstream, name] = None
 
     def _word(self, upstream: Upstream, name: str) -> str | None:
+        """Return the word of a lesson, `None` without the lesson. A lesson that is read becomes the
+        newest entry, which is dropped last.
+        """
         if (lesson := self._lessons.get((upstream, name))) is None:
             return None
         self._lessons.move_to_end((upstream, name))
@@ -424,4 +430,5 @@ class KnownServers:
 
 
 def _state(word: str | None) -> InitialState | None:
+    """Return the state that a lesson's word names; `None` if the word names none."""
     return InitialState(word) if word and word != UNREPORTED else None

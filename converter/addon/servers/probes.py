@@ -100,6 +100,7 @@ def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool
 
 
 def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
+    """Return True if the reply to the fingerprint's path has the fingerprint."""
     reply = replies.get(mark.path)
     if reply is None:
         return False
@@ -259,6 +260,7 @@ def _vocabulary_bytes(token: str) -> bytes:
 
 
 def _field(reply: ProbeReply | None, name: str) -> object:
+    """Return a field of the reply's JSON object; `None` without a reply or the field."""
     return as_object(reply and reply.value()).get(name)
 
 

@@ -355,6 +355,9 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
 def _effort_field(
     server: Server, effort: str | None, budget: int | None, model: str
 ) -> dict[str, object]:
+    """Return the field with the server's value for an effort, or for a budget if there is no
+    effort. Return no field if the server or the model takes no effort.
+    """
     if effort is None and budget is not None:
         effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
     fits = not server.effort_models or any(part in model.lower() for part in server.effort_models)

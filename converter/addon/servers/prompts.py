@@ -125,6 +125,9 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _choice_text(body: Mapping[str, object]) -> str:
+    """Return the sentence that says what `tool_choice` and `parallel_tool_calls` demand; empty if
+    they demand nothing.
+    """
     match body.get("tool_choice"):
         case {"function": {"name": str(name)}}:
             return _CHOICES["named"].format(name=name)
@@ -135,6 +138,9 @@ def _choice_text(body: Mapping[str, object]) -> str:
 
 
 def _in_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
+    """Return the messages with `text` at the end of a first system turn, which is added if there is
+    none.
+    """
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
         return [_system_message(text), *messages]
@@ -147,6 +153,7 @@ def _system_message(text: str) -> Mapping[str, object]:
 
 
 def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
+    """Yield the messages with calls as text in the family's form, and results as user turns."""
     for message in messages:
         if not isinstance(message, Mapping):
             continue  # a server would refuse a message that is not an object
@@ -174,6 +181,9 @@ def _with_calls(
 
 
 def _arguments_object(written: object) -> Mapping[str, object]:
+    """Return a call's arguments as an object: `{"arguments": text}` for a text that is not JSON,
+    and an empty object for a value of another type.
+    """
     if isinstance(written, str) and written.strip():
         try:
             written = json.loads(written)
@@ -268,6 +278,7 @@ def with_begun_turn(
 
 
 def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
+    """Return the reply so far as fields of an assistant message (see `Server.continues`)."""
     if server.continues == "reasoning" and isinstance(turn[0], Thinking):
         # If `content` is an empty string, llama.cpp supposes that the answer has not begun, and
         # continues the thought. With an empty text part its template closes the thought.
@@ -279,6 +290,7 @@ def _turn_fields(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict
 
 
 def _in_tags(turn: Turn, marks: Marks) -> str:
+    """Return the reply so far as one text, with each thought between its marks."""
     return "".join(
         part.text if isinstance(part, Text) else f"{marks[0]}\n{part.text}\n{marks[1]}\n\n"
         for part in turn

@@ -78,6 +78,7 @@ def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping
 
 
 def _without(message: object, names: frozenset[str]) -> object:
+    """Return a message without the fields of these names."""
     if not isinstance(message, dict) or message.keys().isdisjoint(names):
         return message
     return {name: value for name, value in message.items() if name not in names}

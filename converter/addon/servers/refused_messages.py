@@ -117,6 +117,7 @@ def _text_and_others(message: object) -> tuple[str, list[object]]:
 
 
 def _user_turns(parts: Iterable[object]) -> list[object]:
+    """Return one user turn that has these parts; no turn if there are no parts."""
     content = [*parts]
     return [{"role": "user", "content": content}] if content else []
 

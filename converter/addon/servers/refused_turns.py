@@ -92,6 +92,7 @@ def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _with_turns(body: Mapping[str, object], messages: list[object]) -> Mapping[str, object]:
+    """Return the request with these messages, or `body` itself if it has them already."""
     return body if messages == [*messages_of(body)] else with_messages(body, messages)
 
 
@@ -110,6 +111,7 @@ def _joined_turn(one: object, other: object) -> dict[str, Any] | None:
 
 
 def _parts(content: object) -> list[object]:
+    """Return a message's content as a list of parts; empty for no content."""
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []
