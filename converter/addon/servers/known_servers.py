@@ -195,16 +195,16 @@ def _model_digest(body: Mapping[str, object]) -> str:
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts)
     # only digests of short texts are cached, because a request may name a model of any length
-    return _cached_sha256(joined) if len(joined) <= _SHORT else _of(joined)
+    return _cached_sha256(joined) if len(joined) <= _SHORT else _sha256(joined)
 
 
-def _of(text: str) -> str:
+def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 _SHORT = 1024
 """Longest text whose digest is cached, in characters."""
-_cached_sha256 = lru_cache(maxsize=64)(_of)
+_cached_sha256 = lru_cache(maxsize=64)(_sha256)
 
 
 class KnownServers:
@@ -221,7 +221,7 @@ class KnownServers:
         all lessons about the address.
         """
         if self.server(upstream) not in (None, server):
-            for name in self._of(upstream):
+            for name in self._lessons_of(upstream):
                 del self._lessons[upstream, name]
         self._doubted.pop(upstream, None)
         self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
@@ -289,7 +289,7 @@ class KnownServers:
         changed.
         """
         _, digest = prompt_key(upstream, body)
-        reported = _state(self._word(upstream, PROMPT + digest))
+        reported = _state_named(self._word(upstream, PROMPT + digest))
         if reported and reported.inside != state.inside:
             self._learn(upstream, PROMPT + digest)
         self._learn(upstream, BEGINS + digest, state.value)
@@ -378,7 +378,7 @@ class KnownServers:
         parses = self.takes_thinking_out(upstream, str(body.get("model")))
         repeats = self._word(upstream, REPEATS) is not None
         prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
-        return Facts(body, parses, repeats, _state(prompt), _state(begins))
+        return Facts(body, parses, repeats, _state_named(prompt), _state_named(begins))
 
     def news(self, upstream: Upstream) -> Lessons:
         """Return the lessons about a server that are new since the last call of this method, and
@@ -397,7 +397,7 @@ class KnownServers:
 
     def take(self, upstream: Upstream, lessons: Lessons) -> None:
         """Merge the lessons of other processes into these (see `prevailing`)."""
-        before = self._of(upstream)
+        before = self._lessons_of(upstream)
         left = prevailing(before, lessons)
         for name in before.keys() - left.keys():
             del self._lessons[upstream, name]
@@ -405,7 +405,7 @@ class KnownServers:
             if before.get(name) is not lesson:
                 self._lessons[upstream, name] = lesson
 
-    def _of(self, upstream: Upstream) -> Lessons:
+    def _lessons_of(self, upstream: Upstream) -> Lessons:
         return {name: one for (where, name), one in self._lessons.items() if where == upstream}
 
     def _learn(
@@ -429,6 +429,6 @@ class KnownServers:
         return lesson.word
 
 
-def _state(word: str | None) -> InitialState | None:
+def _state_named(word: str | None) -> InitialState | None:
     """Return the state that a lesson's word names; `None` if the word names none."""
     return InitialState(word) if word and word != UNREPORTED else None

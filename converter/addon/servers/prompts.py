@@ -161,12 +161,12 @@ def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str
         if role_of(message) == "tool":
             yield {"role": "user", "content": _RESULT.format(_text(message))}
         elif isinstance(calls, list):
-            yield _with_calls(message, calls, family)
+            yield _with_calls_in_text(message, calls, family)
         else:
             yield message
 
 
-def _with_calls(
+def _with_calls_in_text(
     message: Mapping[str, object], calls: Sequence[object], family: Family
 ) -> Mapping[str, object]:
     pieces = [_text(message)]

@@ -72,12 +72,12 @@ def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
     inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
     if inner:
-        body = with_each(body, lambda message: _without(message, inner))
+        body = with_each(body, lambda message: _message_without(message, inner))
     kept = {name: value for name, value in body.items() if name not in paths}
     return body if len(kept) == len(body) else kept
 
 
-def _without(message: object, names: frozenset[str]) -> object:
+def _message_without(message: object, names: frozenset[str]) -> object:
     """Return a message without the fields of these names."""
     if not isinstance(message, dict) or message.keys().isdisjoint(names):
         return message

@@ -107,10 +107,10 @@ def _joined_turn(one: object, other: object) -> dict[str, Any] | None:
     first, second = one.get("content"), other.get("content")
     if isinstance(first, str) and isinstance(second, str):
         return {**one, "content": join_texts((first, second))}
-    return {**one, "content": [*_parts(first), *_parts(second)]}
+    return {**one, "content": [*_content_parts(first), *_content_parts(second)]}
 
 
-def _parts(content: object) -> list[object]:
+def _content_parts(content: object) -> list[object]:
     """Return a message's content as a list of parts; empty for no content."""
     if isinstance(content, list):
         return content
