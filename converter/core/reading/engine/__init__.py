@@ -2,12 +2,14 @@
 
 text -> `ReadingStage` -> thinking, text and tool calls
 
-- `engine`: the theory, the loop, and the step at each mark. `states`: its two tables. `mark_table`:
-  the marks that count in each state, from the rows of `families` and `tool_calls.forms`. -
-  `source`: text that was not read yet. `context`: the position of a mark (in code, in a sentence).
-  `behind_mark`: tests of the text behind a mark that may begin a call. `grammar_start`: the state
-  in which an answer begins that a grammar constrains. - `candidate`: a possible call while it is
-  held. `outcome`: thoughts, answer and calls, with their text that waits. - `stage`: the engine as
-  a stage. `evidence`: facts which show where the reply began. `thought_calls`: calls within closed
-  thoughts. `repeats`: calls that stand twice.
+- `engine`: how the reading works, the loop, and the step at each mark. `states`: the tables of
+  states and outcomes. `mark_table`: the marks that count in each state, from the rows of `families`
+  and `tool_calls.forms`.
+- `source`: the text that was not read yet. `context`: the position of a mark (in code, in a
+  sentence). `behind_mark`: tests of the text behind a mark that may begin a call. `grammar_start`:
+  where a reply begins if a grammar constrains its answer.
+- `candidate`: a possible call while its text is held. `outcome`: the thoughts, answer and calls
+  that were read, with their text that waits.
+- `stage`: the engine as a stage of a choice. `evidence`: facts which show where the reply began.
+  `thought_calls`: calls within closed thoughts. `repeats`: calls that stand twice.
 """

@@ -4,9 +4,11 @@
 functions of this package.
 
 - `forms`: the table. `call_row`: the class of its rows. `bodies`: the five kinds of text that a
-  form may have between its marks. - `head` reads the head of a call: its first words up to the
-  tool's name. `extent` finds the points at which the text of a call may end. - `judge` reads the
-  calls in such a text. It calls a module for each kind of body: `json_judge` (with `json_object`),
-  `keyed_judge` (with `keyed_marks`), `python_judge` and `gemma_judge`. `span` is the input of a
-  judge, `verdict` its output. - `calls_read`: notes on the calls of a reply.
+  form may have between its marks.
+- `head` reads the head of a call: the beginning of its text, up to the tool's name. `extent` finds
+  the points at which the text of a call may end.
+- `judge` reads the calls in such a text. It calls a module for each kind of body: `json_judge`
+  (with `json_object`), `keyed_judge` (with `keyed_marks`), `python_judge` and `gemma_judge`.
+- `span`: the input of a judge. `verdict`: its output.
+- `calls_read`: notes on the calls of a reply.
 """

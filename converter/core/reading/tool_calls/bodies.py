@@ -1,5 +1,6 @@
-"""The five kinds of bodies: the text of a call between its marks. A body is data in a row of
-`forms`, by which `head`, `extent` and `judge` read the text.
+"""The five kinds of bodies. A body is the text of a call between the call's opener and closer.
+
+The classes are data in the rows of `forms`: by them `head`, `extent` and `judge` read the text.
 """
 
 import re
@@ -8,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
-"""A pattern for the text in a tag: a tool's or parameter's name, and the rest."""
+"""A pattern for the text within a tag: the name of a tool or parameter, and the rest. In the text
+`name="f" id=1` the name is `f`, the rest ` id=1`.
+"""
 _NAME_ALONE = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
 """The keys under which a call's object may have the tool's name."""
@@ -18,11 +21,11 @@ OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A JSON object or a list of objects: `{"name": "f", "arguments": {"city": "Oslo"}}`.
+    """A JSON object, or a list of such objects: `{"name": "f", "arguments": {"city": "Oslo"}}`.
 
     Attributes:
-        strict: True if an object must have arguments, and may have no other keys than those of
-            calls.
+        strict: True if an object must have arguments, and no keys beside those of the name
+            (`NAME_KEYS`), of the arguments (`ARGUMENT_KEYS`) and `OTHER_KEYS`.
         name_is_key: True if an object has the tool's name as its only key and the arguments as the
             value (Apertus): `{"f": {"city": "Oslo"}}`.
     """
@@ -34,14 +37,16 @@ class Json:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A header with the tool's name, and arguments in JSON behind it. A name without arguments is a
-    call of a tool that needs none.
+    """A header with the tool's name, and behind it the arguments as a JSON object. A header alone
+    is a call without arguments, if the tool requires none.
 
     Attributes:
-        pattern: a regular expression for the header up to the brace. Its group `name` is the name.
-        tail: text that may stand behind the arguments, before the call's closer.
-        heads: marks with which the header begins; they stand before `pattern`.
-        user: a header of text for the user, which is dropped.
+        pattern: a regular expression for the header, from behind its mark of `heads` up to the
+            brace of the arguments. Its group `name` is the tool's name.
+        tail: a mark that may stand behind the arguments, before the call's closer.
+        heads: the marks with which the header begins; an empty one if it may begin without a mark.
+        user: the header before text for the user (`all\n`), which is dropped. Empty if the form
+            has none.
     """
 
     pattern: str
@@ -50,11 +55,11 @@ class Header:
     user: str = ""
 
     def name_in(self, header: str, *, alone: bool) -> str:
-        """Return the tool's name in a header; empty if the header does not fit. `alone`: no
-        arguments stand behind the header.
+        """Return the tool's name in `header`, a text from which the mark of `heads` was removed;
+        empty if the text is not such a header. `alone`: no arguments stand behind it.
         """
         header = header.rstrip().removesuffix(self.tail) if alone else header
-        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps compiled patterns
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` compiles it only once
         match = match or (_NAME_ALONE.fullmatch(header) if alone else None)
         return match["name"].strip() if match else ""
 
@@ -69,21 +74,24 @@ class Keyed:
     - nested elements, named by the keys: `<invoke name="f"><at><city>Oslo</city></at></invoke>`.
 
     Attributes:
-        heads: beginnings of the tag with the tool's name (`<function=`); an empty one if the name
-            stands bare.
-        end: marks that close a call.
-        separator: a mark that may follow the bare name.
-        keys: beginnings of the mark of a key, up to the key's name.
-        key_end: the mark behind a key's name, and behind the tool's name in a tag.
-        kind: two marks around a type that may stand between key and value.
-        value: the mark before a value; the model may leave it out.
-        ends: marks that close a value. If `nested`, the key and `>` follow such a mark.
+        heads: what stands before the tool's name (`<function=`); an empty text if the name stands
+            bare.
+        end: the marks that close a call within its opener and closer (`</function>`).
+        separator: a mark that may stand behind a bare name, before the first key (`<tool_sep>`).
+        keys: what stands before the name of a key (`<parameter=`, `<arg_key>`).
+        key_end: what stands behind the name of a key (`>`, `</arg_key>`). In a tag with the tool's
+            name it stands behind that name too.
+        kind: the marks around a type, which may stand between key and value; empty for none.
+        value: the mark before a value (`<arg_value>`), which the model may leave out; empty for
+            none.
+        ends: the marks that close a value (`</parameter>`). If `nested`, the beginning of such a
+            mark (`</`), behind which the key and `>` stand.
         nested: True if values are nested elements.
-        open_ended: True if a call needs no mark that closes it.
-        padded: True if a line end before and behind a value are not a part of the value.
+        open_ended: True if a call may have no mark that closes it.
+        padded: True if models write a line end before and behind a value, which are dropped.
         cdata: True if a value may stand in a CDATA section.
-        reads_unknown: True if a value of a parameter that the schema does not have is read as JSON,
-            if it is JSON.
+        reads_unknown: True if the value of a key that the tool's schema does not have is read as
+            JSON; if it is not JSON, it is a string.
     """
 
     heads: Sequence[str] = ("",)
@@ -102,23 +110,27 @@ class Keyed:
 
     @property
     def bare(self) -> bool:
-        """True if a call begins with the bare name of the tool."""
+        """True if a call may begin with the bare name of the tool, without a tag."""
         return "" in self.heads
 
     @property
     def stem(self) -> str:
-        """The first characters of a key's mark (`<parameter`). A value that is text about marks may
-        have them too.
+        """The first characters of a key's mark, up to a blank, `=` or `>`: `<parameter` of
+        `<parameter=`. They also show where the mark of a key is damaged or cut off.
         """
         if self.nested:
-            return self.keys[0].removesuffix("<")  # MiniMax-M3 may leave `<` out
+            return self.keys[0].removesuffix("<")  # MiniMax-M3 may leave out the last `<`
         return re.split("[= ]", self.keys[0])[0].removesuffix(">")
 
 
 @dataclass(frozen=True, slots=True)
 class Python:
     """Calls in Python's syntax: `[f(city="Oslo"), g()]`, or without brackets a call on each line.
-    If objects stand in the list, it is read as JSON, by `objects`.
+
+    Attributes:
+        heads: the first characters of the body; an empty text if it may begin with a tool's name.
+        objects: how the body is read if it is a JSON object or a list of objects, as models
+            sometimes write instead.
     """
 
     heads: Sequence[str] = ("[",)
@@ -130,7 +142,8 @@ class Gemma:
     """Gemma's own syntax: `call:f{city:<|"|>Oslo<|"|>}`.
 
     Attributes:
-        quote: the mark at both ends of a string.
+        quote: the mark at both ends of a string, `<|"|>`.
+        heads: what stands before the tool's name.
     """
 
     quote: str
@@ -138,4 +151,4 @@ class Gemma:
 
 
 type Body = Json | Header | Keyed | Python | Gemma
-"""A kind of call text. `heads`: its beginnings; an empty one is for anything."""
+"""A body. Its `heads` are the marks with which it may begin; an empty text fits any beginning."""

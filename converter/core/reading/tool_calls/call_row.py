@@ -11,13 +11,13 @@ class CallRow(Row[Body]):
     """A form of tool calls.
 
     Attributes:
-        section: the marks around all calls of a reply.
-        alone: True if a call may begin with its body, because models leave the openers out.
-        before: marks before which a call ends if its closer is missing. They do not count in
-            strings.
-        tool: text that must follow an opener, so that the opener ends a thought.
-        in_thoughts: True if models are known to make calls of this form in a thought which they
-            close behind the call.
+        section: the opener and closer around all calls of a reply; empty for none.
+        alone: True if models leave out the openers, so that a call may begin with its body.
+        before: marks before which a call ends if its closer is missing. Within strings these marks
+            do not count.
+        tool: text that the opener must have behind it to count within a thought.
+        in_thoughts: True if models are known to write a call of this form at the end of a thought,
+            to close the thought behind it, and to mean the call.
     """
 
     section: tuple[str, str] = ("", "")
@@ -28,18 +28,18 @@ class CallRow(Row[Body]):
 
     @property
     def whole(self) -> bool:
-        """True if calls of this form count only if they are the whole reply."""
+        """True if calls of this form count only if the reply consists of calls alone."""
         return self.counts is Counts.AS_WHOLE_REPLY
 
     @property
     def firsts(self) -> tuple[str, ...]:
-        """The marks with which a call of this form may begin."""
+        """The marks with which a call of this form may begin outside a section."""
         return self.in_section if self.alone or not self.opens else self.opens
 
     @property
     def in_section(self) -> tuple[str, ...]:
-        """The marks with which a call may begin in its section. Models may leave the opener of the
-        call out there.
+        """The marks with which a call may begin within its section: openers, and beginnings of the
+        body, because models may leave out the opener there.
         """
         return (*self.opens, *self.body.heads)
 
@@ -50,6 +50,8 @@ class CallRow(Row[Body]):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of opener and closer: of the section, and of a call."""
+        """The opener and closer of the section, and each opener of a call, with the text `tool`
+        behind it, and the usual closer.
+        """
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.tool, self.close) for mark in self.opens))

@@ -11,8 +11,9 @@ BY_ITSELF = ("stop", "tool_calls")
 
 
 SHOWN = 8
-"""How many names of arguments the log shows."""
+"""How many names of arguments a line of the log has at most."""
 NO_FORM = "it does not go on as calls of its form do"
+"""The reason in the client's error for a call in the text that has no clear meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,16 @@ class CallsRead:
     """Notes on the calls that were read from the text of a reply.
 
     Attributes:
-        held: how many characters of a call are held, because it is not complete.
+        held: how many characters of an incomplete call are held now.
         forms: how many whole calls were read, by the name of their form.
         thought: how many whole calls were read from the server's thinking, by the form's name.
-        cut: the tools of calls that were cut off within their arguments.
-        text: the tools of calls that were cut off earlier, so that they stay text.
-        repeated: the tools of calls that were left out, because they repeat an earlier call.
-        mended: the tools of calls whose arguments were not quite JSON; the server's own calls are
-            among them.
-        typed: the names of arguments whose values got the types of the schema, in all calls.
+        cut: the names of tools in calls that were emitted but were cut off within their arguments.
+        text: the names of tools in calls that were cut off so early that they are emitted as text.
+        repeated: the names of tools in calls that were dropped as repetitions of an earlier call.
+        mended: the names of tools in calls whose arguments were not quite JSON, also in the calls
+            that the server sent itself.
+        typed: the names of arguments whose values were converted to a type of the schema, also in
+            the calls that the server sent itself.
     """
 
     held: int = 0
@@ -80,6 +82,9 @@ class CallsRead:
 
 
 def _counted(forms: Counter[str], source: str) -> list[str]:
+    """Return a line with the number of calls that were read from `source`, and their forms; an
+    empty list if there are none.
+    """
     number = forms.total()
     calls = "call" if number == 1 else "calls"
     return [f"{number} {calls} read from {source}: {', '.join(forms)}"] if number else []

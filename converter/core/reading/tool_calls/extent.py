@@ -1,7 +1,7 @@
-"""A finder of the points at which the text of a call may end, while the text arrives in pieces.
+"""`Extent`: it finds the points at which the text of a call may end, as the text arrives in pieces.
 
-The judge then decides for each point whether the call ends there. `Extent.feed` continues behind
-the last point, so that no text is read twice.
+The judge then decides for each point whether the call ends there. If it does not, `Extent.feed`
+goes on behind the point, so that no text is read twice.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class Point:
     Attributes:
         end: the reason why the call may end here.
         at: the offset behind the call's body.
-        behind: the offset behind the mark that ends the call.
-        quoted: True if the mark seems to stand in a string.
+        behind: the offset behind the mark that closes the call; the same as `at` if there is none.
+        quoted: True if the mark seems to stand in a string, which may have been left open.
     """
 
     end: End
@@ -35,23 +35,24 @@ class Point:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks by which an extent finds its points.
+    """The marks by which an `Extent` finds the points for a form.
 
     Attributes:
-        closers: end the call, as its closers.
-        ends: end the body, unless one of `nexts` follows.
-        nexts: marks with which the body goes on.
-        openers: begin another call, if they stand on a new line.
-        stops: end the call before them, except in a string.
-        brackets: True if the body has strings and brackets, and ends with the last bracket.
-        quote: a further mark around strings.
-        calls: True if a word may follow a closed bracket, as the next call of a list does.
-        skips: are ignored behind the brackets.
+        closers: the marks that close the call or its section.
+        ends: the marks that close the body (`</function>`). If one of `nexts` follows, such a mark
+            is part of a value.
+        nexts: the marks of a key, and those that close a value, with which a body goes on.
+        openers: the openers of calls. On a new line they end the call, and another begins.
+        stops: the marks before which the call ends, on a new line or not; not in a string.
+        brackets: True if the body has strings and brackets, and ends with the last closed bracket.
+        quote: the form's own mark around strings; empty for none.
+        calls: True if a word may follow a closed bracket, as in a list of calls `[f(), g()]`.
+        skips: the marks that are ignored behind the last closed bracket.
         header: True if a header stands before the brackets.
-        again: begin the header of another call behind the brackets.
-        drafts: closers of the thought around the call. If the body does not go on behind such a
-            closer, the call was a draft.
-        pairs: True if a closer does not end the call when one of `nexts` follows.
+        again: the marks that begin the header of the next call, behind the brackets of a call.
+        drafts: the closers of the thought in which the call stands; empty outside thoughts. If the
+            body does not go on behind such a closer, the call was a draft.
+        pairs: True if a mark of `closers`, too, is part of a value if one of `nexts` follows.
     """
 
     closers: tuple[str, ...]
@@ -70,13 +71,15 @@ class Marks:
 
     @cached_property
     def search(self) -> MarkSearch:
-        """The search for all these marks."""
+        """The search for the marks of all fields except `nexts`."""
         own = (*self.closers, *self.ends, *self.openers, *self.stops, *self.again, self.quote)
         return marks_of(*dict.fromkeys(filter(None, (*own, *self.skips, *self.drafts))))
 
 
 class Extent:
-    """The finder of points, for one call. It is fed the text from the body's beginning on."""
+    """Finds the points for one call. `feed` gets the text from the body's beginning on; offsets are
+    counted from there.
+    """
 
     def __init__(self, marks: Marks) -> None:
         self._marks, self._search = marks, marks.search
@@ -85,10 +88,12 @@ class Extent:
         self._in_header = marks.header
         self._in_quote = False  # a string between the form's own quotes (`quote`) is open
         self._rest = self._line = ""
-        self._base = 0  # the offset of `_rest`
+        self._base = 0  # the offset of `_rest`, the text that was not read yet
 
     def feed(self, text: str, last: bool = False) -> Point | None:
-        """Return the next point; `None` if more text is needed. `last`: no more text comes."""
+        """Read `text` and the text that waits. Return the next point at which the call may end;
+        `None` if there is none so far. `last`: no more text comes.
+        """
         self._rest += text
         undecided = 0 if last else self._search.undecided(self._rest, 0)
         while self._rest:
@@ -114,13 +119,14 @@ class Extent:
 
     @property
     def sure(self) -> int:
-        """The offset up to which the text certainly belongs to the call."""
+        """The offset up to which the text belongs to the call, wherever the call ends."""
         return self._closed if self._closed >= 0 else self._base
 
     @property
     def wakes(self) -> str | None:
-        """The characters that end plain text of the call, which changes nothing here; `None` if no
-        text is plain. If a backslash is not among them, plain text must not end with one.
+        """The characters that must be read by `feed`: text without any of them can neither be a
+        point nor begin one. `None` if every text must be read. If a backslash is not among the
+        characters, a text must be read too if it ends with a backslash.
         """
         if self._rest or self._in_header:
             return None
@@ -136,15 +142,18 @@ class Extent:
 
     @property
     def _in_string(self) -> bool:
+        """True if a string between ordinary quotes is open."""
         return self._brackets is not None and self._brackets.quote != ""
 
     def _body_end(self) -> Point:
+        """Return the point behind the last closed bracket, and forget this bracket."""
         closed, self._closed = self._closed, -1
         return Point(End.BODY, closed, closed)
 
     def _point(self, mark: str, follows: bool) -> Point | None:
-        """Return the point at a mark that stands at the beginning of the rest; `None` if the call
-        cannot end there. `follows`: the body goes on behind the mark.
+        """Return the point at `mark`, with which the unread text begins; `None` if the call cannot
+        end there. Note a quote or header that the mark opens or closes. `follows`: the body goes
+        on behind the mark.
         """
         marks, begin = self._marks, self._base
         end = begin + len(mark)
@@ -165,8 +174,9 @@ class Extent:
         return None
 
     def _before_opener(self, mark: str, begin: int) -> Point | None:
-        """Return the point before a mark that begins another call; `None` if the mark does not
-        count at its position.
+        """Return the point before an opener of another call, or behind the last closed bracket;
+        `None` if the opener counts only on a new line and does not stand there. `begin` is the
+        offset of the opener.
         """
         if self._closed >= 0:
             return self._body_end()
@@ -175,7 +185,9 @@ class Extent:
         return Point(End.OPENER, begin, begin) if opens else None
 
     def _follows(self, mark: str, last: bool) -> bool:
-        """Return True if the body goes on behind a mark that could end it. Raises `NeedMore`."""
+        """Return True if the body goes on behind `mark`, which could end it: one of `Marks.nexts`
+        or a closer follows. Raises `NeedMore` if the text behind the mark does not decide yet.
+        """
         marks = self._marks
         is_draft = mark in marks.drafts and not self.quoted
         if not (is_draft or mark in marks.ends or (marks.pairs and mark in marks.closers)):
@@ -192,7 +204,10 @@ class Extent:
         return False
 
     def _skip(self, mark: str) -> None:
-        """Move behind a mark that does not end the call."""
+        """Read the mark with which the unread text begins as ordinary text of the call. A quote of
+        the form, and one of `Marks.skips` behind the last bracket, is dropped instead, so that it
+        does not count as text in the brackets.
+        """
         end = self._base + len(mark)
         if mark == self._marks.quote or (self._closed >= 0 and mark in self._marks.skips):
             self._advance(len(mark))
@@ -200,12 +215,15 @@ class Extent:
             self._pass(end - self._base)
 
     def _advance(self, length: int) -> None:
+        """Drop `length` characters of the unread text. Remember the end of their line."""
         self._line = (self._line + self._rest[max(0, length - 64) : length])[-64:]
         self._rest = self._rest[length:]
         self._base += length
 
     def _pass(self, length: int) -> Point | None:
-        """Read `length` characters without marks; return a point among them, if there is one."""
+        """Read `length` characters in which no mark counts. Return the point behind the last
+        closed bracket, if the call can end there; else `None`.
+        """
         if self._in_header:
             offset = self._rest.find("{", 0, length)
             self._in_header = offset < 0
@@ -219,8 +237,8 @@ class Extent:
         return None
 
     def _read(self, brackets: JsonExtent, text: str) -> Point | None:
-        """Read strings and brackets; return the point behind the last bracket, if other text
-        follows that cannot belong to the call.
+        """Read strings and brackets in `text`. Return the point behind the last closed bracket if
+        text stands behind it that cannot belong to the call; else `None`.
         """
         at, begin = 0, self._base
         while at < len(text):

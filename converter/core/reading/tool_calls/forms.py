@@ -22,13 +22,13 @@ from converter.core.reading.tool_calls.call_row import CallRow
 
 
 def _section(name: str) -> tuple[str, str]:
-    """Return the marks of a section that is a tag of this name."""
+    """Return the opener and closer of a tag: `_section("f")` -> `("<f>", "</f>")`."""
     return f"<{name}>", f"</{name}>"
 
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
-    """Return the body `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`, which
-    Claude had first, with a prefix in its tags. `before`: marks that may stand before a call.
+    """Return the body `<invoke name="f"><parameter name="city">Oslo</parameter></invoke>`, with
+    `prefix` before each tag's name. `before`: text that may stand directly before `<invoke`.
     """
     head = f"<{prefix}invoke name="
     return Keyed(
@@ -43,8 +43,10 @@ def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Keyed:
 def _pairs(
     key: str, value: str, kind: str = "", *, separator: str = "", reads_unknown: bool = False
 ) -> Keyed:
-    """Return the body with a bare name, and keys and values in turn, each in a tag of the name
-    `key` or `value`: `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
+    """Return the body with a bare name, and behind it keys and values in turn:
+    `f<arg_key>city</arg_key><arg_value>Oslo</arg_value>`.
+
+    `key`, `value`, `kind`: the names of the tags around a key, a value and a value's type.
     """
     return Keyed(
         separator=separator,
@@ -76,7 +78,7 @@ _MINIMAX = "]<]minimax[>["
 _FUNCTION_CALL = "function call<|role_sep|>\n"
 _HUNYUAN_END = "<end_of_tool_call>"
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# Functions that make rows; the name of each says where the openers of its rows count (`Counts`).
+# Functions that make a row. Each sets the positions at which the row's openers count (`Counts`).
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
 _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 _offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
@@ -85,14 +87,16 @@ _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
 
 def _dsml(bar: str) -> Iterator[CallRow]:
-    """Yield DeepSeek's forms since V3.2, with this bar in their marks."""
+    """Yield the forms of DeepSeek since V3.2. `bar`: the character between the parts of a mark."""
     for name, prefix, word, models in (
         ("dsml", f"{bar}DSML{bar}", "function_calls", "DeepSeek V3.2"),
         ("dsml-tools", f"{bar}DSML{bar}", "tool_calls", "DeepSeek V4"),
         ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls", "DeepSeek V4 Flash"),
         ("dsml-calls", f"{bar}DSML{bar} ", "calls", "DeepSeek V4.1"),
     ):
-        alone = name != "dsml-tools"  # its calls begin with the same mark as those of V3.2
+        # The call of "dsml-tools" begins with the same mark as that of "dsml". Outside a section
+        # only one of the two forms may begin with this mark.
+        alone = name != "dsml-tools"
         section = _section(prefix + word)
         yield _special(name, _invoke(prefix), section=section, alone=alone, models=models)
 
@@ -455,6 +459,7 @@ FORMS = (
 
 
 def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
+    """Return for each mark all forms that are paired with it, in their order."""
     pairs = tuple(rows)
     return {mark: tuple(form for it, form in pairs if it == mark) for mark, _ in pairs}
 
@@ -465,7 +470,9 @@ SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[
 OPENERS = _grouped(
     (mark, form) for form in _MARKED if form.opens or form.alone for mark in form.firsts if mark
 )
-"""The forms by the marks with which their calls may begin, outside of a section."""
+"""The forms by the marks with which their calls may begin outside a section. Forms whose calls must
+be the whole reply are not among them.
+"""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
 """The forms whose calls must be the whole reply, by the marks with which they may begin."""
 CLOSERS = tuple(
@@ -475,17 +482,18 @@ CLOSERS = tuple(
         for mark in (*form.ends, *getattr(form.body, "end", ()), *form.ignored)
     )
 )
-"""Marks that are dropped directly behind a call: closers that stand twice or without their opener,
-and marks that end a message.
+"""Marks that are dropped directly behind a call: closers of calls and sections, which models repeat
+or write without an opener, and marks that end a message.
 """
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
-"""The names of the forms whose calls may stand within a thought."""
+"""The names of the forms in which models are known to call in a thought (`CallRow.in_thoughts`)."""
 _LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
 
 
 def without_opener(text: str) -> str:
-    """Return a text without a call's opener at its end. The last character of the opener may be
-    missing. Bedrock's parser of DeepSeek-V3.2's calls leaves such an opener in the text.
+    """Return a text without the opener of a call at its end, and without blanks behind the opener.
+    The opener's last character may be missing. Bedrock's parser of calls by DeepSeek-V3.2 takes the
+    call out of the text, but not the opener.
     """
     bare = text.rstrip()
     mark = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")

@@ -1,10 +1,10 @@
 """Reading of calls in Gemma's syntax: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`.
 Small models also write `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 
-A string ends at the first quote behind which the form goes on. A bare value ends at a comma only if
-a parameter of the tool follows: in `text:see: note, that: is fine` the words before the second
-colon belong to the value. A value whose end was found by such a rule must not hold a mark of a
-call.
+A string ends at the first quote behind which a comma, a closing bracket or the call's end stands. A
+value without quotes ends at a comma only if a parameter of the tool follows: in
+`text:see: note, that: is fine` the value is `see: note, that: is fine`, unless the tool has a
+parameter `that`. A value whose end was not certain must not hold a mark of a call.
 """
 
 import re
@@ -36,14 +36,18 @@ _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
 _NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
-"""A list of numbers, which is JSON as it stands."""
+"""A list of numbers that is valid JSON. It is copied without a look at each number."""
 _UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
-"""The text of a string whose opening quote is missing; in a list it ends at a comma."""
+"""Patterns for the text of a string that lacks its opening quote. Key `","`: for the items of a
+list, in which the text ends at a comma; key `""`: for the values of an object.
+"""
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
 _BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
 _QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
-"""For each ordinary quote: an escape, or the quote if the form may go on behind it."""
+"""For each ordinary quote, the pattern of an escape, or of the quote if a comma, a bracket, a mark
+or the text's end stands behind it.
+"""
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
     r"|\bcall:[\w.-]+\s*[{(]"
@@ -51,7 +55,7 @@ _MARK = re.compile(
 
 
 class GemmaCalls:
-    """The reader of calls in Gemma's syntax."""
+    """The reader of calls in Gemma's syntax, for the text of one span."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -59,7 +63,9 @@ class GemmaCalls:
         self._body = span.row.body
 
     def find(self, at: int) -> int:
-        """Return the offset of the next call; -1 if there is none."""
+        """Return the offset of a call at or behind `at`, with only blanks, commas and closers of
+        thoughts before it; -1 if no call stands there.
+        """
         text, gap = self._span.text, self._span.gap
         begin = gap(at)
         while at and text[begin : begin + 1] == ",":
@@ -87,16 +93,17 @@ class GemmaCalls:
         behind = span.gap(behind + 1) if comma else behind
         ends = behind >= len(text) or text[behind] == "<" or text.startswith("call", behind)
         if text[behind : behind + 1] == "{" or (comma and not ends):
-            # More arguments seem to follow: the closing bracket may have been too early.
+            # More arguments seem to stand behind the closing bracket: the model may have written
+            # the bracket too early, and a call without these arguments must not run.
             raise Broken(name) if has_values else NoCall
         return JudgedCall(name, arguments, end=end)
 
 
 class _Values:
-    """The reading of the values of one call.
+    """The reading of the arguments of one call.
 
     Attributes:
-        out: the pieces of the JSON of the arguments so far.
+        out: the JSON of the arguments so far, in pieces.
     """
 
     def __init__(self, span: Span, name: str, quote: str) -> None:
@@ -106,11 +113,12 @@ class _Values:
         self.out: list[str] = ["{"]
 
     def _fail(self) -> NoReturn:
+        """Raise Broken if the call has an argument, else NoCall."""
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
     def _is_over(self, at: int) -> bool:
-        """Return True if the text ends at `at`, or a mark that closes the call stands there. Raises
-        Unclosed if the reply was cut here.
+        """Return True if the text ends at the offset `at`, or a mark that closes the call stands
+        there. Raises Unclosed if the text ends there because the reply was cut.
         """
         if self._span.closes(at):
             return True
@@ -121,8 +129,14 @@ class _Values:
         return True
 
     def inside(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
-        """Read the members of an object, or the items of a list, up to the bracket `end`. Append
-        their JSON and the bracket to `out`, and return the offset behind the bracket.
+        """Read the keys and values of an object, or the items of a list, up to the bracket `end`.
+        Append their JSON and the bracket to `out`, and return the offset behind the bracket.
+
+        Args:
+            at: the offset behind the opening bracket.
+            schema: the schema of the object or list.
+            end: the closing bracket, `}` or `]`.
+            depth: how many objects and lists stand around this one.
         """
         text, gap, out, is_object = self._text, self._span.gap, self.out, end == "}"
         members: dict[str, str] = {}
@@ -133,7 +147,7 @@ class _Values:
             if separator and text[at] != ",":
                 self._fail()
             at = gap(at + 1) if separator else at
-            if text[at : at + 1] == end:  # a surplus comma
+            if text[at : at + 1] == end:  # the comma before the bracket is dropped
                 break
             name, at = self._key(at) if is_object else ("", at)
             begin = len(out)
@@ -151,7 +165,9 @@ class _Values:
         return at + 1 if text[at : at + 1] == end else at
 
     def _key(self, at: int) -> tuple[str, int]:
-        """Return the key at the offset `at`, and the offset behind its colon."""
+        """Return the key at the offset `at`, and the offset behind its colon. Raises Unclosed if
+        the text ends within the key.
+        """
         if self._text.startswith(self._quote, at):
             begin = at + len(self._quote)
             end = self._text.find(self._quote, begin, begin + 512)
@@ -167,8 +183,14 @@ class _Values:
         return match[1].strip(), self._span.gap(match.end())
 
     def _value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
-        """Read a value, and return the offset behind it. `within` and `end` are the schema and the
-        closing bracket of the object or list around the value.
+        """Append the JSON of the value at the offset `at` to `out`. Return the offset behind it.
+
+        Args:
+            at: the offset of the value.
+            schema: the schema of the value.
+            within: the schema of the object or list around the value.
+            end: the closing bracket of this object or list.
+            depth: how many objects and lists stand around this one.
         """
         mark, around = self._text[at : at + 1], within if end == "}" else None
         if depth > _LIMIT:
@@ -187,14 +209,22 @@ class _Values:
         unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             text = unopened[0]
-            if not text.rstrip().endswith(","):  # Gemma 4 leaves the opening quote of a string out
+            # Gemma 4 may leave out the opening quote of a string. After a comma at the end of the
+            # text, the quote opens the next string instead.
+            if not text.rstrip().endswith(","):
                 self.out.append(literal(text))
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
     def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
-        """Return True if the form goes on at `at`, behind a value. `sure`: a quote has ended the
-        value for certain, so that any key may follow and not only a parameter of the tool.
+        """Return True if a value may end at `at`: a closing bracket, the call's end, or a comma
+        with a key behind it stands there.
+
+        Args:
+            at: the offset behind the possible value.
+            around: the schema of the object around the value, of which the key must be a
+                parameter; `None` in a list, where no key follows a comma.
+            sure: True if the end is certain, so that any key may follow.
         """
         at = self._span.gap(at)
         mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
@@ -203,7 +233,9 @@ class _Values:
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
     def _is_key(self, at: int, keys: Collection[str]) -> bool:
-        """Return True if a key stands at `at`. If `keys` is not empty, it must be one of them."""
+        """Return True if a key stands at the offset `at`. It must be one of `keys`, unless `keys`
+        is empty.
+        """
         if self._text.startswith(self._quote, at):
             return True
         match = _KEY.match(self._text, at)
@@ -211,8 +243,15 @@ class _Values:
         return name in keys if keys else bool(_WORD.match(name))
 
     def _string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
-        """Read a string up to the first quote behind which the form goes on. Behind the very first
-        quote any key may follow, behind further quotes only a parameter of the tool.
+        """Append the JSON of a string to `out`, and return the offset behind its closing quote.
+
+        The string ends at the first quote behind which a value may end (`_goes_on`). Behind the
+        very first quote any key may follow; behind a later quote only a parameter of the tool.
+
+        Args:
+            at: the offset behind the opening quote.
+            quote: a pattern for the closing quote, and for escapes.
+            around: the schema of the object around the string; `None` in a list.
         """
         for match in quote.finditer(self._text, at):
             sure = match.start() <= self._text.find(match[0], at)
@@ -226,15 +265,17 @@ class _Values:
         raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
     def _written(self, text: str, quote: str) -> str:
-        """Return the JSON of a string. Gemma 4 uses the token of its quote also for quotation marks
-        within a string.
+        """Return the JSON of a string with the content `text`, which stood between marks `quote`.
+        Gemma 4 writes its token `<|"|>` also for quotation marks in the content; they become `"`.
         """
         if quote in _QUOTES:
             return _escaped(text)
         return literal(text.replace(self._quote, '"') if '"' in self._quote else text)
 
     def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
-        """Read a value without quotes and brackets."""
+        """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
+        the offset behind the value. `around`: the schema of the object around it; `None` in a list.
+        """
         end, types = self._bare_end(at, around), type_names(schema, self._root)
         text = self._text[at:end].strip()
         is_marked = _MARK.search(text) or self._quote in text or self._text[end] in "{["
@@ -245,8 +286,9 @@ class _Values:
         return end
 
     def _bare_end(self, at: int, around: Schema | None) -> int:
-        """Return the offset at which a value without quotes and brackets ends. A comma within a
-        quoted phrase is part of the value.
+        """Return the offset at which a value without quotes and brackets ends: at a bracket, or at
+        a comma behind which a key of `around` stands. A comma within a quoted phrase does not end
+        the value.
         """
         quoted, most = False, at + _BARE_LIMIT
         for match in _BARE_STOP.finditer(self._text, at, most):
@@ -261,6 +303,8 @@ class _Values:
 
 
 def _escaped(text: str) -> str:
-    """Return the JSON of a string that stood in ordinary quotes."""
+    """Return the JSON of a string with the content `text`, which stood in ordinary quotes.
+    Quotation marks without a backslash get one, and invalid escapes are mended.
+    """
     inner = _UNESCAPED.sub(lambda match: match[0] if len(match[0]) > 1 else '\\"', text)
     return json_object(f'{{"a": "{inner}"}}', 0).members[0][1]

@@ -1,8 +1,8 @@
-"""The head of a call: the first words of its body, up to the tool's name.
+"""The head of a call: the beginning of its body, up to the tool's name and the mark behind it.
 
-`{"name": "f"` is a complete head of JSON, `<function=f>` of another form. A candidate begins only
-if its head is complete and names an offered tool. If text behind a mark cannot be a head, the mark
-is text, and the engine reads on behind the mark.
+`{"name": "f"` is a complete head of a body in JSON, `<function=f>` of a body with tags. A candidate
+begins only if its head is complete and names an offered tool. If the text behind a mark cannot be a
+head, the mark is text, and the engine reads on behind the mark.
 """
 
 import enum
@@ -42,9 +42,10 @@ class Expectations:
     Attributes:
         tools: the schemas of the offered tools, by name.
         ids: the beginning of the ids that the calls get.
-        choice: the number of the choice.
-        most: the most calls that the reply may have; `None`: `MOST_CALLS`.
-        in_sentences: True if a whole call in the middle of a sentence counts; False in a thought.
+        choice: the index of the choice.
+        most: the most calls that the reply may have.
+        in_sentences: True if a call with its closer counts in the middle of a sentence too; False
+            for an engine that reads thoughts (`ThoughtCalls`).
     """
 
     tools: Tools
@@ -55,12 +56,14 @@ class Expectations:
 
 
 class Head(enum.IntEnum):
-    """The state of a head. Of several forms that fit, the one with the first state counts.
+    """The state of a head. If a mark belongs to several forms, the form counts whose head has the
+    state that stands first in this list.
 
     Attributes:
         NAMED: complete, with the name of an offered tool.
         WAITING: not complete; more text is needed.
-        UNNAMED: the beginning of a call's object; the name may stand behind the arguments.
+        UNNAMED: the beginning of an object, such as `{"arguments": {`; the name may stand behind
+            the arguments.
         UNOFFERED: complete, but no offered tool has the name.
         NONE: not the head of a call.
     """
@@ -92,25 +95,31 @@ _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
 
 def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
-    """Return the state of the head at the beginning of `text`, which is the text of a body.
+    """Return the state of the head with which the body `text` of a possible call begins.
 
-    `tools` are the offered tools; if it is `None`, no calls are read and a head with any name is
-    UNOFFERED. `last`: no more text comes.
+    Args:
+        row: the form of the call.
+        text: the text from the body's beginning on, as far as it has come.
+        tools: the schemas of the offered tools, by name. `None` if calls are not read; then a head
+            with any name is UNOFFERED.
+        last: True if no more text comes.
     """
     begun = [it for it in row.body.heads if text.startswith(it)]
-    if isinstance(row.body, Json | Python):  # the functions of these bodies read the mark too
+    # The functions for JSON and Python read `[` and `{` themselves.
+    if isinstance(row.body, Json | Python):
         begun = [""]
     if not begun:
         return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
     text = text[len(max(begun, key=len)) :]
     head = _head(row, text, tools)
     if head is Head.WAITING and last and isinstance(row.body, Keyed) and row.body.open_ended:
-        # Such a call needs no closer: read the head as if the closer followed the name.
+        # A call of this form may have no closer: read the head as if the closer had come.
         return _head(row, text + row.body.end[0], tools)
     return head
 
 
 def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
+    """Return the state of the head in `text`, which stands behind the first mark of the body."""
     match row.body:
         case Json() as body:
             return _of_object(text, tools, body.strict, body.name_is_key)
@@ -127,12 +136,16 @@ def _head(row: CallRow, text: str, tools: Tools | None) -> Head:
 
 
 def _named(written: str, tools: Tools | None) -> Head:
+    """Return the state of a complete head in which the model wrote the name `written`."""
     if tools is None:
         return Head.UNOFFERED if written else Head.NONE
     return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
 
 
 def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
+    """Return the state of a head that is the beginning of a JSON object. `strict` and `name_is_key`
+    are those of the body `Json`.
+    """
     match = _OBJECT.match(text)
     if not match:
         return Head.WAITING if _OBJECT_BEGUN.match(text) else Head.NONE
@@ -142,7 +155,8 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
         if name_is_key:
             return _named(name, tools)
         if name in NAME_KEYS and text[offset : offset + 1] == "{":
-            offset += 1  # `{"function": {"name": ...}}`, as chat completions have it
+            # `{"function": {"name": "f"}}`, as in chat completions: read the inner object.
+            offset += 1
         elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, offset)):
             if name in NAME_KEYS:
                 return _named(value[1] or value[2] or "", tools)
@@ -155,8 +169,13 @@ def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool =
 
 
 def _of_member(key: str, value: str, other: Head) -> Head:
-    """Return the state of an object at a member that is not a complete name. `other`: the state if
-    the member does not show whether the object is a call.
+    """Return the state of a head whose object has no complete name up to the key `key`.
+
+    - `{"name": "ge`: WAITING, because the rest of the name may come.
+    - `{"arguments": {`: UNNAMED, because the object is a call and its name may stand behind.
+    - `{"city": "Os`: the state `other`, because any object may have this key.
+
+    `value` is the text behind the key and its colon, as far as it has come.
     """
     if key in NAME_KEYS or key in OTHER_KEYS:
         begins = value[:1] in ("", '"', "'") or key in OTHER_KEYS
@@ -165,7 +184,8 @@ def _of_member(key: str, value: str, other: Head) -> Head:
 
 
 def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> Head:
-    # A form without marks: only a tool's name with a bracket behind it begins a call.
+    """Return the state of a head that is a header with the tool's name."""
+    # A form without openers and heads: only an offered name with `[` behind it begins a call.
     if not row.opens and "" in body.heads and tools is not None:
         name, bracket, _ = text.partition("[")
         if name not in tools or not bracket:
@@ -181,8 +201,8 @@ def _of_header(row: CallRow, body: Header, text: str, tools: Tools | None) -> He
 
 
 def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
-    """Return NAMED if one of the marks stands at `offset`, behind blanks and closers of thoughts;
-    WAITING if one may begin there, else NONE.
+    """Skip blanks and closers of thoughts from `offset` on. Return NAMED if one of the marks stands
+    behind them, WAITING if the text ends with the beginning of such a mark, else NONE.
     """
     offset = behind_closers(text, offset)
     if text.startswith(tuple(marks), offset):
@@ -191,7 +211,9 @@ def _begins(marks: Sequence[str], text: str, offset: int) -> Head:
 
 
 def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head:
-    keys = (body.stem,) if body.nested else body.keys  # `stem` also fits a key without `<`
+    """Return the state of a head that is a tag with the tool's name, or the bare name."""
+    # MiniMax-M3 may leave out the `<` of a key. `stem` fits such a key too.
+    keys = (body.stem,) if body.nested else body.keys
     nexts = tuple(filter(None, (*keys, *body.end, "{", *row.ends)))
     if body.bare:
         return _of_bare_name(body, text, tools, (*nexts, *body.ends, body.separator))
@@ -209,6 +231,7 @@ def _of_keyed(row: CallRow, body: Keyed, text: str, tools: Tools | None) -> Head
 
 
 def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[str]) -> Head:
+    """Return the state of a head that is a bare name. One of the marks `nexts` must follow it."""
     match = _WORD.match(text)
     if not match or match.end() == len(text):
         waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
@@ -222,8 +245,8 @@ def _of_bare_name(body: Keyed, text: str, tools: Tools | None, nexts: Sequence[s
 
 
 def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
-    """Return the state of a head whose first key lacks its opening mark: `fcity</arg_key>` or
-    `f city</arg_key>`.
+    """Return the state of a head `fcity</arg_key>` or `f city</arg_key>`: a bare name, and the
+    first key without its opening mark. `closer` is the mark `</arg_key>`, `written` the first word.
     """
     if not any(written.startswith(tool) for tool in tools):
         return Head.NONE
@@ -234,6 +257,7 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
 
 
 def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
+    """Return the state of a head in Python's syntax: `[f(` or `f(`, or a list of JSON objects."""
     inner = text.lstrip()
     if "[" in body.heads:
         if not inner.startswith(tuple(body.heads)):
@@ -249,24 +273,26 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
     return Head.WAITING if waits else Head.NONE
 
 
-# The same as one regular expression, by which the search skips marks that cannot begin a call.
+# The rest of this file makes a regular expression for each mark of calls. With it the search for
+# marks (`MarkSearch`) skips a mark if no head, in any of the mark's forms, can stand behind it.
 
 _CLOSERS = "|".join({re.escape(it[:4]) for it in CLOSERS})
 _BEGUN = rf"(?![\s\S]{{65}})|(?=[{''.join({re.escape(it[0]) for it in CLOSERS})}])(?:{_CLOSERS})"
-"""A pattern for the end of the text, or the beginning of a thought's closer. Any text may follow
-there, so that a head is possible.
+"""A pattern for a position at which a head is still possible: less than 65 characters are left
+there, or a closer of a thought begins there, behind which the head may stand.
 """
 
 
 def possible_head(mark: str, rows: Iterable[CallRow]) -> re.Pattern[str]:
-    """Return a pattern that matches a mark if a head of a call, or the beginning of one, stands
-    behind it. `rows`: the forms that the mark may begin.
+    """Return a pattern that matches `mark` if a head of one of the forms `rows`, or the beginning
+    of such a head, stands behind the mark.
     """
     heads = "|".join(_behind_mark(mark, row) for row in rows)
     return re.compile(rf"{re.escape(mark)}\s*+(?:{heads}|{_BEGUN})")
 
 
 def _behind_mark(mark: str, row: CallRow) -> str:
+    """Return the expression for the text between `mark` and the tool's name, in the form `row`."""
     if mark in row.body.heads:
         return _expression(row, ("",))
     heads = _expression(row, row.body.heads)
@@ -276,6 +302,7 @@ def _behind_mark(mark: str, row: CallRow) -> str:
 
 
 def _expression(row: CallRow, heads: Sequence[str]) -> str:
+    """Return the expression for a head in the form `row` that begins with one of `heads`."""
     match row.body:
         case Json():
             return r"[\[{]"
@@ -301,4 +328,5 @@ def _expression(row: CallRow, heads: Sequence[str]) -> str:
 
 
 def _any(marks: Iterable[str]) -> str:
+    """Return the expression that matches one of the marks. Longer marks are tried first."""
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"

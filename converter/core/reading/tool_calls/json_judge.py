@@ -1,17 +1,17 @@
 """Reading of calls in JSON: an object with name and arguments, a list of such objects, or a header
 with the name before an object.
 
-Models make mistakes, in which arguments are not where they should be:
+Models also write the arguments in other places of the call's object:
 
-- `{"name": "remove", "path": "/x"}`: arguments stand beside the name;
-- `{"name": "remove", "input_data": {"path": "/x"}}`: their object has another key;
-- `{"name": "remove", "arguments": "{...}"}`: their object is in a string;
-- `{"name": "remove", "arguments": {}, "path": "/x"}`: their object, or that of the call, was closed
-  too early.
+- `{"name": "remove", "path": "/x"}`: an argument stands beside the name;
+- `{"name": "remove", "input_data": {"path": "/x"}}`: the object of the arguments has another key;
+- `{"name": "remove", "arguments": "{...}"}`: the object of the arguments is in a string;
+- `{"name": "remove", "arguments": {}, "path": "/x"}`: the object of the arguments was closed too
+  early. The call's object may be closed too early in the same way.
 
-A member counts as an argument if the tool's schema has a parameter of its name. An object counts as
-the arguments if the schema has all its names. If any other member has a value, the text is not
-taken for a call, because the client would run the call without this value.
+A key with its value is called a member here. It counts as an argument if the key is a parameter in
+the tool's schema. An object counts as the arguments if all its keys are parameters. If any other
+member has a value, the text is not a call, because the client would run it without this value.
 """
 
 import json
@@ -30,14 +30,14 @@ from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
 _BETWEEN = ",;}]"
-"""Marks that may stand between two calls, or between a call and further members of it."""
+"""Characters that may stand between two calls, or between a call and further arguments of it."""
 _NOTHING: tuple[object, ...] = (None, "", [])
 _FIELD = re.compile(r'\{\s*+"')
 _AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
 
 
 class JsonCalls:
-    """The reader of calls that are JSON objects."""
+    """The reader of calls that are JSON objects, for the text of one span."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -46,7 +46,9 @@ class JsonCalls:
         self._by_key = isinstance(body, Json) and body.name_is_key
 
     def find(self, at: int) -> int:
-        """Return the offset of the next object; -1 if there is none."""
+        """Return the offset of an object at or behind `at`, with only blanks, separators and
+        brackets before it; -1 if no object stands there.
+        """
         text, gap = self._span.text, self._span.gap
         while (mark := text[(at := gap(at)) : at + 1]) and mark in _BETWEEN + "[":
             at += 1
@@ -61,14 +63,14 @@ class JsonCalls:
 
 
 class HeaderCalls:
-    """The reader of calls whose name stands in a header."""
+    """The reader of calls whose name stands in a header, for the text of one span."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
 
     def find(self, at: int) -> int:
-        """Return the offset of the next header; -1 if there is none. A header behind another call
-        must begin with one of the form's heads.
+        """Return the offset of a header at or behind `at`; -1 if there is none. Behind another call
+        (`at` > 0), only a header with one of the form's `heads` begins the next call.
         """
         text, gap, row = self._span.text, self._span.gap, self._span.row
         begin = gap(at)
@@ -78,7 +80,9 @@ class HeaderCalls:
         return begin if not at or text.startswith(heads, begin) else -1
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call. A name alone is a call of a tool that needs no argument."""
+        """Read the call whose header begins at the offset `at`. A header alone is a call without
+        arguments, if the tool requires none.
+        """
         span, body, text = self._span, self._span.row.body, self._span.text
         assert isinstance(body, Header)
         at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
@@ -100,8 +104,8 @@ class HeaderCalls:
 
 
 def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
-    """Read the arguments that begin at `at`, of a call whose name stands before them. Return the
-    arguments, and the offset behind them.
+    """Return the arguments of a call of the tool `name`, whose object begins at the offset `at`,
+    and the offset behind them. The name stands before the object.
     """
     call = _Call(span, name=name, argued=True, wholly=True, headed=True)
     end = call.beyond(call.take_arguments(json_object(span.text, at), at))
@@ -110,19 +114,20 @@ def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class _Call:
-    """A call whose members are being read.
+    """A call whose members (keys with their values) are being read.
 
     Attributes:
-        name: the tool's name, once it was read.
-        strict: True if the object may only have the keys of calls.
-        by_key: True if the only key is the name.
-        headed: True if the name stands before the object.
-        argued: True once the arguments were read.
-        wholly: True if the call has no object with its own keys around the arguments, so that
-            members behind the arguments can only be arguments.
-        arguments: the arguments, JSON.
-        beside: further members that may be arguments: key, value (JSON), and True if the value may
-            be the object of all arguments.
+        span: the text in which the call stands.
+        name: the tool's name; empty until it was read.
+        strict: True if the call's object may have no other keys than those of calls (`Json`).
+        by_key: True if the tool's name is the only key of the call's object (`Json.name_is_key`).
+        headed: True if the name stands in a header before the object of the arguments.
+        argued: True once a member was taken as the arguments.
+        wholly: True if no object with the name stands around the arguments, as behind a header.
+            Further members behind the arguments can then only be arguments.
+        arguments: the arguments so far, as a JSON object.
+        beside: further members that may be arguments: the key, the value as JSON, and True if the
+            value may instead be the object of all arguments.
     """
 
     span: Span
@@ -136,7 +141,7 @@ class _Call:
     beside: list[tuple[str, str, bool]] = field(default_factory=list)
 
     def take(self, read: JsonObject) -> int:
-        """Read the members of the call's object; return the offset behind the object."""
+        """Take name and arguments from `read`, the call's object. Return the offset behind it."""
         self._close(read)
         members = read.members
         if self.by_key:
@@ -147,7 +152,8 @@ class _Call:
             self.wholly = True
             return read.end
         first = _first_name(members)
-        if first >= 0 and members[first][1][:1] == "{":  # `{"function": {"name": ...}}`
+        # `{"function": {"name": "f"}}`: take the members of the inner object too.
+        if first >= 0 and members[first][1][:1] == "{":
             within = json_object(members[first][1], 0).members
             members = [*members[:first], *within, *members[first + 1 :]]
             first = _first_name(members)
@@ -159,15 +165,19 @@ class _Call:
         return read.end
 
     def take_arguments(self, read: JsonObject, at: int) -> int:
-        """Take an object as the arguments; return the offset behind the object."""
+        """Take `read`, an object that begins at the offset `at`, as the arguments. Return the
+        offset behind the object.
+        """
         self._close(read)
         self.arguments = read.text if read.mended else self.span.text[at : read.end]
         return read.end
 
     def beyond(self, at: int) -> int:
-        """Read further members behind the end of the call's object, since a model may write a
-        closing brace too early. They stand there bare or in an object of their own. An object with
-        a name is another call and is not read. Return the offset behind the last member.
+        """Take further members behind the call's object, which ends at the offset `at`: a model may
+        write its closing brace too early. Return the offset behind the last member.
+
+        They stand there bare, `{"name": "f"}, "path": "/x"}`, or in an object of their own,
+        `{"name": "f"}, {"path": "/x"}`. An object with a name is another call and is not read.
         """
         span, text = self.span, self.span.text
         while True:
@@ -193,8 +203,9 @@ class _Call:
             at = read.end
 
     def settled(self) -> str:
-        """Return the arguments, with the members beside them. Raises NoCall or Broken if such a
-        member is not a parameter of the tool, or contradicts the arguments.
+        """Return the JSON of the arguments, with the members that stand beside them. Raises NoCall
+        or Broken if such a member is not a parameter of the tool, or differs from an argument of
+        the same name.
         """
         members = json_object(self.arguments, 0).members
         arguments, length = once(members), len(members)
@@ -210,17 +221,18 @@ class _Call:
         return self.arguments if len(arguments) == length else JsonObject([*arguments.items()]).text
 
     def _knows(self, key: str) -> bool:
+        """Return True if the tool has a parameter of this name."""
         return self.span.knows(self.name, key)
 
     def _fail(self) -> NoReturn:
-        """Raise Broken if the arguments have begun, else NoCall."""
+        """Raise Broken if the tool's name and an argument were read, else NoCall."""
         if self.name and _FIELD.match(self.arguments):
             raise Broken(self.name)
         raise NoCall
 
     def _close(self, read: JsonObject) -> None:
-        """Close an object that lacks only its closing brackets, if the text ends there. Raises
-        NoCall, Broken or Unclosed for any other object that is open.
+        """Add the closing brackets that `read` lacks, if nothing else is missing and the text or
+        the call ends there. Raises NoCall, Broken or Unclosed for any other open object.
         """
         if read.closed:
             return
@@ -240,7 +252,9 @@ class _Call:
         raise Unclosed(self.name, self.arguments.removesuffix("}"))
 
     def _so_far(self, read: JsonObject) -> tuple[str, str]:
-        """Return the name and the beginning of the arguments in an object that is open."""
+        """Return the tool's name, and the beginning of the JSON of the arguments, in an open object
+        of a call.
+        """
         name, arguments = "", "{"
         members = [(key, value, value) for key, value in read.members]
         for key, value, begun in (*members, (read.key or "", '""', read.begun)):
@@ -254,26 +268,32 @@ class _Call:
         return name, arguments
 
     def _take_name(self, written: str, end: int) -> None:
+        """Take the offered name that is meant by the JSON string `written`. Raises NoCall if there
+        is none; `end` is the offset behind the object.
+        """
         self.name = self.span.named(_string(written))
         if not self.name:
             raise NoCall(end)
 
     def _member(self, key: str, written: str) -> None:
-        """Take a member that is not the name: as the arguments, or as one that may be an
-        argument.
+        """Take a key and its value, the JSON `written`, as the arguments; or add them to `beside`.
+        Raises NoCall if the form allows no such key.
         """
         if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
             self._argue(written)
             return
         if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
             raise NoCall
-        # The tool has a parameter of this name, but the value may still be all arguments.
+        # The key is one for arguments, as `arguments`, and also a parameter of the tool. Its value
+        # may be this argument or the object of all arguments: `_meant` decides.
         may_be_all = key in ARGUMENT_KEYS and not self.argued
         self.argued = self.argued or may_be_all
         self.beside.append((key, written, may_be_all))
 
     def _argue(self, written: str) -> None:
-        """Take the arguments: an object, a string that holds an object, or null."""
+        """Take the JSON `written` as the arguments: an object, a string that holds an object, or
+        null. Raises NoCall or Broken for any other value.
+        """
         self.argued = True
         if written[:1] == "{":
             self.arguments = written
@@ -288,11 +308,12 @@ class _Call:
             self._fail()
 
     def _is_call(self, read: JsonObject, has_arguments: bool) -> bool:
-        """Return True if an object behind the call is another call, because it has a name.
+        """Return True if the object `read`, which stands behind this call, is another call, because
+        it has a name. `has_arguments`: this call has arguments already.
 
-        A key such as `tool` may also be a parameter of the tool. So behind a call without arguments
-        the object counts as a call only if the name is that of an offered tool, or if arguments
-        stand beside the name.
+        A key such as `tool` may also be a parameter of the tool. If this call has no arguments yet,
+        the object therefore counts as a call only if the name is that of an offered tool or has the
+        key `name`, or if arguments stand beside the name.
         """
         members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
         if self.by_key and members:
@@ -313,8 +334,8 @@ class _Call:
         return has_arguments and not read.closed
 
     def _again(self, read: JsonObject) -> None:
-        """Take an object that stands behind the arguments. If the arguments are empty, it replaces
-        them; if they are not, it must be equal to them.
+        """Take the object `read`, behind empty arguments, as the arguments. Raises Broken if the
+        call has arguments that differ from the object; equal ones are a repetition.
         """
         if not _FIELD.match(self.arguments):
             self.arguments = read.text
@@ -322,8 +343,9 @@ class _Call:
             self._fail()
 
     def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
-        """Return the arguments that a member stands for: the member itself, or the members of its
-        value.
+        """Return the arguments for a member of `beside`: the member itself, if its key is a
+        parameter of the tool, or the members of its value, if their keys are. Raises NoCall or
+        Broken if neither holds and the member has a value.
         """
         is_parameter = self._knows(key)
         if not is_parameter and written[:1] == '"' and (inner := mended(_string(written))):
@@ -338,12 +360,14 @@ class _Call:
 
 
 def _first_name(members: Sequence[tuple[str, str]]) -> int:
-    """Return the index of the first member that may be the name; -1 if there is none."""
+    """Return the index of the first member whose key is one for names; -1 if there is none."""
     return next((at for at, (key, _) in enumerate(members) if key in NAME_KEYS), -1)
 
 
 def _string(written: str) -> str:
-    """Return the text of a JSON string, or of its beginning; empty for any other value."""
+    """Return the content of a JSON string that may lack its closing quote; empty for any other
+    value.
+    """
     if written[:1] != '"':
         return ""
     try:

@@ -1,7 +1,8 @@
-"""Reading of a JSON object in the text of a call: its members, each value as JSON text.
+"""Reading of a JSON object in the text of a call: its members (keys with their values), each value
+as JSON text.
 
 Valid JSON is read by Python's `json`, member by member. Other text is read by `JsonReader`, which
-mends text that has one meaning. The closer of a thought within the object is ignored.
+mends text that has only one meaning. The closer of a thought within the object is ignored.
 """
 
 import json
@@ -17,8 +18,8 @@ from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonPart, JsonRea
 
 _PIECE = 4096
 _TRIES = 16
-"""How many values `json` may fail to read. For each error it counts the lines of the text, which is
-slow.
+"""After so many invalid values, no more are given to `json`: for each error it counts the lines of
+the text, which is slow.
 """
 _BLANKS = r"[ \t\r\n]*+"
 _SPACE = re.compile(_BLANKS)
@@ -35,14 +36,15 @@ class JsonObject:
     """An object that was read.
 
     Attributes:
-        members: the keys, and the values as JSON text.
-        end: the offset behind the object. If `unfit`, the offset of text that is not JSON.
+        members: the keys, and their values as JSON text.
+        end: the offset behind the object. If `unfit`, the offset of the text that is not JSON.
         closed: True if the object has its closing brace.
         unfit: True if text in the object is not JSON and cannot be mended.
-        key, begun: the key of the member that is open, and its value so far.
-        missing: the closing brackets that are missing in this value; `None` if more than brackets
-            is missing.
-        mended: True if the text of the object may have been mended.
+        key: the key whose value is open at the end of the text; `None` if no value is open.
+        begun: the JSON of the open value so far.
+        missing: the closing brackets that the open value lacks, empty if it only lacks the brace of
+            the object; `None` if more than brackets is missing.
+        mended: True if the text of the object may have been mended, so that it differs from `text`.
     """
 
     members: list[tuple[str, str]] = field(default_factory=list)
@@ -55,31 +57,35 @@ class JsonObject:
     mended: bool = False
 
     def complete(self) -> None:
-        """Close the object; an open member gets its missing brackets, or is dropped."""
+        """Close the object. The open value gets its missing brackets; if more than brackets is
+        missing, its key is dropped.
+        """
         if self.key is not None and self.missing is not None:
             self.members.append((self.key, self.begun + self.missing))
         self.key, self.closed = None, True
 
     @property
     def so_far(self) -> str:
-        """The JSON of the object so far, without its closing brace."""
+        """The JSON of the members and of the open value so far, without the closing brace."""
         begun = [f"{literal(self.key)}: {self.begun}"] if self.key is not None else []
         return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
 
     @property
     def text(self) -> str:
-        """The JSON of an object with the members."""
+        """The JSON of an object with `members`, with its closing brace."""
         inner = ", ".join(f"{literal(key)}: {value}" for key, value in self.members)
         return f"{{{inner}}}"
 
 
 def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
-    """Read the object that begins at the offset `at`. `inside`: its opening brace is missing."""
+    """Return the object that begins at the offset `at`, whole or not. `inside`: its opening brace
+    is missing, and a key stands at `at`.
+    """
     return (None if inside else _strictly(text, at)) or _Reading(text, at, inside).read()
 
 
 def _strictly(text: str, at: int) -> JsonObject | None:
-    """Read an object that is valid JSON; return `None` for any other."""
+    """Return the object that begins at the offset `at`, if it is valid JSON; else `None`."""
     if empty := _EMPTY.match(text, at):
         return JsonObject([], empty.end(), closed=True)
     members, at, mark = [], at + 1, ","
@@ -100,7 +106,7 @@ def _strictly(text: str, at: int) -> JsonObject | None:
 
 
 class _Reading:
-    """The reading of an object that may need mending."""
+    """The reading of one object that may have to be mended (`read`)."""
 
     def __init__(self, text: str, at: int, inside: bool, depth: int = 0) -> None:
         self._text, self._at = text, at
@@ -109,12 +115,15 @@ class _Reading:
             self._reader.want, self._reader.nested = Want.KEY, ["}"]
         self._object = JsonObject(mended=True)
         self._key: list[str] = []
-        self._value: list[str] | None = None  # the pieces of the member's value, behind its colon
-        # The offset of the value, and that behind a value which `json` has read (0: none).
+        # The JSON of the open value, in pieces; `None` before the colon of its key.
+        self._value: list[str] | None = None
+        # `_begin`: the offset of the value. `_behind`: the offset behind a value that `json` has
+        # read, from which `_parts` must go on; else 0.
         self._begin = self._behind = 0
         self._tries, self._depth = 0, depth
 
     def read(self) -> JsonObject:
+        """Return the object, up to its closing brace or to text that cannot be mended."""
         result, reader = self._object, self._reader
         try:
             for part, text, end in self._parts():
@@ -136,7 +145,7 @@ class _Reading:
         return result
 
     def _parts(self) -> Iterator[tuple[JsonPart, str, int]]:
-        """Yield the parts of the text: kind, JSON, and the offset behind."""
+        """Yield the parts of the text: the kind of a part, its JSON, and the offset behind it."""
         while self._at < len(self._text):
             begin = self._at - len(self._reader.held)
             piece = self._text[self._at : self._at + _PIECE]
@@ -148,6 +157,7 @@ class _Reading:
                     break
 
     def _take(self, part: JsonPart, text: str, end: int) -> None:
+        """Add a part to the open key or value. `text` is its JSON, `end` the offset behind it."""
         at_top = len(self._reader.nested) == 1
         if part is JsonPart.COMMA and at_top:
             self._member()
@@ -165,7 +175,9 @@ class _Reading:
                 self._value.append(text)
 
     def _strict_value(self) -> None:
-        """Read the next value with `json`, if it is valid JSON, and move behind it."""
+        """Read the value at `_begin` in one step, if it is valid JSON or an object that can be
+        mended, and move behind it.
+        """
         begin = _SPACE.match(self._text, self._begin).end()  # type: ignore[union-attr]
         if self._tries == _TRIES or self._text[begin : begin + 1] not in ("{", "[", '"'):
             return
@@ -185,6 +197,7 @@ class _Reading:
 
     @staticmethod
     def _drop_comma(value: list[str]) -> None:
+        """Remove a comma at the end of `value`, and the blanks behind the comma."""
         last = len(value) - 1
         while last >= 0 and not value[last].strip():
             last -= 1
@@ -192,14 +205,14 @@ class _Reading:
             del value[last:]
 
     def _member(self) -> None:
-        """Add the member that has ended."""
+        """Add the key and value that have ended to the members."""
         if self._value:
             self._object.members.append((json.loads("".join(self._key)), "".join(self._value)))
         self._key, self._value = [], None
 
     def _passes(self, at: int) -> bool:
-        """Return True after a move behind text that is not JSON and can be ignored or mended: the
-        closer of a thought, or an id without quotes.
+        """Skip or mend the text at the offset `at`, which is not JSON, and move behind it. Return
+        False if it is neither the closer of a thought nor the value of an id without quotes.
         """
         reader = self._reader
         if closer := _CLOSER.match(self._text, at):
@@ -215,7 +228,9 @@ class _Reading:
         return True
 
     def _leave_open(self) -> None:
-        """Set the attributes of an object that is open at the end of the text."""
+        """Set `end`, `key`, `begun` and `missing` of an object that is open at the end of the text,
+        or at text that cannot be mended.
+        """
         result, reader, value = self._object, self._reader, self._value
         word = None if result.unfit or value is None else reader.end_word()
         if value is not None and word is not None:

@@ -1,8 +1,8 @@
-"""The judge: it returns the calls in the text of a candidate, or that the text is not a call.
+"""The judge: the function `judge` reads the calls in the text of a candidate.
 
-`judge` is a pure function of the row, the text, the reason why the text ended, and the schemas of
-the tools. The schemas are used while the text is read: if the text can be read in two ways, the one
-whose keys are parameters of the tool counts.
+Its verdict depends only on the form, the text, the reason why the text ends, and the schemas of the
+tools. It uses the schemas while it reads: if a text can be read in two ways, the one counts whose
+keys are parameters of the tool.
 """
 
 import re
@@ -23,23 +23,27 @@ type _Calls = JsonCalls | HeaderCalls | KeyedCalls | PythonCalls | GemmaCalls
 _ENDS = (End.MARK, End.BODY, End.OPENER)
 _FIELD = re.compile(r'\{\s*+"')
 _LONGEST = 256
-"""Characters of the longest half of a closing mark, at least, with the blanks around it."""
+"""How many characters at the end of a reply may be the beginning of a closing mark, with the blanks
+around it. All closing marks are shorter.
+"""
 _BRACKETS = re.compile(r"(?:\s*+[}\])])++")
 
 
 def judge(
     row: CallRow, text: str, end: End, tools: Mapping[str, Schema], *, last: bool = False
 ) -> Verdict:
-    """Return the verdict on the text of a call.
+    """Return the calls in a text, and the reason if the text is not a whole call.
 
     Args:
         row: the form of the call.
-        text: the text from the body's beginning to the call's end, without the closer.
+        text: the text from the body's beginning to a point at which the call may end, without the
+            closer.
         end: the reason why the text ends.
-        tools: the schemas of the tools that may be called.
+        tools: the schemas of the offered tools, by name.
         last: True if no later mark can close a value that is open at the end.
     """
-    # The line end stands for the closer. It shows that a number at the end is complete.
+    # A line end takes the place of the closer. Without it, a number at the end of the text could
+    # still go on.
     closed = text + "\n" if end in (End.MARK, End.OPENER) else text
     span = Span(row, closed, end, tools, last or end not in _ENDS)
     verdict = _judged(span)
@@ -52,10 +56,11 @@ def judge(
 
 
 def _judged(span: Span) -> Verdict:
-    """Read calls, one behind the other, and return the verdict on the text."""
+    """Read the calls of a text, one behind the other, and return the verdict."""
     body = _BODIES[type(span.row.body)](span)
     calls: list[JudgedCall] = []
-    at, lead = 0, -1  # `lead`: the offset of text before a call that is not a call; -1: none
+    # `lead`: the offset of text that is not a call, but may stand before one; -1 if there is none.
+    at, lead = 0, -1
     while (begin := body.find(at)) >= 0:
         try:
             call = body.read(begin)
@@ -75,8 +80,8 @@ def _judged(span: Span) -> Verdict:
 
 
 def _behind(span: Span, at: int) -> int:
-    """Return the offset behind surplus brackets, and behind the beginning of a closer at which the
-    reply ended.
+    """Return the offset behind text that is dropped behind a call: closing brackets too many, and
+    the incomplete closer with which a reply ends. `at` is the offset behind the call.
     """
     keyed = isinstance(span.row.body, Keyed)
     brackets = None if keyed else _BRACKETS.match(span.text, at)
@@ -88,7 +93,14 @@ def _behind(span: Span, at: int) -> int:
 
 
 def _unclosed(span: Span, calls: Sequence[JudgedCall], error: Unclosed) -> Verdict:
-    """Return the verdict on a text whose last call is open at the end."""
+    """Return the verdict on a text whose last call is open at the end.
+
+    - UNCLOSED, if a later mark may close the call.
+    - The calls, the open one as the last, if the reply ends in it and its name was read.
+    - BROKEN, if a mark ends the text and an argument was read. Else TEXT.
+
+    `calls` are the calls before the open one, `error` has what was read of it.
+    """
     if not span.last:
         return Verdict(failed=Failed.UNCLOSED)
     if span.end in _ENDS and _FIELD.match(error.arguments):

@@ -1,18 +1,19 @@
 """Reading of calls with keys and values between marks (`Keyed`).
 
-A value is bare text: its type is that of the tool's schema. It may be text about these very marks,
-such as a file with `<parameter=x>` in it. So a mark that closes a value counts only by this rule:
+A value is bare text, and gets its type from the tool's schema. It may be text about these very
+marks, such as a file with `<parameter=x>` in it. A mark that closes a value therefore counts only
+under two conditions:
 
-1. The form goes on behind the mark: with the next parameter, the call's end, or another call.
+1. Behind the mark stands the next parameter, the call's end, or another call.
 2. Within the value, as many inner values are closed as were opened.
 
-If a value has no end by this rule, the call is read once more, leniently. Then a value also ends:
+If no mark fulfils both for a value, the call is read once more, leniently. Then a value also ends:
 
 - before the mark of another parameter, which the tool has and the call does not have yet;
-- at any mark that closes a value, if the form goes on behind it;
+- at a mark that fulfils only the first condition;
 - at the end of the call, if no later mark can close the value.
 
-A value with such an end must not hold a mark of a call.
+A value with one of these three ends must not hold a mark that begins or closes a call.
 """
 
 import re
@@ -56,14 +57,14 @@ _LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
 _PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
 _CDATA = "<![CDATA[", "]]>"
 _REPEATS = 8
-"""How many further closing marks may stand behind a closing mark. More of them are text."""
+"""How often the mark that closes a value may be repeated. Further repetitions are text."""
 _NESTED_LIMIT = 64
 """The most levels of values within values. Models write three or four."""
 ITEM = "item"
 
 
 class KeyedCalls:
-    """The reader of calls with keys and values."""
+    """The reader of calls with keys and values, for the text of one span."""
 
     def __init__(self, span: Span) -> None:
         self._span, body = span, span.row.body
@@ -73,7 +74,9 @@ class KeyedCalls:
         self._marks = Marks(span, 0 if first is None else first.end, first)
 
     def find(self, at: int) -> int:
-        """Return the offset of the next call; -1 if there is none."""
+        """Return the offset of a call at or behind `at`, with only blanks and closers of thoughts
+        before it; -1 if no call stands there.
+        """
         if self._bare:
             return self._begin if self._name and not at else -1
         begin = self._span.gap(at)
@@ -94,10 +97,10 @@ class KeyedCalls:
 
 
 def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
-    """Return the tool's name at the beginning of the text, and the offset behind it.
+    """Return the tool's name at the beginning of the text, the offset behind the name, and `None`.
 
     GLM-4.7 may leave the opening mark of the first key out: `f city</arg_key>` or
-    `fcity</arg_key>`. Then this key is returned too, else `None`.
+    `fcity</arg_key>`. Then return this key as a mark instead of `None`, and the offset behind it.
     """
     text = span.text
     match = _WORD.match(text)
@@ -121,7 +124,9 @@ def _bare_name(span: Span, body: Keyed) -> tuple[str, int, Mark | None]:
 
 
 class _Call:
-    """The reading of one call. `lenient`: values may also have the other ends (see above)."""
+    """The reading of one call. `lenient`: values may also have the three further ends that the
+    module's docstring lists.
+    """
 
     def __init__(self, marks: Marks, body: Keyed, name: str, *, lenient: bool) -> None:
         self._marks, self._span, self._body, self._lenient = marks, marks.span, body, lenient
@@ -133,13 +138,16 @@ class _Call:
     # The call: its marks, one behind the other.
 
     def read(self, at: int) -> JudgedCall:
-        """Read the call that begins at the offset `at`, which is behind the name if it is bare."""
+        """Read the call that begins at the offset `at`. In a form with bare names (`Keyed.bare`),
+        `at` is the offset behind the name.
+        """
         marks, index = self._marks, self._marks.index(at)
         if not self._name:
             at, index = self._head(marks.all[index]), index + 1
         if self._text.startswith("{", self._span.gap(at)):
             return self._json(self._span.gap(at))
-        # `ended`: the offset behind the call's closing mark, or -1. `closed`: a value was closed.
+        # `ended`: the offset behind the last mark, if it closes the call; else -1.
+        # `closed`: True if a mark has come that closes a value.
         ended, closed = -1, False
         while (kind := marks.behind(at, index)) in _PARTS:
             is_end = kind in (Kind.END, Kind.OUTER)
@@ -147,7 +155,8 @@ class _Call:
             if is_half or (ended >= 0 and not (is_end or kind is Kind.KEY)):
                 break
             take = {Kind.KEY: self._value, Kind.BEGUN: self._unopened}.get(kind)
-            # A closing mark that is repeated is ignored.
+            # Marks that close a value or the call need no reading: go on behind the mark.
+            # A closing mark that is written twice therefore does no harm.
             at, index = take(index) if take else (marks.all[index].end, index + 1)
             ended, closed = at if is_end else -1, closed or kind is Kind.CLOSE
         end = self._end(at, index, ended, bare=not (self._values or closed))
@@ -157,10 +166,10 @@ class _Call:
         """Return the offset behind the call. Raises NoCall, Broken or Unclosed.
 
         Args:
-            at: the offset behind the last part of the call.
+            at: the offset behind the last mark or value of the call.
             index: the index of the next mark.
-            ended: the offset behind the call's closing mark; -1 if there was none.
-            bare: True if the call is only a name.
+            ended: the offset behind the call's closing mark; -1 if the call has none.
+            bare: True if the call has no argument and no mark that closes a value.
         """
         marks, span = self._marks, self._span
         half, kind = marks.half(at, index), marks.behind(at, index)
@@ -169,8 +178,9 @@ class _Call:
             raise NoCall
         if half is Half.OPENING or (half is Half.EITHER and ended < 0):
             raise self._unclosed()
+        # The arguments stand in an object behind the closer. Without them the call must not run.
         if not self._values and self._text.startswith('{"', span.gap(max(at, ended))):
-            raise NoCall  # an object with the arguments stands behind the call
+            raise NoCall
         if half is not Half.NONE:
             return span.length
         if ended >= 0:
@@ -187,16 +197,18 @@ class _Call:
         raise Broken(self._name) if self._values else NoCall
 
     def _unclosed(self, key: str | None = None, begun: str = "") -> Unclosed:
-        """Return the error of a call that is open. `key`, `begun`: the open argument, JSON."""
+        """Return the error for a call that is open, with the arguments so far. `key` and `begun`
+        are the name and the JSON of an argument whose value is open.
+        """
         return Unclosed(
             self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
         )
 
-    # The head.
+    # The tag with the tool's name.
 
     def _head(self, mark: Mark) -> int:
-        """Take the name, and the arguments that are attributes of the call's tag. Return the offset
-        behind the tag.
+        """Take the tool's name from the tag `mark`, and the arguments that are its attributes
+        (`<invoke name="f" city="Oslo">`). Return the offset behind the tag.
         """
         match = HEADER.fullmatch(mark.tag)
         self._name = self._span.named(match[1]) if match else ""
@@ -211,7 +223,9 @@ class _Call:
         return mark.end
 
     def _json(self, at: int) -> JudgedCall:
-        """Read arguments that are JSON, as Llama 3.1 and Laguna write them behind the name."""
+        """Read a call with its arguments as a JSON object behind the name, as Llama 3.1 and Laguna
+        write them.
+        """
         arguments, at = read_arguments(self._span, self._name, at)
         index = self._marks.index(at)
         is_end = self._marks.behind(at, index) is Kind.END
@@ -220,7 +234,7 @@ class _Call:
     # Values.
 
     def _value(self, index: int) -> tuple[int, int]:
-        """Take the argument whose key is the mark number `index`. Return the offset behind its
+        """Take the argument whose key is the mark with this index. Return the offset behind its
         value, and the index of the next mark.
         """
         mark, body = self._marks.all[index], self._body
@@ -232,7 +246,8 @@ class _Call:
         if not body.bare:
             match = HEADER.fullmatch(mark.tag)
             name, types = (match[1], _types(match[2])) if match else ("", types)
-        # A value within the tag, `<parameter=city=Oslo>`: the call has no meaning without it.
+        # `in_tag`: the value stands in the tag of its key, `<parameter=city=Oslo>`. Such a value is
+        # not read, and without it the call has no clear meaning.
         in_tag = "=" in name and not self._knows(name)
         if not name or in_tag or not (mark.opened or self._lacks(name)):
             self._fail()
@@ -243,8 +258,8 @@ class _Call:
         end = self._end_of(begin, index, name, types)
         ended = self._marks.all[end] if end < len(self._marks) else None
         is_own = ended is not None and ended.kind is Kind.CLOSE
-        # GLM-4.7 leaves the mark before a value out under load; then the closing mark must be
-        # there.
+        # GLM-4.7 under load leaves out the mark before a value. Such a value counts only with the
+        # mark that closes it.
         if not (mark.opened or is_own):
             self._fail()
         text = self._text[begin : ended.begin if ended else self._span.length]
@@ -256,8 +271,10 @@ class _Call:
         return (ended.end, end + 1) if is_own else (ended.begin, end)
 
     def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
-        """Return the offset at which a value begins, the index of the next mark, and the text of a
-        CDATA section, if the value is one.
+        """Return the offset at which a value begins, the index of the next mark, and `None`.
+
+        If the value is a CDATA section, return the offset and the mark behind the section, and its
+        text instead of `None`. `at` is the offset behind the key, `index` that of the next mark.
         """
         body, (begins, ends) = self._body, _CDATA
         if body.cdata and self._text.startswith(begins, at):
@@ -269,27 +286,32 @@ class _Call:
         return padding.end() if padding else at, index, None
 
     def _add(self, name: str, written: str) -> None:
-        """Add an argument. Raises Broken if the call has it already, with another value."""
+        """Add an argument; `written` is its JSON. Raises Broken if the call has an argument of this
+        name with another value.
+        """
         before = self._values.setdefault(name, written)
         if before is not written and meaning_of(before) != meaning_of(written):
             raise Broken(self._name)
 
     def _knows(self, name: str) -> bool:
+        """Return True if the tool has a parameter of this name."""
         return name in properties_of(self._schema)
 
     def _lacks(self, name: str) -> bool:
+        """Return True if the tool has a parameter of this name and the call does not."""
         return self._knows(name) and name not in self._values
 
     # The end of a value.
 
     def _end_of(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
-        """Return the index of the mark that ends a value; the number of marks if the end of the
-        text ends it. Raises NoCall, Broken or Unclosed.
+        """Return the index of the mark that ends a value; the number of marks if the value ends
+        with the text. Raises NoCall, Broken or Unclosed.
 
         Args:
             begin: the offset of the value.
             first: the index of the first mark behind this offset.
-            name, types: the parameter, and the types that its value may have.
+            name: the name of the parameter.
+            types: the JSON types that the value may have.
         """
         marks, depth, uncertain = self._marks, 0, False
         for at in range(first, len(marks)):
@@ -297,7 +319,8 @@ class _Call:
             if kind is Kind.CLOSE:
                 if (may or not depth) and self._goes_on(at, name, depth):
                     return at
-                uncertain = uncertain or not depth  # a mark that closes the value did not count
+                # A mark could have closed the value but did not count: later ends are doubtful.
+                uncertain = uncertain or not depth
                 depth = max(0, depth - 1)
             elif may and self._is_end(begin, at, name, uncertain):
                 if uncertain:
@@ -310,15 +333,19 @@ class _Call:
         raise self._unclosed(name, self._begun(begin, types))
 
     def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if a mark that does not close values ends the value."""
+        """Return True if the mark with the index `at`, which is no CLOSE mark, ends a value.
+
+        `begin` is the offset of the value, `of` its parameter. `uncertain`: an earlier mark could
+        have closed the value.
+        """
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
             return self._is_next(begin, at, of, uncertain)
         return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
 
     def _is_over(self, at: int) -> bool:
-        """Return True if a mark that closes the call also ends a value, whose closing mark is
-        missing. It does if the marks behind it cannot belong to the value.
+        """Return True if the mark with the index `at`, which closes the call, also ends a value
+        that lacks its own closing mark: the marks behind `at` must not belong to the value.
         """
         marks, span = self._marks, self._span
         if not span.last or span.end is End.CUT:
@@ -329,14 +356,15 @@ class _Call:
         return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
 
     def _may(self, first: int, at: int) -> bool:
-        """Return True if the call is read leniently and no mark of a call stands between the marks
-        `first` and `at`.
+        """Return True if the call is read leniently, and none of the marks from index `first` up to
+        `at` begins or closes a call.
         """
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
     def _goes_on(self, at: int, of: str, depth: int) -> bool:
-        """Return True if the form goes on behind the mark `at`, which closes a value of the
-        parameter `of`. `depth`: how many inner values are open.
+        """Return True if the next parameter, the call's end or another call stands behind the mark
+        with the index `at`, which closes a value of the parameter `of`. `depth`: how many inner
+        values are open at the mark.
         """
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
@@ -357,12 +385,13 @@ class _Call:
         return kind is not Kind.CLOSE
 
     def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
-        """Return True if the key `at` ends a value whose closing mark is missing.
+        """Return True if the key with the index `at` ends a value that lacks its closing mark.
 
-        The key must be a parameter that the call lacks. It counts at the beginning of a line, or if
-        no closing mark follows, or if the parameter is required. It does not count if the same
-        parameter follows again behind a closing mark, or if more values are closed behind it than
-        opened.
+        The key must be a parameter that the call lacks, and one of these must hold: the key stands
+        at the beginning of a line or of the value; no value is closed before the call's end; an
+        earlier mark could have closed the value (`uncertain`); the parameter is required; in this
+        form values need no line ends around them. The key does not count if the same key stands
+        once more behind a closing mark, or if more values are closed behind it than were opened.
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_end[at]
@@ -379,8 +408,8 @@ class _Call:
         return at_head or not padded or not closed or uncertain or needs
 
     def _begun(self, begin: int, types: frozenset[str]) -> str:
-        """Return the JSON of a value that is open, without its end. A value that cannot be a string
-        has none, because it may change as a whole.
+        """Return the beginning of the JSON of an open value: a string without its closing quote.
+        Return an empty text if `types` allow no string, because a number may still change.
         """
         if types and "string" not in types:
             return ""
@@ -390,11 +419,12 @@ class _Call:
             text = text[:last]
         return literal(text)[:-1]
 
-    # Nested elements.
+    # Nested elements: `<at><city>Oslo</city></at>`.
 
     def _element(self, index: int, schema: Schema, depth: int) -> tuple[str, int]:
-        """Return the JSON of the element whose key is the mark number `index`, and the index of the
-        mark behind the element.
+        """Return the JSON of the element whose key is the mark with this index, and the index of
+        the mark behind the element. `schema` is that of the element's value, `depth` the number of
+        elements around it.
         """
         marks, mark = self._marks, self._marks.all[index]
         at, index, name = mark.end, index + 1, mark.tag
@@ -423,7 +453,9 @@ class _Call:
         return JsonObject([*members.items()]).text, index + 1
 
     def _unopened(self, index: int) -> tuple[int, int]:
-        """Take an argument whose opening tag is incomplete. Its closing tag has its name."""
+        """Take an argument whose opening tag is incomplete, the mark with this index. Its name is
+        that in its closing tag. Return the offset behind this tag, and the index of the next mark.
+        """
         mark = self._marks.all[index]
         closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
         named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
@@ -435,15 +467,17 @@ class _Call:
 
 
 def _types(written: str) -> frozenset[str]:
-    """Return the types that attributes of a parameter's tag name (`string="true"`)."""
+    """Return the types of a value by the attributes `written` in the tag of its parameter
+    (`string="true"`, `type="str"`); empty if they name no type.
+    """
     if _IS_STRING.search(written):
         return frozenset({"string"})
     return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
 def _typed(text: str, types: frozenset[str]) -> str:
-    """Return bare text as the JSON of a value. A value that may be a string is one, even if it
-    looks like a number (`007`). A value of unknown type is a string too.
+    """Return the JSON of a value that the model wrote as bare text. If `types` allow a string or
+    are empty, the value becomes a string, even if it looks like a number (`007`).
     """
     if not types or "string" in types:
         return "null" if "null" in types and text in NULLS else literal(text)

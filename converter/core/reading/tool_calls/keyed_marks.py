@@ -1,7 +1,7 @@
 """The marks in the text of a call with keys and values (`Keyed`).
 
-`Marks` lists all of them, with facts about each. The judge decides which ones count, because a
-value may be text about these marks.
+`Marks` lists all of them, with counts for each. `keyed_judge` decides which of them count, because
+a value may be text about these marks.
 """
 
 import enum
@@ -22,16 +22,17 @@ class Kind(enum.Enum):
     """The kinds of marks.
 
     Attributes:
-        HEAD: the tag with the tool's name: `<function=f>`.
+        HEAD: a tag with the tool's name: `<function=f>`.
         KEY: the mark of a key: `<parameter=city>`.
-        CLOSE: closes a value: `</parameter>`.
-        END: closes a call: `</function>`.
-        OUTER: closes the region around the call: `</tool_call>`.
-        OPENER: opens the region around the call: `<tool_call>`.
-        OPENED: a tag without a key that has the same closer as a value: `<parameter>`.
-        BEGUN: the first characters of a key's mark: `<parameter`.
+        CLOSE: a mark that closes a value: `</parameter>`.
+        END: a mark that closes a call: `</function>`.
+        OUTER: the closer of a call or of its section: `</tool_call>`.
+        OPENER: the opener of a call or of its section: `<tool_call>`.
+        OPENED: a tag without a key, `<parameter>`. Its closer is the same as that of a value.
+        BEGUN: the first characters of a key's mark, `<parameter`, if the rest of the mark does not
+            follow.
         NONE: not a mark, but the end of the text.
-        TEXT: not a mark, but other text before the next mark.
+        TEXT: not a mark, but text that is not blank, before the next mark.
     """
 
     HEAD = "head"
@@ -52,7 +53,14 @@ _OF_CALLS = (Kind.HEAD, Kind.OPENER, Kind.END, Kind.OUTER)
 
 
 class Half(enum.Enum):
-    """The kinds of marks in which a reply may have been cut."""
+    """The kind of the incomplete mark at the end of a reply.
+
+    Attributes:
+        NONE: the reply does not end in a mark.
+        OPENING: it can only be the beginning of an opener, a key or a tag with the tool's name.
+        CLOSING: it can only be the beginning of a mark that closes a value, a call or a section.
+        EITHER: both are possible, as for `<`.
+    """
 
     NONE = enum.auto()
     OPENING = enum.auto()
@@ -65,8 +73,11 @@ class Mark:
     """A mark in a text.
 
     Attributes:
-        tag: the text in a tag (`city` in `<parameter=city>`).
-        opened: False for a key whose value lacks the mark before it (`Keyed.value`).
+        kind: the kind of the mark.
+        begin: the offset of the mark.
+        end: the offset behind the mark.
+        tag: the key, or the text with the tool's name (`city` in `<parameter=city>`).
+        opened: False for a KEY behind which the mark before the value (`Keyed.value`) is missing.
     """
 
     kind: Kind
@@ -77,16 +88,19 @@ class Mark:
 
 
 class Marks:
-    """The marks of a span's text.
+    """The marks in the text of a span.
 
-    `at` is the offset from which the text is searched. `first` is a mark before them, which the
-    search cannot find.
+    `at` is the offset from which the text is searched. `first` is a key before this offset that
+    lacks its opening mark, so that the search cannot find it.
 
     Attributes:
+        span: the span.
         all: the marks, in their order.
-        balance: for each mark, the number of values that are open before it.
-        closers: for each mark, the number of CLOSE marks before it.
-        of_calls: for each mark, the number of marks around calls before it.
+        balance: for the index of each mark, the number of values that are open before the mark.
+            It is below 0 if more were closed than opened.
+        closers: for the index of each mark, the number of CLOSE marks before the mark.
+        of_calls: for the index of each mark, the number of HEAD, OPENER, END and OUTER marks before
+            the mark.
     """
 
     def __init__(self, span: Span, at: int = 0, first: Mark | None = None) -> None:
@@ -103,12 +117,14 @@ class Marks:
 
     @cached_property
     def least(self) -> list[int]:
-        """The lowest balance at each mark and behind it."""
+        """For the index of each mark, the lowest `balance` from this mark to the end."""
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
     def next_end(self) -> list[int]:
-        """The index of the next END or OUTER mark, for each mark; it may be the mark itself."""
+        """For the index of each mark, the index of the first END or OUTER mark from this mark on;
+        the number of marks if there is none.
+        """
         ends = [len(self.all)] * (len(self.all) + 1)
         for at in reversed(range(len(self.all))):
             is_end = self.all[at].kind in (Kind.END, Kind.OUTER)
@@ -130,8 +146,9 @@ class Marks:
         return bisect_left(self._begins, at)
 
     def behind(self, at: int, index: int) -> Kind:
-        """Return the kind of the mark number `index`, if only blanks stand between the offset `at`
-        and this mark; TEXT if other text does, NONE if there is no further mark.
+        """Return the kind of the mark with this index, the first behind the offset `at`, if only
+        blanks and closers of thoughts stand between. Return TEXT if other text stands between, and
+        NONE if neither text nor a mark stands behind `at`.
         """
         end = self.all[index].begin if index < len(self.all) else len(self.span.text)
         if self.span.gap(at) < end:
@@ -140,12 +157,12 @@ class Marks:
 
     @cached_property
     def following(self) -> list[Kind]:
-        """The kind of mark that follows each mark (see `behind`)."""
+        """For the index of each mark, the kind of what stands behind the mark (see `behind`)."""
         return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half(self, at: int, index: int) -> Half:
-        """Return the kind of mark in which the reply was cut, if the text behind the offset `at` is
-        the beginning of a mark. `index` is the index of the next whole mark.
+        """Return the kind of the incomplete mark with which the reply ends, if the text behind the
+        offset `at` is only this mark. `index` is the index of the first mark behind `at`.
         """
         span = self.span
         begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
@@ -160,25 +177,28 @@ class Marks:
         return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
 
     def half_closer(self, written: str) -> bool:
-        """Return True if a text is the beginning of a mark which opens or closes part of a call."""
+        """Return True if `written` is the beginning of a mark of a call: of an opener, a closer, a
+        key or the end of a value.
+        """
         opening, closing = _halves(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
 
 
 def name_in(tag: str) -> str:
-    """Return the name in the text of a tag; empty if it has none."""
+    """Return the name of the tool or parameter in a text `Mark.tag`; empty if it has none."""
     match = HEADER.fullmatch(tag)
     return match[1] if match else ""
 
 
 def unopened_key(body: Keyed) -> re.Pattern[str]:
-    """Return the pattern of the tool's name with a first key whose opening mark is missing:
-    `f city</arg_key>`.
+    """Return the pattern of a bare name and a first key without its opening mark, up to the value:
+    `f city</arg_key><arg_value>`. Its first group is `f city`.
     """
     return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
 
 
 def _mark(match: re.Match[str]) -> Mark:
+    """Return the mark for a match of `_pattern`."""
     kind, groups = Kind(match.lastgroup), match.re.groupindex
     tag = match[f"{kind.value}_tag"] if f"{kind.value}_tag" in groups else ""
     opened = "value_opened" not in groups or match["value_opened"] is not None
@@ -187,6 +207,7 @@ def _mark(match: re.Match[str]) -> Mark:
 
 @lru_cache(maxsize=128)
 def _pattern(row: CallRow) -> re.Pattern[str]:
+    """Return the pattern of all marks in calls of a form, with a group for each kind of mark."""
     body = row.body
     assert isinstance(body, Keyed)
     openers, stem = (*row.opens, *row.section[:1]), re.escape(body.stem)
@@ -204,7 +225,8 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
     if kinds[Kind.HEAD]:
         kinds[Kind.HEAD] = f"(?:{kinds[Kind.HEAD]})(?P<head_tag>{_TAG}){re.escape(body.key_end)}"
     marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
-    # A lookahead for one set of characters makes the search fast.
+    # The lookahead for the first characters of all marks makes the search fast, because most
+    # positions in a text fail there.
     firsts = re.escape("".join({mark[0] for mark in marks if mark}))
     kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
     return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
@@ -212,7 +234,9 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
 
 @lru_cache(maxsize=128)
 def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the marks that open a part of a call, and the marks that close one."""
+    """Return the marks with which a call, its tag or a key begins, and those which close a value, a
+    call or a section.
+    """
     body = row.body
     assert isinstance(body, Keyed)
     opening = filter(None, (*body.keys, *body.heads, *row.opens))
@@ -220,15 +244,18 @@ def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _any(marks: Iterable[str]) -> str:
+    """Return the expression that matches one of the marks. Longer marks are tried first."""
     return "|".join(map(re.escape, sorted(filter(None, marks), key=len, reverse=True)))
 
 
 _TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
-"""A pattern for the text in a tag. Quoted text may have `<` and `>`."""
+"""A pattern for the text within a tag. Only quoted text may have `<` and `>` in it."""
 
 
 def _behind_key(body: Keyed) -> str:
-    """Return the pattern of the marks between a key's name and its value."""
+    """Return the pattern of the marks between a key's name and its value: `</arg_key>`, a type, and
+    `<arg_value>`. The group `value_opened` has matched if the mark before the value is there.
+    """
     end, value, kind, kind_end = map(re.escape, (body.key_end, body.value, *body.kind))
     again = rf"(?:\s*+{end})*+" if body.bare else ""
     kind_of = rf"(?:\s*+{kind}[^<]*+{kind_end})?+" if kind else ""

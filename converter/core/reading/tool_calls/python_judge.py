@@ -1,9 +1,9 @@
 """Reading of calls in Python's syntax: `[get_weather(city="Oslo", days=3), get_time()]`, or one
 call on each line.
 
-Arguments are literals. Three deviations from Python are read too: a parameter with the name of a
-keyword (`from="Oslo"`), arguments in a dictionary (`**{"city": "Oslo"}`), and numbers with leading
-zeros (`07`).
+Arguments are literals, each with its name, or a dictionary of them (`**{"city": "Oslo"}`). Two
+deviations from Python's syntax are read too: parameters with the name of a keyword (`from="Oslo"`),
+and numbers with leading zeros (`07`).
 """
 
 import ast
@@ -22,19 +22,21 @@ _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
 _SHORT = "|".join(
     rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
 )
-"""A string in `"` or `'`. It ends at a quote behind which the call goes on, because models do not
-escape quotes within a string ('it's').
+"""The pattern of a string in `"` or `'`. It ends only at a quote behind which a comma, a colon, a
+closing bracket or the text's end stands, because models do not escape quotes in a string ('it's').
 """
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
 _DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
-"""The pattern of a token within brackets, where a comma does not separate arguments."""
+"""The pattern of a token within the brackets of an argument. A comma there does not separate
+arguments, and is part of other text.
+"""
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
 _ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
-"""An object behind the end of the list. The end may have been written too early."""
+"""The end of the list with an object behind it. The model may have written the end too early."""
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
 _DIGITS = re.compile(r"-?0\d+")
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
@@ -44,7 +46,9 @@ _BETWEEN = frozenset(",;")
 
 
 class PythonCalls:
-    """The reader of calls in Python's syntax. A list of objects is read as JSON."""
+    """The reader of calls in Python's syntax, for the text of one span. Objects, or a list of
+    objects, are read as calls in JSON.
+    """
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -55,7 +59,9 @@ class PythonCalls:
         self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
 
     def find(self, at: int) -> int:
-        """Return the offset of the next call; -1 if there is none."""
+        """Return the offset of a call at or behind `at`, with only blanks, commas and semicolons
+        before it; -1 if no call stands there.
+        """
         if self._objects:
             return self._objects.find(at)
         at = self._behind(at) if at else self._begin
@@ -75,11 +81,13 @@ class PythonCalls:
         comma = "," in span.text[end:behind]
         is_object = span.text[behind : behind + 1] == "{"
         if (is_late and comma) or is_object or _OBJECT_BEHIND.match(span.text, behind):
-            raise NoCall  # more arguments seem to follow: the parenthesis may have been too early
+            # More arguments seem to stand behind the closing parenthesis: the model may have
+            # written it too early, and a call without these arguments must not run.
+            raise NoCall
         return JudgedCall(name, arguments, end=end)
 
     def _behind(self, at: int) -> int:
-        """Return the offset behind blanks and commas."""
+        """Return the offset behind the blanks, commas and semicolons that begin at `at`."""
         at = self._span.gap(at)
         while self._span.text[at : at + 1] in _BETWEEN:
             at = self._span.gap(at + 1)
@@ -87,8 +95,13 @@ class PythonCalls:
 
 
 def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
-    """Return the arguments of a call (JSON), which begin at `at`, behind the opening parenthesis,
-    and the offset behind the closing one. `quote`: a further mark around strings.
+    """Return the JSON of the arguments of a call, and the offset behind its closing parenthesis.
+
+    Args:
+        span: the text in which the call stands.
+        name: the tool's name.
+        at: the offset behind the opening parenthesis.
+        quote: a further mark around strings, as `<|"|>`; empty for none.
     """
     written, end, missing = _arguments(span.text, at, quote)
     last = written.pop()
@@ -106,10 +119,10 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
 
 def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
     """Return the text of each argument, the offset behind the closing parenthesis, and an empty
-    string.
+    text. The arguments begin at the offset `at`; `quote` is a further mark around strings.
 
-    If the parenthesis is missing, the offset is -1, and the third value has the closing brackets
-    that are missing; it is empty if the text ends within a string.
+    If the parenthesis is missing, the offset is -1. The third value is then the missing brackets of
+    the last argument with a blank behind them, or empty if the text ends within a string.
     """
     arguments, missing, end = [list[str]()], [")"], at
     for token, is_string, end in _tokens(text, at, quote, missing):
@@ -133,10 +146,11 @@ def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
 def _tokens(
     text: str, at: int, quote: str, missing: Sequence[str]
 ) -> Iterator[tuple[str, bool, int]]:
-    """Yield the tokens of a call: its text, True for a string, and the offset behind the token.
+    """Yield each token from the offset `at` on: its text, True if it is a string, and the offset
+    behind it.
 
     A token is a string, a bracket, a comma between arguments, or other text. `missing`: the closing
-    brackets of all open brackets, which the caller updates.
+    brackets that are missing so far. The caller changes this list while it takes the tokens.
     """
     while at < len(text):
         if quote and text.startswith(quote, at):
@@ -150,7 +164,7 @@ def _tokens(
         if not match:
             return
         token, at = match[0], match.end()
-        # Models write line ends and quotes into a string without escapes.
+        # Models write line ends and quotes into a string without a backslash: add the backslash.
         if match["string"] and not match["long"]:
             inner = _UNESCAPED.sub(lambda it: _ESCAPES.get(it[0], it[0]), token[1:-1])
             token = token[0] + inner + token[0]
@@ -158,7 +172,9 @@ def _tokens(
 
 
 def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
-    """Return the arguments in the text of an argument: one, or those of a dictionary."""
+    """Return names and JSON values of the arguments in the text `written`, which is one argument
+    (`city="Oslo"`) or a dictionary (`**{...}`). Raises NoCall for any other text.
+    """
     try:
         if keyword := _KEYWORD.fullmatch(written):
             types = types_of(span.schema(name), keyword[1])
@@ -173,7 +189,9 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
 
 
 def _value_in(written: str, types: frozenset[str]) -> object:
-    """Return the value of a literal."""
+    """Return the value of the literal `written`. A number with leading zeros is a string if `types`
+    allow a string.
+    """
     if _DIGITS.fullmatch(written):
         return written if "string" in types else int(written)
     try:
@@ -186,7 +204,9 @@ def _value_in(written: str, types: frozenset[str]) -> object:
 
 
 def _value(node: ast.expr) -> object:
-    """Return the value of a literal. JSON's words (`true`) are read too; a set becomes a list."""
+    """Return the value of a literal. The words `true`, `false` and `null` of JSON are read too, and
+    a set becomes a list.
+    """
     match node:
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]

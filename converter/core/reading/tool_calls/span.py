@@ -12,7 +12,12 @@ from converter.core.reading.tool_calls.verdict import End
 
 
 class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
-    """The text is not a call. `end`: the offset behind the text, or -1 if it is not known."""
+    """A judge raises it if the text is not a call.
+
+    Attributes:
+        end: the offset behind the text that is not a call, at which the judge may go on; -1 if the
+            offset is not known.
+    """
 
     def __init__(self, end: int = -1) -> None:
         super().__init__()
@@ -20,7 +25,9 @@ class NoCall(Exception):  # noqa: N818 - nothing is wrong: the text is no call
 
 
 class Broken(Exception):  # noqa: N818 - as above
-    """The text is a call of the tool `name`, but has no clear meaning, so that it must not run."""
+    """A judge raises it if the text is a call of the tool `name` that must not run, because its
+    arguments have no clear meaning.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -28,10 +35,11 @@ class Broken(Exception):  # noqa: N818 - as above
 
 
 class Unclosed(Exception):  # noqa: N818 - as above
-    """A value or a bracket is open at the end of the text.
+    """A judge raises it if a value or a bracket of the call is open at the end of the text.
 
     Attributes:
-        name, arguments: the call, as far as it was read.
+        name: the tool's name; empty if it was not read.
+        arguments: the beginning of the JSON of the arguments, as far as it was read.
     """
 
     def __init__(self, name: str, arguments: str = "{") -> None:
@@ -45,7 +53,7 @@ class Span:
 
     Attributes:
         row: the form of the call.
-        text: the text, with a line end in place of the closer.
+        text: the text, with a line end in place of the mark that ends it (see `closed`).
         end: the reason why the text ends.
         tools: the schemas of the tools that may be called, by name.
         last: True if no later mark can close a value that is open at the end.
@@ -59,31 +67,33 @@ class Span:
 
     @property
     def closed(self) -> bool:
-        """True if a mark ends the text, so that a line end stands in its place."""
+        """True if a closer or an opener ends the text, so that a line end stands in its place."""
         return self.end in (End.MARK, End.OPENER)
 
     @property
     def length(self) -> int:
-        """The length of the text as the model wrote it."""
+        """The length of the text without the added line end."""
         return len(self.text) - self.closed
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The marks that can close the call."""
+        """The marks that can close the body, the call or its section."""
         body = self.row.body
         tail = filter(None, (getattr(body, "tail", ""),))
         return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
-        """Return True if a mark that can close the call stands at the offset `at`."""
+        """Return True if one of `closers` stands at the offset `at`."""
         return self.text.startswith(self.closers, at)
 
     def begins_closer(self, written: str) -> bool:
-        """Return True if a text is the beginning of a mark that can close the call."""
+        """Return True if the text `written` is the beginning of one of `closers`."""
         return any(mark.startswith(written) for mark in self.closers)
 
     def named(self, written: str) -> str:
-        """Return the offered name that a written name stands for; empty if there is none."""
+        """Return the name of the offered tool that the model means by the name `written`, which may
+        have a prefix or marks around it; empty if no offered tool fits.
+        """
         return offered_name(written, self.tools)
 
     def schema(self, tool: str) -> Schema:
@@ -95,13 +105,13 @@ class Span:
         return key in properties_of(self.schema(tool))
 
     def gap(self, at: int) -> int:
-        """Return the offset behind blanks and closers of thoughts at `at`."""
+        """Return the offset behind the blanks and closers of thoughts that begin at `at`."""
         return behind_closers(self.text, at)
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
-    """Return arguments by name. A name that stands twice with equal values counts once; if the
-    values differ, return `None`. All values are JSON.
+    """Return the arguments by name, from pairs of a name and the JSON of its value. A name may
+    stand twice with equal values; return `None` if a name has two different values.
     """
     merged: dict[str, str] = {}
     for name, written in pairs:

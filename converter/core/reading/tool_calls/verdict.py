@@ -9,10 +9,11 @@ class End(enum.Enum):
 
     Attributes:
         MARK: the call's closer stands behind the text.
-        BODY: the body itself ends, with its last brace or `</function>`.
-        OPENER: an opener of the same form stands on a new line.
-        STOP: the model has ended the reply; missing closing marks may be added.
-        CUT: the reply was cut, at a limit, by an error or by the client; or a thought was closed.
+        BODY: the body itself ends, with its last bracket or `</function>`.
+        OPENER: an opener of another call stands behind the text, or a mark of `CallRow.before`.
+        STOP: the model has ended the reply. Missing closing marks may be added.
+        CUT: the reply was cut off, at a limit, by an error or by the client; or the closer of the
+            thought around the call stands behind the text.
     """
 
     MARK = enum.auto()
@@ -23,12 +24,13 @@ class End(enum.Enum):
 
 
 class Failed(enum.Enum):
-    """The reason why a text, or the rest of a text behind its calls, is not a whole call.
+    """The reason why a text is not a whole call.
 
     Attributes:
-        TEXT: it is ordinary text.
-        BROKEN: it is a call without a clear meaning. It must not run, and the client gets an error.
-        UNCLOSED: a value or a bracket is open, which a later mark may close.
+        TEXT: the text is ordinary text.
+        BROKEN: the text is a call without a clear meaning. The call must not run, and the client
+            gets an error.
+        UNCLOSED: a value or a bracket is open at the end, which a later mark may close.
     """
 
     TEXT = enum.auto()
@@ -42,11 +44,11 @@ class JudgedCall:
 
     Attributes:
         name: the name of an offered tool.
-        arguments: a JSON object; its beginning if `is_open`.
-        id: the id that the model wrote; empty if the form has none.
+        arguments: the arguments, as a JSON object. If `is_open`, only the beginning of the object.
+        id: the id that the model wrote; empty if it wrote none.
         is_open: True if the reply was cut off in the call.
-        end: the offset behind the call.
-        lead: ordinary text before the call.
+        end: the offset in the text behind the call.
+        lead: ordinary text between the call before and this call.
     """
 
     name: str
@@ -62,10 +64,10 @@ class Verdict:
     """The verdict on a text.
 
     Attributes:
-        calls: the calls at the beginning of the text.
-        failed: the reason why the text behind them is not a call; `None` if nothing of the text
-            failed.
-        broken: the tool of a BROKEN call.
+        calls: the calls in the text, from its beginning on.
+        failed: the reason why the text behind these calls, or the whole text if there are none, is
+            not a call; `None` if the text has calls and no such text.
+        broken: if `failed` is BROKEN, the name of the tool in that call.
     """
 
     calls: tuple[JudgedCall, ...] = ()
