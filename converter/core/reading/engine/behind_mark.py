@@ -1,4 +1,4 @@
-"""Tests of the text behind a mark which may begin a call, or which ordinary text may have."""
+"""Tests of the text behind a mark of calls: a call, or the text of an answer about such marks."""
 
 import re
 
@@ -15,22 +15,24 @@ _CALL = re.compile(
     rf"{_GAP}(?:{_CLOSER})?+(?:[\[{{]|<[^/])"
     rf"|{_NAME}{_GAP}(?:[\[{{(]|<[^/])|{_NAME}[^\S\n]*+\n"
 )
-"""The beginning of a call behind its mark: arguments, an inner tag, or a name with one of these
-behind it. A closer of a thought may stand before arguments or a tag.
+"""The pattern of a call behind its mark: JSON, an inner tag, or a name with a bracket, a tag or a
+line end behind it. A closer of a thought may stand before JSON or a tag.
 """
 _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
-"""The beginning of a call behind a mark at a break of the text: any word."""
+"""The pattern of a call behind a mark that stands at a break of the text (AT_BREAK). There any word
+may begin a call, directly behind the mark or on a new line.
+"""
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
 _BEGUN = {mark[:length] for mark in CLOSERS for length in range(1, len(mark))}
 _BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
 _PROSE = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
-"""A word and ordinary text behind it, which cannot be a call."""
+"""The pattern of a word with ordinary text behind it, as no call begins."""
 _PROSE_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
 
 
 def may_begin_call(position: MarkPosition, behind: str, last: bool) -> bool:
-    """Return True if a mark begins a call, although ordinary text may have the mark too. Raises
-    `NeedMore`.
+    """Return True if a mark seems to begin a call, by its position and the text behind it. Ordinary
+    text may have the mark too. Raises `NeedMore` if the text does not decide yet.
 
     `position`: the position of the mark. `behind`: the text behind the mark, as far as it has come.
     `last`: no more text comes.
@@ -38,7 +40,9 @@ def may_begin_call(position: MarkPosition, behind: str, last: bool) -> bool:
     if position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE):
         return False
     if not last and _BEHIND_CLOSER.match(behind):
-        raise NeedMore  # `<` may begin a closer or an inner tag, `[` a closer or a list
+        # The text ends behind a closer of a thought, or with the beginning of one, as `<` or `[`.
+        # These may also begin an inner tag or a list.
+        raise NeedMore
     at_break = position is MarkPosition.AT_BREAK
     if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
@@ -50,7 +54,9 @@ def may_begin_call(position: MarkPosition, behind: str, last: bool) -> bool:
 
 
 def begins_prose(behind: str, last: bool) -> bool:
-    """Return True if ordinary text stands behind the mark of a section. Raises `NeedMore`."""
+    """Return True if ordinary text, and no call, stands in `behind`, the text behind the opener of
+    a section. `last`: no more text comes. Raises `NeedMore` if the text does not decide yet.
+    """
     prose = _PROSE.match(behind)
     if not prose and not last and _PROSE_BEGUN.match(behind):
         raise NeedMore

@@ -1,8 +1,8 @@
 """A candidate: text that begins like a call, and is held until its end is found.
 
 It begins with a mark and the head of a call (`head`). `Extent` finds the points at which it may
-end. At such a point the judge reads the calls in it, and `OUTCOMES` decides by the text behind it
-whether they count.
+end. At such a point the judge reads the calls in the candidate. At some positions in a reply, the
+text behind the candidate then decides whether these calls count (`OUTCOMES`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,15 @@ from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
-"""The marks of calls that begin with `[`, as a list of calls does."""
+"""The marks of calls that begin with `[`. They are searched for in each body with brackets, which
+would else read such a mark as a list.
+"""
 _OPENING = (*OPENERS, *SECTIONS)
 _LINE_BLANKS = " \t"
 MOST_TRIES = 8
-"""How many points of a candidate are judged: so many outside of strings, and so many in strings."""
+"""How many points of a candidate are judged before the reply ends: so many points outside strings,
+and as many within strings.
+"""
 _HEAD_LIMIT = 4096
 _TEXT = Verdict(failed=Failed.TEXT)
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.ANSWER_CLOSE)
@@ -43,8 +47,8 @@ class Start:
 
     Attributes:
         row: the form of the call; `None` for text that only looks like a call.
-        body: the offset of the call's body, counted from the mark.
-        opened: True if an opener stands before the body.
+        body: the offset of the call's body, counted from the beginning of the mark.
+        opened: True if an opener of a call or section stands before the body.
         head: the state of the call's head.
     """
 
@@ -57,11 +61,15 @@ class Start:
 def find_start(
     mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
 ) -> Start | None:
-    """Return the form that fits best at the mark with which `text` begins; `None` if none fits.
-    Raises `NeedMore`.
+    """Return the beginning of a call at a mark, in the form whose head fits best; `None` if no head
+    of a call stands behind the mark. Raises `NeedMore` if the text does not decide yet.
 
-    `rows`: further forms to try, which may begin without their own openers, such as those of an
-    open section.
+    Args:
+        mark: the mark.
+        text: the text from the mark on, as far as it has come.
+        tools: the schemas of the offered tools, by name; `None` if calls are not read.
+        last: True if no more text comes.
+        rows: further forms whose calls may begin here without an opener, as within a section.
     """
     starts = [
         Start(row, offset, opened, head_of(row, text[offset:], tools, last))
@@ -71,7 +79,9 @@ def find_start(
     ]
     waits = not last and len(text) <= _HEAD_LIMIT
     most = len(text) - LONGEST_MARK if waits else len(text)
-    for start in starts:  # the text behind the mark may be the beginning of another mark
+    # The end of the text may be the beginning of an opener or of a thought's closer. Behind these
+    # the body would begin later.
+    for start in starts:
         opens = start.row.opens if start.row and start.opened and start.body > most else None
         if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
             raise NeedMore
@@ -86,12 +96,13 @@ def find_start(
 
 
 def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
-    """Yield the forms that a mark may begin, the offset of the body, and True if an opener stands
-    before the body.
+    """Yield each form that the mark may begin, the offset of its body in `text`, and True if an
+    opener stands before the body. `text` and `rows` are those of `find_start`.
     """
     if mark in SECTIONS:
         offset = behind_closers(text, len(mark))
-        # Forms whose calls have no opener in the section come first.
+        # Forms whose calls never have an opener come first: if several heads fit equally well, the
+        # first form counts.
         for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
             opener = max(filter(text[offset:].startswith, row.opens), key=len, default="")
             yield row, behind_closers(text, offset + len(opener)), True
@@ -105,8 +116,8 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
 
 @lru_cache(maxsize=256)
 def marks_of_row(row: CallRow, whole: bool) -> Marks:
-    """Return the marks by which the extent of a call in this form is found. `whole`: the calls must
-    be the whole reply.
+    """Return the marks by which `Extent` finds the end of a call in this form. `whole`: the calls
+    must be the whole reply.
     """
     body, section = row.body, row.section
     closers = tuple(filter(None, (*row.closes, section[1])))
@@ -133,19 +144,21 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
 
 @dataclass(slots=True)
 class Candidate:
-    """A candidate: the text from a mark on. Nothing is a tag in text that only looks like a call.
+    """Text from a mark on that may be a call, or that only looks like one. No tag counts in it.
 
     Attributes:
         mark: the mark.
-        start: the form, and the offset of the body.
-        stands: the position of the candidate.
-        extent: the finder of the points at which it may end.
-        pieces, length: its text so far, and the number of characters.
-        emitted: how many characters were emitted already (`take_rest`).
+        start: the form, the offset of the body, and the state of the head.
+        stands: the position of the candidate in the reply.
+        extent: finds the points at which the candidate may end.
+        pieces: the text so far, in pieces.
+        length: the number of characters of the text so far.
+        emitted: how many characters of the text were emitted already (`take_sure`).
         tries: the points that were judged.
-        latest: the last point, if it was not judged.
-        counted: the offset up to which `in_value` has counted, and the number of values open there.
-        ended: the verdict and its point, while the text behind the candidate must decide.
+        latest: the last point that was not judged, because `MOST_TRIES` points had been.
+        counted: the offset up to which `in_value` has counted values, and how many are open there.
+        ended: the verdict and its point, while the text behind the point decides whether the calls
+            count; else `None`.
     """
 
     mark: CallMark
@@ -169,8 +182,14 @@ class Candidate:
         text: str,
         forbidden: bool = False,
     ) -> "Candidate":
-        """Return a candidate for the mark with which `text` begins. `forbidden`: the request allows
-        no call.
+        """Return a candidate without text.
+
+        Args:
+            mark: the mark with which it begins.
+            start: the beginning of a call; `None` if the text only looks like one.
+            stands: the position of the candidate in the reply.
+            text: the text from the mark on, as far as it has come.
+            forbidden: True if the request allows no call.
         """
         start = start or Start(None, len(mark.mark), opened=False, head=Head.UNOFFERED)
         if start.row is None or (start.head is Head.UNOFFERED and not forbidden):
@@ -191,16 +210,21 @@ class Candidate:
 
     @property
     def row(self) -> CallRow:
-        """The form of the call."""
+        """The form of the call. The candidate must not be one that only looks like a call."""
         assert self.start.row
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
-        """Return True if `rest`, the end of the reply, is the beginning of a closer of the call."""
+        """Return True if `rest`, the end of the reply, is at least two characters of a closer of
+        the call.
+        """
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
-        """Return True if the text behind the point decides whether the calls count (`OUTCOMES`)."""
+        """Return True if the text behind `point` decides whether the calls count (`OUTCOMES`).
+
+        `in_sentences`: a call in the middle of a sentence counts at once if it has its closer.
+        """
         closed = in_sentences and (
             point.end is End.MARK or not (self.start.opened and self.row.closes)
         )
@@ -209,21 +233,23 @@ class Candidate:
 
     @property
     def is_text(self) -> bool:
-        """True if the candidate is text in any case, because no offered tool has the name."""
+        """True if the candidate is certainly text: no offered tool has the name in its head."""
         return self.start.head is Head.UNOFFERED
 
     @property
     def named(self) -> bool:
-        """True if the head is complete and has the name of an offered tool."""
+        """True if the head has the name of an offered tool."""
         return self.start.head is Head.NAMED
 
     @property
     def is_python(self) -> bool:
-        """True if the call is read as Python."""
+        """True if the call is written in Python's syntax."""
         return self.start.row is not None and isinstance(self.start.row.body, Python)
 
     def in_value(self, point: Point) -> bool:
-        """Return True if a value between marks (`Keyed`) is open at a point."""
+        """Return True if a value in tags (`Keyed`) is open at `point`. Each point must stand behind
+        the one before.
+        """
         body = self.start.row and self.start.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
@@ -234,8 +260,10 @@ class Candidate:
         return values > 0
 
     def feed(self, text: str, last: bool) -> Point | None:
-        """Add text, and return the next point at which the candidate may end; `None` if more text
-        is needed. Offsets are counted from the mark. `last`: no more text comes.
+        """Add `text`. Return the next point at which the candidate may end; `None` if there is none
+        so far. The point's offsets are counted from the mark. `last`: no more text comes.
+
+        The first text begins with the mark. An empty text continues behind the last point.
         """
         if text:
             skipped = 0 if self.pieces else self.start.body
@@ -248,23 +276,27 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """The text so far, from the mark on."""
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
     def take_sure(self) -> str:
-        """Return the text that certainly belongs to the candidate and was not returned before."""
+        """Return the text that belongs to the candidate wherever it ends, and mark it as emitted.
+        Text that was emitted before is left out.
+        """
         begin, self.emitted = self.emitted, self.extent.sure + self.start.body
         return self.text[begin : self.emitted]
 
     def name(self, tools: Tools) -> str:
-        """Return the name of a tool that stands first in the text, for messages."""
+        """Return the name of the tool that stands first in the text, for messages."""
         text = self.text
         offsets = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
         return offsets[min((offset for offset in offsets if offset >= 0), default=max(offsets))]
 
     def verdict(self, point: Point, tools: Tools) -> Verdict | None:
-        """Return the verdict at a point; `None` if the candidate does not end there."""
+        """Return the judge's verdict on the text up to `point`; `None` if the candidate does not
+        end there.
+        """
         if point.end is End.CUT:
             return None if self.in_value(point) else _TEXT
         if self.is_text:
@@ -277,8 +309,9 @@ class Candidate:
         return None if verdict.failed is Failed.UNCLOSED else verdict
 
     def last_verdict(self, end: End, tools: Tools) -> tuple[Verdict, Point]:
-        """Return the verdict at the end of the reply, and the point to which the verdict applies:
-        an earlier point, if the calls up to it are whole.
+        """Return the verdict when no more text comes, and the point up to which it applies: an
+        earlier point if the calls up to it are whole, else the end of the text. `end`: why no more
+        text comes.
         """
         length = len(self.text)
         whole, failed = Point(end, length, length), None
@@ -298,12 +331,13 @@ class Candidate:
         return verdict if verdict.calls or not failed else failed, whole
 
     def _judge(self, point: Point, tools: Tools, last: bool) -> Verdict:
+        """Return the judge's verdict on the body up to `point`. `last`: see `judge`."""
         body = self.text[self.start.body : point.at]
         return judge(self.row, body, point.end, tools, last=last)
 
     def follows(self, source: Source, marks: MarkSearch) -> Follows:
-        """Return the kind of the text behind the candidate. Raises `NeedMore`. `marks`: the marks
-        that count there.
+        """Return the kind of the text behind the candidate, which is the unread text of `source`.
+        Raises `NeedMore` if this text does not decide yet. `marks`: the marks that count in it.
         """
         whole = self.stands is Stands.AS_REPLY
         rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
@@ -320,6 +354,9 @@ class Candidate:
 
 
 def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
+    """Return the kind of the text behind calls that must be the whole reply. Blanks and marks that
+    are dropped may stand before the end or before a thought. `rest`: the text behind the calls.
+    """
     while rest and (source.last or marks.undecided(rest, 0) < len(rest)):
         match = marks.search(rest)
         mark = marks.read(match[0])[0] if match and not match.start() else None
@@ -331,5 +368,5 @@ def _follows_reply(rest: str, source: Source, marks: MarkSearch) -> Follows:
 
 
 def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:
-    """Return the marks with which another call of a section with these forms may begin."""
+    """Return the marks with which the next call may begin in a section, in one of these forms."""
     return tuple({mark for row in rows for mark in row.in_section if mark})

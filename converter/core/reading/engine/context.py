@@ -1,7 +1,8 @@
-"""The position of the next character: in code, in a quotation, in a sentence, or at a break.
+"""The position of the next character of a reply: in code, in a quotation, in a sentence, or at a
+break.
 
-The text since the last mark decides. It is examined only when the engine asks for the position,
-because most text has no mark in it.
+The text behind the last mark decides it. This text is examined only when the engine asks for the
+position, because most text has no mark in it.
 """
 
 import enum
@@ -16,27 +17,29 @@ QUOTED_LINES = "+->"
 CLAUSE_ENDS = ",;"
 BLANKS = " \t\r\n"
 REMEMBERED = 64
-"""How many characters at the end of the text are kept (`before`)."""
+"""How many characters at the end of the text are kept (`Context.before`)."""
 _BARE_CALL = re.compile(r"\bcall:[\w.-]++\{")
-"""The beginning of a call of Gemma's without its mark. Another call in the same line is then a
-quoted one, in an argument.
+"""The beginning of a call in Gemma's syntax that lacks its mark. A mark of calls in the same line
+then stands in an argument of this call, and begins none.
 """
 _MOST_UNREAD = 4096
-"""How many characters wait to be examined. The limit bounds the memory that a stream takes."""
+"""How many characters may wait until they are examined. The limit bounds the memory for a stream.
+"""
 
 _BEGINNINGS = {
     PARAGRAPH: re.compile(r"\n[^\S\n]*\n\s*\Z"),
     SENTENCE: re.compile(r"""(?:\n|[.!?…]["'”’)\]*_]{0,8}(?=\s))[^\S\n]*\Z"""),
     LINE: re.compile(r"\n[^\S\n]*\Z"),
 }
-"""For each position of a phrase, a pattern for the end of the text before it."""
+"""For each position at which a phrase counts, the pattern of the text's end before the phrase."""
 
 
 class MarkPosition(enum.Enum):
     """The position of a mark in its line.
 
     Attributes:
-        AT_BREAK: at the beginning of the line, or directly behind other text, without a blank.
+        AT_BREAK: at the beginning of the line, or behind other text without a blank before the
+            mark.
         BEHIND_SENTENCE: behind a blank and the end of a sentence.
         IN_SENTENCE: behind a blank and a word, a comma or a semicolon.
         QUOTED: directly behind a quotation mark or an opening bracket.
@@ -49,41 +52,45 @@ class MarkPosition(enum.Enum):
 
 
 class Context:
-    """The position behind the text that was fed since the last mark."""
+    """The position behind the text that was fed. The engine begins a new one at most marks."""
 
     def __init__(self) -> None:
         self._unread = ""
         self._code = CodeSpans()
-        self._line_head = ""  # the first character of the line that is not a blank
-        self._in_call = False  # the line has the beginning of a call without a mark
+        self._line_head = ""  # the first character of the present line that is not a blank
+        self._in_call = False  # True if the present line has a match of `_BARE_CALL`
         self._tail = ""
 
     def feed(self, text: str) -> None:
-        """Add the next piece of the text."""
+        """Add the next piece of the text, and examine it if too much waits."""
         self._unread += text
         if len(self._unread) > _MOST_UNREAD:
             self._read()
 
     def begin_code_anew(self) -> None:
-        """Close all code, because a mark stands here. The line goes on behind the mark."""
+        """Treat open Markdown code as closed, because a mark stands here that counts. The text
+        behind the mark goes on in the same line.
+        """
         self._read()
         self._code = CodeSpans()
 
     @property
     def before(self) -> str:
-        """The last characters of the text."""
+        """The last `REMEMBERED` characters of the text."""
         self._read()
         return self._tail
 
     def begins(self, position: str, blanks: str = "") -> bool:
-        """Return True if a phrase with this position (`POSITIONS`) counts here, behind `blanks`."""
+        """Return True if the text, with `blanks` behind it, ends at a position of this kind
+        (`POSITIONS`), so that a phrase counts there.
+        """
         before = self.before
         start = "\n\n" if len(before) < REMEMBERED else ""
         return _BEGINNINGS[position].search(start + before + blanks) is not None
 
     @property
     def at_line_head(self) -> bool:
-        """True if the line has nothing but blanks so far."""
+        """True if the present line has only blanks so far."""
         return not self.before.rpartition("\n")[2].strip()
 
     @property
@@ -94,13 +101,13 @@ class Context:
 
     @property
     def in_fence(self) -> bool:
-        """True if a fenced block is open."""
+        """True if a fenced block of Markdown code is open."""
         self._read()
         return self._code.fenced()
 
     @property
     def position(self) -> MarkPosition:
-        """The position in the line."""
+        """The position of the next character in its line."""
         self._read()
         line = self._tail.rpartition("\n")[2]
         text_before = line.rstrip()
@@ -114,9 +121,9 @@ class Context:
     def shows_calls(self) -> bool:
         """True if a call at this position is only shown to the user.
 
-        It is in code, in a line of a diff or a quotation, directly behind a quotation mark, or in
-        the same line behind a call without a mark. A span of code counts only up to the end of its
-        line.
+        That is the case in Markdown code, in a line of a diff or a quotation, directly behind a
+        quotation mark, and behind a call without a mark in the same line. A span of code counts
+        only up to the end of its line.
         """
         self._read()
         quoted = self.position is MarkPosition.QUOTED and not self._tail.endswith("`")
@@ -124,6 +131,7 @@ class Context:
         return quoted or in_line or self._code.inside_line()
 
     def _read(self) -> None:
+        """Examine the text that waits."""
         text, self._unread = self._unread, ""
         if not text:
             return

@@ -8,9 +8,9 @@ step is tried again when more text has come, or when the reply has ended.
 
 Calls. A mark begins a `Candidate` if the head of a call stands behind it. While a candidate is
 held, the table is not used, and all text goes to the candidate, until the judge has a verdict at
-one of its points. The candidate is then calls (`_call`), text (`_refuse`), or a call that must not
-run (`_break`). At some positions the text behind the candidate decides (`OUTCOMES`). Calls in a
-thought wait in a `Draft`.
+one of its points. The candidate then becomes calls (`_call`), text (`_refuse`), or a call that must
+not run (`_break`). At some positions in a reply, the text behind the candidate decides whether its
+calls count (`OUTCOMES`). Calls in a thought wait in a `Draft`.
 
 Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
 LF around a thought, thoughts of nothing but blanks, and blanks around a call.
@@ -18,13 +18,13 @@ LF around a thought, thoughts of nothing but blanks, and blanks around a call.
 The decisions at a mark, each in one function, with the numbers of `docs/reading.md`:
 
 1. Text that may become a mark is held: `_scan`.
-2. A mark in code is text, and so is a phrase at another position than its own: `_is_text`. The same
-   for marks in JSON: `_begins_value`.
+2. A mark in code is text, as is a phrase that does not stand at its position: `_is_text`. Marks in
+   the strings of JSON are text: `_begins_value`.
 3. to 5. The effect of a mark: `states`.
-6. A special token is not text: the rows (`ignored`, `again`), `_is_empty_section`.
-7. A call is read, or only shown to the user, or decided later: `_take_call`, `OUTCOMES`.
-8. Behind a thought in a field another table counts: `follow_field`.
-9. A call ends a thought, or was a draft: `_settle_draft`.
+6. A special token is never emitted as text: `ignored` and `again` in the rows, `_is_empty_section`.
+7. A call is read, is only shown to the user, or is decided later: `_take_call`, `OUTCOMES`.
+8. If a thought has come in a field, another table of marks counts: `follow_field`.
+9. A call in a thought ends the thought, or was a draft: `_settle_draft`.
 """
 
 import re
@@ -89,51 +89,55 @@ from converter.core.wire.bounds import (
 )
 
 STOP = "stop"
-"""The finish reason `stop`. Under it, the end of a guessed thought is the answer: if the guess were
-right, the model would have closed the thought.
+"""The finish reason `stop`: the model has ended the reply. If it was only guessed that the reply
+begins in a thought, and no closer has come, the end of the reply is then the answer, because a
+model closes its thoughts.
 """
 PIECE = 4096
-"""How many characters are read at once. Each step copies the rest of the text, so that a long text
-in one piece would take quadratic time.
+"""How many characters are added to the unread text at once. Each step copies the unread text, so
+that a long text in one piece would take quadratic time.
 """
 RESCAN_LIMIT = 4096
-"""How long a refused candidate without a complete head may be to be searched for marks again. A
-longer one is text, so that no text is searched often.
+"""The most characters of a candidate without a complete head that are searched for marks again when
+the candidate is refused. A longer candidate becomes text, so that no text is searched many times.
 """
 _LINE_LIMIT = 400
-"""How many characters of a line behind a mark are searched for a call."""
+"""How many characters behind a mark, in its line, are searched for the beginning of a call."""
 _NO_CALLS = Expectations({})
 _WHOLE = tuple(WHOLE)
 _BLANKS = re.compile(f"[{BLANKS}]*+")
 _EDGES = BLANKS + ",;}]"
-"""Characters that are dropped behind a call, if only such characters stand before its closer."""
+"""Blanks and characters of JSON. If only these stand between a call and its closer, they are
+dropped; else the whole text there is ordinary text.
+"""
 _ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
-"""Marks that do not interrupt their line: text behind them has the same position as before."""
+"""Marks that do not end their line: the text behind such a mark goes on in the line before it."""
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
-"""Blanks that are held because a call may follow: they begin with a line end. If single blanks were
-held too, each word would wait for the next one.
+"""The pattern of blanks at the end of a text that are held, because they are dropped if a call
+follows. They begin with a line end: if single blanks were held, each word would wait for the next.
 """
 _VALUE, _VALUE_AT_HEAD = re.compile(r"[\[{]"), re.compile(r"\A\s*+[\[{]")
-"""The beginning of JSON: an answer, or a call without marks. Nothing in its strings is a tag,
-because they may be text about tags.
+"""The patterns for the beginning of JSON: anywhere in an answer, and at the answer's beginning. In
+the strings of JSON no mark counts, because they may be text about marks.
 """
 _CODE = re.compile(r"[^`\n]*+\n?")
-"""The rest of a line in code, up to a backtick, which may end the code."""
+"""The rest of a line of Markdown code, up to a backtick, which may end the code."""
 
 
 class Engine:
     """The engine, for the text of one choice.
 
-    `feed` and `flush` return `Text`, `Thinking`, `ThinkingEnd` and `ToolCall` events. Joined, these
-    do not depend on where the text was cut into pieces.
+    `feed` and `flush` return events: `Text`, `Thinking`, `ThinkingEnd`, `LateCloser` and
+    `ToolCall`. Events of a kind that follow each other, when joined, are the same wherever the text
+    was cut into pieces.
 
     Arguments:
         table: the marks that count.
-        start: the mode in which the reply begins.
-        choice: the number of the choice.
-        json_answer: the request asks for an answer in JSON.
-        expectations: facts about the calls that are read.
-        whole_calls: the reply may be a call without marks.
+        start: where the reply begins: in the answer, in a thought, or undecided.
+        choice: the index of the choice.
+        json_answer: True if the request asks for an answer in JSON.
+        expectations: the offered tools, and other facts about calls; `None` if none are read.
+        whole_calls: True if a reply may consist of calls alone, without special marks (`WHOLE`).
         grammar: the grammar to which the server constrains the answer.
     """
 
@@ -153,36 +157,44 @@ class Engine:
         self._start = GrammarStart(grammar, start)
         self._state = FIRST_STATE[self._start.mode]
         self._source = Source()
-        self._context = Context()  # the position behind the emitted text
+        self._context = Context()  # the position of the next character, by the text before it
         self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
         self.calls = CallLog()
-        self._at_head = table.reads_calls and whole_calls  # a call may be the whole reply
-        self._value: JsonExtent | None = None  # JSON that is open in the answer
+        # True while calls may still be the whole reply, because no text has come.
+        self._at_head = table.reads_calls and whole_calls
+        self._value: JsonExtent | None = None  # the open JSON in the answer
         self._candidate: Candidate | None = None
         self._draft: Draft | None = None
-        # Directly behind a call: the forms of another call that may follow. Else `None`.
+        # Directly behind a call: the forms in which the next call may begin without an opener.
+        # Elsewhere `None`.
         self._section: tuple[CallRow, ...] | None = None
-        self._late: tuple[str, ...] = ()  # closers of a call that may still come, behind text
-        self._shown = False  # calls here are only shown to the user
+        # The closers that the last call lacked. Behind text they may still come, and are dropped.
+        self._late: tuple[str, ...] = ()
+        # True behind a mark of text that the user reads: calls in it are only shown.
+        self._shown = False
         self._out: list[Event] = []
         self._look()
 
     def follow_field(self, table: MarkTable) -> None:
-        """Go on with another table, because a thought came in a field. Nothing may be held."""
+        """Read the next text as the answer, with the marks of `table`, because a thought came in a
+        field. The caller has flushed the engine before.
+        """
         self._table, self._state = table, State.HEAD
         self.answer.follow_field(table.answer_tags)
         self._look()
 
     def stop_calls(self, table: MarkTable) -> None:
-        """Go on with a table that reads no calls. Nothing may be held."""
+        """Read no calls from here on, and only the marks of `table`. The caller has flushed the
+        engine before.
+        """
         self._table, self._expectations, self._at_head = table, _NO_CALLS, False
         self._look()
 
     # Input and output.
 
     def feed(self, text: str) -> list[Event]:
-        """Return the events that are decided once `text` has arrived."""
+        """Read the next piece of the reply, and return the events that are decided now."""
         if self._passes(text):
             self._emit(text)
         else:
@@ -190,9 +202,10 @@ class Engine:
         return self._drain()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
-        """Decide and return all that is held. Text that follows begins a new block.
+        """Decide all that is held, and return it as events. Text that follows begins a new block.
 
-        `finish`: the reason why the reply ended; empty if it has not. `cut`: the reply was cut off.
+        `finish`: the finish reason of the reply; empty if the reply has not ended. `cut`: the reply
+        was cut off.
         """
         self._source.end = End.STOP if not cut and finish in (*BY_ITSELF, "") else End.CUT
         if self._is_torn():
@@ -209,7 +222,8 @@ class Engine:
         if finish != STOP:
             self._emit_thought(self.thought.feed(answer))
         self._emit_thought(self.thought.end())
-        if finish == STOP and answer:  # the guess was wrong: the held text is read as the answer
+        # No closer has come: the reply did not begin in a thought, as was guessed.
+        if finish == STOP and answer:
             self._begin_anew(answer)
             self._emit_thought(self.thought.end())
         self._out += self.answer.release()
@@ -217,8 +231,11 @@ class Engine:
         return self._drain()
 
     def plain(self) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text becomes now, and the characters that make text
-        not plain. Return `None` while no text is plain. Plain text of a held call is `ToolCall`.
+        """Return the kind of event that a text would become now if it were passed by this engine,
+        and the characters that such a text must not have, because the engine must read them.
+
+        The kind is `ToolCall` for text of a held call. Return `None` if the engine must read all
+        text now.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
             wakes = None if candidate.ended else candidate.extent.wakes
@@ -233,43 +250,47 @@ class Engine:
         if self._state is State.ANSWERING and self._section is None:
             return Text, self._marks.firsts + ends + ("[{" if self._wants_json else "")
         if self._state is State.THINKING and self.thought.at_ease:
-            return Thinking, self._marks.firsts + "\r\n"  # line ends are held at a thought's end
+            # Line ends must be read, because those at a thought's end are dropped.
+            return Thinking, self._marks.firsts + "\r\n"
         return None
 
     @property
     def at_head(self) -> bool:
-        """True at the beginning of the answer, if no text is held."""
+        """True if the answer has not begun and no text is held."""
         return self._state is State.HEAD and not self.holds
 
     @property
     def silent_closers(self) -> tuple[str, ...]:
-        """The closers of an open thought that has no text yet; empty if there is none."""
+        """The closers of the open thought, if it has no text yet; else empty."""
         if self._state is State.BEGINNING:
             return self._table.bare_closers
         return self.thought.closers if self._state is State.OPENED else ()
 
     @property
     def in_thought(self) -> bool:
-        """True if the next text is in a thought, or behind a call in a thought."""
+        """True if a thought is open, with a call in it or not."""
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
     def held_call(self) -> int:
-        """The number of held characters of a call with an offered name; 0 if none is held."""
+        """How many characters are held of a candidate whose head has an offered name; 0 if no such
+        candidate is held.
+        """
         return self._candidate.length if self._candidate and self._candidate.named else 0
 
     @property
     def unread(self) -> int:
-        """The number of characters that wait."""
+        """How many characters are held: unread text, blanks before a possible call, a candidate."""
         held = self._candidate.length if self._candidate else 0
         return len(self._source.rest) + len(self.answer.lead) + held
 
     @property
     def holds(self) -> bool:
-        """True if text waits."""
+        """True if any text is held."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)
 
     def _take_in(self, text: str) -> None:
+        """Read `text` in pieces of limited length."""
         for offset in range(0, len(text), PIECE):
             piece = text[offset : offset + PIECE]
             if self._draft:
@@ -280,7 +301,7 @@ class Engine:
             self._run()
 
     def _passes(self, text: str) -> bool:
-        """Return True if a piece can be emitted without a search for marks."""
+        """Return True if `text` can be emitted at once, because no mark can begin in it."""
         if self.holds or self._value or self._value_begins or self._section is not None:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
@@ -289,11 +310,12 @@ class Engine:
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
     def _drain(self) -> list[Event]:
+        """Return the events that were emitted since the last time; equal kinds are joined."""
         out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
     def _begin_anew(self, answer: str) -> None:
-        """Read text that was taken for a thought, as a reply that begins in its answer."""
+        """Read `answer`, the end of a thought that was guessed wrongly, as text of an answer."""
         self._state = State.HEAD
         self.thought.forget()
         self._context = Context()
@@ -306,6 +328,7 @@ class Engine:
     # The loop: text up to the next mark, and the mark.
 
     def _run(self) -> None:
+        """Read the unread text, as far as it can be decided."""
         try:
             while self._source.rest or self._candidate:
                 if self._candidate:
@@ -313,10 +336,12 @@ class Engine:
                 else:
                     self._scan()
         except NeedMore:
-            return  # the rest stays in the source until more text has come
+            return  # the undecided text stays in the source until more text has come
 
     def _scan(self) -> None:
-        """Emit the text up to the next mark, and take the mark."""
+        """Emit the unread text up to the next mark, and read the mark. Raises `NeedMore` if no text
+        before a possible mark is left.
+        """
         if self._section is not None:
             self._skip_behind_call()
         source, marks = self._source, self._marks
@@ -324,7 +349,7 @@ class Engine:
         until = len(text) - (0 if last else marks.undecided(text, 0))
         match = marks.search(text)
         if match and not last and match.start() >= until:
-            match = None  # more text may make a longer mark of it
+            match = None  # a longer mark may begin here, if more text comes
         stop = match.start() if match else until
         if self._at_head and self._is_call_of_reply(stop):
             return
@@ -335,14 +360,14 @@ class Engine:
         if match and lead and marks is self._marks:
             self._take_lead(lead)
         if marks is not self._marks:
-            return  # after the emitted text other marks count: search again
+            return  # the emitted text has changed the state: search for the marks that count now
         if match:
             self._take_mark(match[0])
         else:
             self._let_go(lead)
 
     def _look(self) -> None:
-        """Set the search for the marks that count from here on."""
+        """Set `_marks` to the search for the marks that count in the present state."""
         table, state, thought = self._table, self._state, self.thought
         if self._value:
             self._marks: MarkSearch = table.within_value
@@ -359,9 +384,8 @@ class Engine:
             )
 
     def _let_go(self, lead: int) -> None:
-        """Emit a character that could begin a phrase, if the phrase would not count at its
-        position. Raises `NeedMore` for any other text. `lead`: how many blanks wait before the
-        character.
+        """Emit the next character, if it can only begin a phrase that would not count at this
+        position, with the `lead` blanks before it. Raises `NeedMore` for any other character.
         """
         text, marks = self._source.rest, self._marks
         positions = marks.positions(text[lead:]) if isinstance(marks, PhraseSearch) and text else ()
@@ -370,7 +394,9 @@ class Engine:
         self._emit(self._source.take(lead + 1))
 
     def _skip_behind_call(self) -> None:
-        """Drop the blanks and closing marks behind a call."""
+        """Drop the blanks and closing marks behind a call. Raises `NeedMore` if no other text is
+        left.
+        """
         source, offset, closer = self._source, 0, " "
         closers = ALL_CLOSERS if self._value else self._table.behind_calls
         try:
@@ -387,7 +413,9 @@ class Engine:
             raise NeedMore
 
     def _lead_before(self, text: str, stop: int, match: re.Match[str] | None) -> int:
-        """Return how many blanks before `stop` wait, because they are dropped if a call follows."""
+        """Return how many blanks before the offset `stop` of `text` are held, because they are
+        dropped if a call follows. `match`: the mark at `stop`; `None` if the text ends there.
+        """
         if not self._table.reads_calls or self._state in EMITTED_AS_THINKING:
             return 0
         is_call = match is not None and match[0] in CALL_MARKS
@@ -397,7 +425,7 @@ class Engine:
         return stop - run.start() if run else 0
 
     def _take_lead(self, length: int) -> None:
-        """Hold the blanks before a possible call. They are dropped with the call, or are text."""
+        """Hold the next `length` characters, blanks, until it is decided whether a call follows."""
         lead = self._source.take(length)
         self._context.feed(lead)
         if len(self.answer.lead) > BLANKS_LIMIT:
@@ -406,7 +434,7 @@ class Engine:
 
     @property
     def _value_begins(self) -> re.Pattern[str] | None:
-        """The pattern of JSON that may begin here; `None` if none may."""
+        """The pattern for the beginning of JSON, if JSON may begin in this state; else `None`."""
         state = self._state
         if self._value or state not in IN_TEXT or state is State.PHRASED:
             return None
@@ -416,7 +444,9 @@ class Engine:
         return _VALUE_AT_HEAD if offered and state in SILENT_SO_FAR else None
 
     def _begins_value(self, text: str, stop: int) -> bool:
-        """Return True after a move into JSON that begins before `stop`; False if none does."""
+        """Move up to JSON that begins in `text`, the unread text, before the offset `stop`. Return
+        False if none begins there.
+        """
         pattern = self._value_begins
         match = pattern.search(text, 0, stop) if pattern else None
         if not match:
@@ -430,13 +460,15 @@ class Engine:
         return True
 
     def _begin_value(self, length: int) -> None:
-        """Emit `length` characters, and begin JSON behind them."""
+        """Emit the next `length` characters, and read the text behind them as JSON."""
         self._emit(self._source.take(length))
         self._value = JsonExtent()
         self._look()
 
     def _ends_value(self, text: str, stop: int) -> bool:
-        """Return True after a move behind JSON that ends before `stop`; False if none does."""
+        """Emit the text up to the end of the open JSON, if the JSON ends in `text`, the unread
+        text, before the offset `stop`. Return False if it does not.
+        """
         end = self._value.feed(text[:stop]) if self._value else None
         if end is None:
             return False
@@ -446,7 +478,7 @@ class Engine:
         return True
 
     def _emit(self, text: str) -> None:
-        """Emit ordinary text: as the answer, as thinking, or into the draft, by the state."""
+        """Add ordinary text to the answer, the thought or the draft, whichever is open."""
         if not text:
             return
         self._section = None
@@ -458,7 +490,7 @@ class Engine:
                 self._emit(text[:blanks])
                 text = text[blanks:]
             self._go(Mark.TEXT)
-        # Text in JSON is replaced by a brace, because a backtick in JSON does not begin code.
+        # The context gets a brace in place of text in JSON: a backtick there does not begin code.
         self._context.feed("{" if self._value else text)
         if self._draft:
             self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
@@ -474,8 +506,8 @@ class Engine:
                 self._begin_at(state)
 
     def _begins_by(self, text: str) -> bool:
-        """Return True if the first text or mark of an undecided reply shows where the reply begins;
-        the state is then set.
+        """Set the state of an undecided reply, if its first text or mark shows where it begins.
+        Return True if the state was set.
         """
         state = self._start.by_first(text) if self._state is State.UNDECIDED_HEAD else None
         if state:
@@ -483,8 +515,8 @@ class Engine:
         return state is not None
 
     def _begin_at(self, state: State) -> None:
-        """Go on as if the reply had begun in this state. Text that waited is emitted
-        accordingly.
+        """Read an undecided reply from here on as one that began in this state. Emit the text that
+        has waited, as thinking or as text.
         """
         before, self._state = self.answer.take_waiting(), state
         if state is State.BEGINNING and self._start.guessed:
@@ -496,7 +528,7 @@ class Engine:
         self._look()
 
     def _emit_thought(self, events: Sequence[ThoughtEvent]) -> None:
-        """Emit events of a thought. Blanks that waited for a call before them are text."""
+        """Emit events of a thought, behind the blanks that were held in the answer before it."""
         if events:
             self._out += self.answer.release()
             self._out += events
@@ -505,13 +537,16 @@ class Engine:
                 self._look()
 
     def _emit_character(self) -> None:
+        """Emit the next character as ordinary text, although a mark may begin with it."""
         if not self._ends_value(self._source.rest, 1):
             self._emit(self._source.take(1))
 
     # Marks of thoughts and answers.
 
     def _take_mark(self, literal: str) -> None:
-        """Take the mark at the beginning of the rest, or emit its first character as text."""
+        """Read the mark `literal`, with which the unread text begins. If it does not count, emit
+        its first character as text.
+        """
         if self._begins_by(literal):
             return
         mark, spelled, suffix = self._marks.read(literal)
@@ -533,7 +568,11 @@ class Engine:
                 self._take_tag(literal, mark, spelled, suffix)
 
     def _take_tag(self, literal: str, mark: Mark, spelled: str, suffix: str) -> None:
-        """Take a mark whose effect does not depend on the text behind it."""
+        """Drop a mark whose effect does not depend on the text behind it, and go to the next state.
+
+        `spelled` is the mark `literal` as its row has it, with the wildcard SUFFIX in place of the
+        text `suffix`.
+        """
         self._source.take(len(literal))
         self._shown = literal in self._table.shows_calls
         self._late = () if literal in self._late else self._late
@@ -547,7 +586,9 @@ class Engine:
         self._step(mark, spelled)
 
     def _is_text(self, mark: Mark, literal: str) -> bool:
-        """Return True if a mark is text because of its position."""
+        """Return True if a mark is text because of its position: in a string of JSON, in Markdown
+        code, or, for a phrase, anywhere but at its position. `literal`: the mark in its row.
+        """
         if self._value and self._value.quote:
             return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.ANSWER_CLOSE, Mark.TOOL):
@@ -560,6 +601,7 @@ class Engine:
         return self._context.in_code
 
     def _take_attributes(self, literal: str) -> None:
+        """Read a tag of a thought that has attributes and begins with `literal` (`<thinking `)."""
         text = self._source.rest
         match = attribute_tag(text, 0, len(literal))
         if match and not match["end"] and len(text) < ATTRIBUTE_LIMIT:
@@ -576,7 +618,9 @@ class Engine:
         return None
 
     def _take_phrase(self, literal: str) -> None:
-        """Begin or end a thought in front of a phrase, and emit the phrase."""
+        """Begin a thought before the phrase `literal`, or end the thought before it. Emit the
+        phrase, which stays in the text.
+        """
         begins = self._state is not State.PHRASED
         self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
         if begins:
@@ -586,8 +630,8 @@ class Engine:
         self._emit(self._source.take(len(literal)))
 
     def _take_answer_close(self, literal: str) -> None:
-        """Drop the answer's closer at the end of the reply, where blanks may follow. Anywhere else
-        the closer is text.
+        """Drop the answer's closer if nothing but blanks follows up to the reply's end; else emit
+        it as text.
         """
         behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
         if len(behind) > BLANKS_LIMIT or behind.strip():
@@ -597,8 +641,8 @@ class Engine:
         return self._step(Mark.ANSWER_CLOSE)
 
     def _step(self, mark: Mark, literal: str = "") -> None:
-        """Go to the next state for a mark. End the thought, draft or text before the mark if it
-        ends there.
+        """Go to the state behind a mark (`NEXT_STATE`). Before that, end the thought, draft or
+        undecided text that the mark ends. `literal`: the mark in the text; empty for none.
         """
         if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
             directly = self._state is State.CALLED_INSIDE
@@ -623,12 +667,13 @@ class Engine:
         self._go(mark)
 
     def _go(self, mark: Mark) -> None:
+        """Set the state behind a mark, and the search for the marks that count in it."""
         self._state = NEXT_STATE[self._state, mark]
         self._look()
 
     def _settle_before(self, mark: Mark) -> None:
-        """Emit the text of an undecided reply before its first mark: as a thought if the mark is a
-        closer, else as text.
+        """Emit the text that has waited in an undecided reply: as a thought, if its first mark
+        `mark` is a closer, else as text.
         """
         before = self.answer.take_waiting()
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
@@ -637,7 +682,9 @@ class Engine:
             self._out.append(Text(before, self.answer.choice))
 
     def _is_torn(self) -> bool:
-        """Return True if the held text is an incomplete mark of special tokens."""
+        """Return True if the unread text is an incomplete mark of special tokens
+        (`MarkTable.torn`), which is dropped when the reply ends with it.
+        """
         held = self._source.rest
         if self._candidate or not held.startswith(self._table.torn):
             return False
@@ -648,20 +695,23 @@ class Engine:
 
     @property
     def _tools(self) -> Tools | None:
-        """The tools whose calls count now; `None` if no calls are read."""
+        """The schemas of the tools that may be called, by name: none once the reply has the most
+        calls. `None` if calls are not read.
+        """
         if not self._table.reads_calls:
             return None
         return self._expectations.tools if len(self.calls.read) < self._expectations.most else {}
 
     @property
     def _inside(self) -> bool:
+        """True if a thought is open, or was before a call that may have ended it."""
         return self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE
 
     def _take_call(self, literal: str) -> None:
-        """Begin a candidate at a mark of calls, or emit the mark as text.
+        """Begin a candidate at `literal`, a mark of calls, or emit the mark as text.
 
         A call that is only shown to the user is text. A special token counts everywhere, even in
-        code, because ordinary text never has it.
+        code, because ordinary text never has one.
         """
         rows = self._section or ()
         counts = rows[0].counts if rows else Counts.AS_WHOLE_REPLY
@@ -679,7 +729,9 @@ class Engine:
         return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
 
     def _is_shown(self, mark: CallMark) -> bool:
-        """Return True if a call at this position is only shown to the user."""
+        """Return True if a call with this mark, at the present position, is only shown to the user,
+        as in code or in a quotation.
+        """
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
@@ -687,6 +739,7 @@ class Engine:
         return not mark.special and (context.in_fence or in_prose)
 
     def _stands(self, mark: CallMark) -> Stands:
+        """Return the position of a candidate that begins with this mark now."""
         if self._inside:
             return Stands.IN_THOUGHT
         in_sentence = self._context.position is MarkPosition.IN_SENTENCE
@@ -694,8 +747,8 @@ class Engine:
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
 
     def _guards(self, mark: CallMark, behind: str) -> bool:
-        """Return True if text behind a mark seems to be a call, so that nothing in it is a tag,
-        although calls are not read.
+        """Return True if calls are not read, but the text `behind` a mark seems to be one, so that
+        no tag counts in it. Raises `NeedMore`.
         """
         in_code = self._context.in_code and not self._inside
         if self._table.reads_calls or not mark.guards or in_code:
@@ -704,9 +757,10 @@ class Engine:
         return may_begin_call(at, behind, self._source.last)
 
     def _show(self, mark: CallMark, behind: str) -> None:
-        """Emit a mark of calls as text. Nothing is a tag in JSON that is shown behind it.
+        """Emit a mark of calls as text: its first character, or the whole mark if JSON is shown
+        behind it, in which no tag counts. `behind`: the text behind the mark.
 
-        The mark is dropped instead if a call follows in its line, or if it is an ignored mark.
+        Drop the mark instead if a call follows in its line, or if it is an ignored mark.
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
@@ -721,8 +775,8 @@ class Engine:
         return self._emit_character()
 
     def _call_follows(self, behind: str) -> bool:
-        """Return True if a call of an offered tool follows in the line behind a mark. Raises
-        `NeedMore`.
+        """Return True if a call of an offered tool stands in `behind`, the text behind a mark,
+        before its first line end. Raises `NeedMore`.
         """
         line = behind[:_LINE_LIMIT].partition("\n")[0]
         for match in self._table.calls.finditer(line):
@@ -735,8 +789,8 @@ class Engine:
         return False
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool:
-        """Return True if text stands behind the mark of a section in place of calls. The mark, a
-        special token, is then dropped.
+        """Return True if the mark opens a section, is a special token, and ordinary text stands
+        behind it in place of calls. Such a mark is dropped. Raises `NeedMore`.
         """
         if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
             return False
@@ -745,19 +799,20 @@ class Engine:
         return begins_prose(behind, self._source.last)
 
     def _leave_out(self, length: int) -> None:
+        """Drop the next `length` characters, an ignored mark."""
         self._source.take(length)
         self._step(Mark.SILENT)
 
     def _is_call_of_reply(self, stop: int) -> bool:
-        """Return True after the beginning of a candidate for calls that must be the whole reply;
-        False if no such call begins here. `stop`: the offset of the next mark.
+        """Begin a candidate for calls that must be the whole reply, if the reply begins with one.
+        Return False if it does not. `stop`: the offset of the next mark. Raises `NeedMore`.
         """
         if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._value:
             return False
         text = self._source.rest
         blanks = len(text) - len(text.lstrip(BLANKS))
         if stop <= blanks < len(text) or blanks > BLANKS_LIMIT:
-            return False  # a mark stands at the first word, or may stand there
+            return False  # another mark stands, or may stand, behind the blanks
         literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()
@@ -771,15 +826,18 @@ class Engine:
         return True
 
     def _begin(self, candidate: Candidate) -> None:
+        """Hold a candidate from here on; in a thought, also a draft for its calls."""
         self._candidate, self._at_head = candidate, False
         if candidate.stands is Stands.IN_THOUGHT and not self._draft:
             rest = self._source.rest
             self._draft = Draft(len(self.calls.read), [rest], len(rest))
 
-    # Its text, and its end.
+    # The text of a candidate, and its end.
 
     def _go_on(self, candidate: Candidate) -> None:
-        """Give the candidate more text, and end it if possible. Raises `NeedMore`."""
+        """Add the unread text to the candidate. End the candidate if the judge has a verdict; raise
+        `NeedMore` if it needs more text.
+        """
         source, tools = self._source, self._tools or {}
         if candidate.ended:
             return self._wait_behind(candidate, *candidate.ended)
@@ -799,20 +857,21 @@ class Engine:
         raise NeedMore
 
     def _emit_sure(self, candidate: Candidate) -> None:
-        """Emit the certain part of text that only looks like a call, unless it may be in a
-        draft.
+        """Emit the part of a candidate which is text, wherever the candidate ends. Text in a
+        thought is held, because it may belong to a draft.
         """
         if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
             self._emit(candidate.take_sure())
 
     def _limit(self, candidate: Candidate) -> int:
+        """Return the most characters of a candidate that are held."""
         if candidate.is_python:
             return PYTHON_LIMIT
         return WAITING_LIMIT if candidate.named and self._breaks(candidate) else HELD_LIMIT
 
     def _give_up(self, candidate: Candidate) -> None:
-        """End a candidate that is longer than its limit: as a broken call, or as text. It ends
-        exactly at the limit, so that the result does not depend on where the text was cut.
+        """End a candidate that is longer than its limit, as a call that must not run or as text. It
+        ends exactly at the limit, so that the result does not depend on the cuts of the stream.
         """
         end, verdict = self._limit(candidate), Verdict(failed=Failed.TEXT)
         if end == WAITING_LIMIT:
@@ -820,13 +879,14 @@ class Engine:
         self._end(candidate, verdict, Point(End.STOP, end, end))
 
     def _end(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """End the candidate at a point: as calls, as text or as a broken call; or keep it, if the
-        text behind it must decide.
+        """End a candidate at a point, by the judge's verdict: as calls, as text or as a call that
+        must not run. Keep holding it if the text behind it decides whether its calls count.
         """
         text, self._candidate = candidate.text, None
         self._source.rest = text[point.behind :] + self._source.rest
         written = text[: point.behind]
-        if point.end is End.CUT and point.at < len(text):  # the thought around the call is closed
+        # A closer of the thought around the candidate stands in the text, at the point.
+        if point.end is End.CUT and point.at < len(text):
             self._settle_draft(Becomes.DRAFT)
         elif candidate.is_text:
             self._end_text(candidate, point)
@@ -844,7 +904,9 @@ class Engine:
             self._refuse(candidate, written)
 
     def _wait_behind(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Decide by the text behind a candidate whether its calls count."""
+        """Emit a candidate that is held behind its end, as calls or as text, by the text behind it.
+        Raises `NeedMore`.
+        """
         follows = candidate.follows(self._source, self._marks)
         self._candidate = None
         if OUTCOMES[candidate.stands, follows] is Becomes.CALL:
@@ -853,8 +915,8 @@ class Engine:
             self._refuse(candidate, candidate.text[: point.behind])
 
     def _end_text(self, candidate: Candidate, point: Point) -> None:
-        """End text that only looks like a call. If the request allows no call, its marks are
-        dropped.
+        """Emit the text of a candidate that only looks like a call, or hold it in the draft. If the
+        request allows no call, drop the marks in it.
         """
         text = candidate.text
         text_left = text[candidate.emitted : point.behind]
@@ -870,21 +932,27 @@ class Engine:
         return None
 
     def _breaks(self, candidate: Candidate) -> bool:
-        """Return True if the candidate ends the reply when it is broken. A draft never does."""
+        """Return True if the reply must end with an error when this candidate is a call without a
+        clear meaning. Unless it stands alone (`Stands.ALONE`), it becomes text instead.
+        """
         return candidate.stands is Stands.ALONE and self._expectations.in_sentences
 
     def _break(self, name: str) -> None:
-        """End the reading at a call that must not run. The text behind it is dropped."""
+        """Note a call of the tool `name` that must not run, and drop the unread text. The stage
+        then ends the reply with an error.
+        """
         self.calls.broken = self.calls.broken or name
         self._source.rest = ""
 
     def _call(self, candidate: Candidate, verdict: Verdict, point: Point) -> None:
-        """Emit the calls. Text between the last call and its closer is ordinary text."""
+        """Emit the calls of a candidate, or hold them in the draft. Text between the last call and
+        its closer is read as ordinary text.
+        """
         row, text = candidate.row, candidate.text
         behind = text[candidate.start.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
         if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
-            self._source.rest = ""  # the beginning of a closer, at which the reply ended
+            self._source.rest = ""  # the reply ended within the closer
         events = [event for call in verdict.calls for event in self._events(call, row.name)]
         opened, closer = candidate.start.opened, text[point.at : point.behind]
         lacks_mark = opened and bool(row.closes) and point.end is not End.MARK
@@ -893,7 +961,7 @@ class Engine:
         else:
             self.answer.lead = ""
             self._step(Mark.TOOL)
-            self._context.feed("\n\n")  # a new paragraph begins behind the calls
+            self._context.feed("\n\n")  # the text behind the calls is a new paragraph
             self._out += events
         self._section = SECTIONS.get(candidate.mark.begins, self._section or ())
         if not self._section and opened and closer not in row.closes:
@@ -904,8 +972,8 @@ class Engine:
             self._break(verdict.broken)
 
     def _events(self, call: JudgedCall, form: str) -> list[Event]:
-        """Return the text before a call, and the call. Return nothing if the reply has the most
-        calls already.
+        """Return events for the text before a call, and for the call. Return no events if the reply
+        has the most calls already. `form`: the name of the call's form.
         """
         index, choice = len(self.calls.read), self._expectations.choice
         if index >= self._expectations.most:
@@ -917,8 +985,8 @@ class Engine:
         return [Text(call.lead, choice), event] if call.lead else [event]
 
     def _refuse(self, candidate: Candidate, text: str) -> None:
-        """Emit a candidate as text. If its head was not complete and the text is not long, it is
-        searched for marks again, behind the first mark.
+        """Emit the text of a candidate that is not a call. If its head had no offered name and the
+        text is short, emit only its first mark, and search the text behind it for marks again.
         """
         mark, source = candidate.mark, self._source
         is_span = candidate.named or len(text) > RESCAN_LIMIT
@@ -935,15 +1003,16 @@ class Engine:
             return None
         if is_span or (mark.close and text.endswith(mark.close)):
             self._emit(self._table.without_silent(text))
-            return self._context.begin_code_anew()  # a fence within it ends with it
+            # A fence that was opened in the candidate's text ends with this text.
+            return self._context.begin_code_anew()
         source.rest = text + source.rest
         return self._show(mark, text[len(mark.mark) :])
 
     # Calls in a thought.
 
     def _hold(self, events: list[Event], *, closes: bool) -> None:
-        """Hold calls in a thought in the draft. `closes`: with this form models call in a thought
-        and then close the thought.
+        """Add the events of a candidate in a thought to the draft. `closes`: the calls are whole,
+        in a form with which models call in a thought and then close the thought.
         """
         draft = self._draft
         assert draft
@@ -957,10 +1026,11 @@ class Engine:
         self._look()
 
     def _settle_draft(self, becomes: Becomes = Becomes.CALL, behind: int = 0) -> str:
-        """End the draft, if there is one.
+        """End the draft, if there is one; else return an empty text.
 
-        If it becomes calls, emit them and return the text behind the last call. If it is a draft,
-        emit its text as a part of the thought, without the last `behind` characters.
+        If `becomes` is DRAFT, emit the draft's text as a part of the thought, without the unread
+        text and the `behind` characters of a mark before it. Else end the thought, emit the calls,
+        and return the text behind the last call.
         """
         draft, self._draft = self._draft, None
         if draft is None:
@@ -977,7 +1047,7 @@ class Engine:
         return draft.behind
 
     def _end_draft(self) -> None:
-        """Emit the calls of a draft that holds too much text."""
+        """Emit the calls of a draft that is longer than `HELD_LIMIT`, and read on behind them."""
         behind = self._settle_draft()
         self._out += self.thought.feed(behind)
         self._state = State.THINKING if self._state is State.RESUMED else State.CALLED

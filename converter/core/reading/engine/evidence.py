@@ -1,7 +1,7 @@
 """Facts that show where a reply began: in the answer or in a thought.
 
-They confirm a guess, or show that the reply was misread. `Beginning` gets the result, for the next
-reply.
+They confirm a guess, or show that the reply was read wrongly. `Evidence` writes the result into
+`Beginning` (`findings`), so that the model's next reply is read rightly.
 """
 
 from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd
@@ -14,17 +14,18 @@ from converter.core.reading.tool_calls.calls_read import CUT
 from converter.core.reading.unread_tag import Pair, pair_at_head
 
 _EDGE = 64
-"""How many characters are kept of a reply's beginning, in which an opener may stand, and of its
-end, at which a closer may stand.
+"""How many characters of a reply are kept: so many of its beginning, in which an opener may stand,
+and so many of its end, at which a closer may stand.
 """
 
 
 class Evidence:
-    """The facts about one choice, from its text (`read`), its events (`note`) and its finish
-    (`conclude`).
+    """The facts about one choice. They come from its text (`read`), its events (`note`) and its
+    finish (`conclude`).
 
     Attributes:
-        answered: True once text or the end of a thought was emitted.
+        answered: True once an event has come that is neither thinking nor a `LateCloser`: text, a
+            call or the end of a thought.
     """
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
@@ -32,17 +33,19 @@ class Evidence:
         self._head = self._tail = ""  # the first and last characters of the reply's text
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
-        self._ended = self._ends_line = False  # the first thought has ended; no text since
+        # `_ended`: the first thought has ended. `_ends_line`: no text has come behind it so far.
+        self._ended = self._ends_line = False
 
     def read(self, text: str) -> None:
-        """Read text of the reply, as the model wrote it."""
+        """Keep the beginning and the end of the reply's text. `text` is the next piece of it."""
         if len(self._head) < _EDGE:
             self._head = (self._head + text)[:_EDGE]
         self._tail = (self._tail + text)[-_EDGE:]
 
     @property
     def unread(self) -> Pair | None:
-        """The unknown tag of a thought at the reply's beginning, and its closer (`unread_tag`).
+        """The tag at the reply's beginning and its closer, if the tag seems to be that of a thought
+        but belongs to no family that was read (`unread_tag`).
 
         `None` if there is no such tag, or if the reply ends with the closer: then the tag encloses
         the answer.
@@ -51,7 +54,9 @@ class Evidence:
         return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def note(self, event: Event) -> None:
-        """Read an event that is emitted."""
+        """Note from an emitted event whether the choice has thinking and an answer, and where the
+        closer of the first thought stands (`Beginning.closer_apart`).
+        """
         if isinstance(event, Thinking):
             self._thought = True
             self._last = event.text[-1:] or self._last
@@ -70,8 +75,8 @@ class Evidence:
             self._shown.closer_apart |= bool(apart)
 
     def find_closer(self, answer: Answer) -> None:
-        """Read a closer without an opener. If the reply was read as beginning in the answer, the
-        closer shows that it began in a thought.
+        """Note that the reply began in a thought, if it was read as beginning in the answer and
+        `answer` had a closer of a thought without an opener.
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
@@ -80,14 +85,15 @@ class Evidence:
             self._correct(InitialState.THINKING)
 
     def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
-        """Decide, at the finish, whether a reply that was read as beginning in a thought did so.
+        """Confirm at the finish that a reply which was read as beginning in a thought did so, or
+        note that it began in the answer.
 
-        `closed`: the thought was closed. `openers`: all openers that count. Nothing is decided if
-        the reply begins with one, because a server such as llama.cpp may repeat the opener of the
-        chat template.
+        `finish`: the finish reason. `closed`: the thought was closed. `openers`: all openers that
+        count. Nothing is noted if the reply begins with an opener, because a server such as
+        llama.cpp may repeat the opener of the chat template.
         """
         inside = self._reading.inside and (self._thought or self.answered)
-        # Under a grammar, the grammar decides where the reply begins, and not the model.
+        # A grammar decides where the reply begins. The reply then shows nothing about the model.
         constrained = self._reading.expected.grammar is not Grammar.NONE
         if not inside or constrained or self._head.lstrip().startswith(openers):
             return
@@ -97,5 +103,5 @@ class Evidence:
             self._correct(InitialState.TEXT)
 
     def _correct(self, begun: InitialState) -> None:
-        """Set the state in which a misread reply began, unless it is set already."""
+        """Note the state in which the wrongly read reply began, unless another was noted."""
         self._shown.correction = self._shown.correction or begun

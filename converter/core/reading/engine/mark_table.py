@@ -1,7 +1,6 @@
-"""The table of the marks that count in each state, made from the rows of thoughts and calls.
+"""The table of the marks that count in each state, made from the rows of families and forms.
 
-`MarkTable` has a search for each state: the marks, and the kind of each. It is made once for the
-same rows and kept.
+`MarkTable.marks` returns the search for a state: the marks that count, and the kind of each.
 """
 
 import re
@@ -27,18 +26,20 @@ _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
 class CallMark:
     """A mark that begins a call, or a section of calls.
 
-    Many of these marks also end a thought, because models leave the thought's closer out before a
-    call. vLLM, SGLang, llama.cpp and Ollama read them so too. `[TOOL_CALLS]` does not: inside
-    `[THINK]` it is thinking, as in llama.cpp.
+    Many of these marks also end a thought, because models leave out the thought's closer before a
+    call. vLLM, SGLang, llama.cpp and Ollama end the thought there too. `[TOOL_CALLS]` does not end
+    a thought: inside `[THINK]` it is thinking, as in llama.cpp.
+
+    The text behind such a mark may only look like a call, as if the tool is not offered.
 
     Attributes:
         mark: the mark.
-        begins: the part of the mark under which `OPENERS` and `SECTIONS` have its forms.
+        begins: the beginning of `mark` that is a key of `OPENERS` or `SECTIONS`.
         counts: where the mark counts.
-        close: the mark that ends text behind it that only looks like a call; empty if the end of
-            JSON does.
-        before: marks before which such text ends.
-        guards: True if nothing is a tag in such text.
+        close: the mark that ends text which only looks like a call; empty if such text ends with
+            the end of its JSON.
+        before: marks before which such text ends, too.
+        guards: True if no tag counts in such text.
         alone: True if the mark is the beginning of a call's body. It ends a thought only if calls
             are read.
     """
@@ -53,12 +54,12 @@ class CallMark:
 
     @property
     def special(self) -> bool:
-        """True if the mark is a special token, which ordinary text never has."""
+        """True if the mark is a special token of the model, which ordinary text never has."""
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool, reads: bool = False) -> bool:
         """Return True if the mark ends a thought. `offered`: the request offers tools. `reads`:
-        calls are read, so that the beginning of a body counts too.
+        calls are read, so that marks with `alone` end a thought too.
         """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
@@ -66,7 +67,7 @@ class CallMark:
 
 
 def _of_forms() -> Iterator[CallMark]:
-    """Yield the marks around calls and sections, and the marks at the beginning of a body."""
+    """Yield the openers of sections and calls, and the beginnings of bodies that need no opener."""
     for form in FORMS:
         if form.whole:
             continue
@@ -79,11 +80,12 @@ def _of_forms() -> Iterator[CallMark]:
 
 
 def _opener_of(mark: str) -> str:
+    """Return the longest opener of a call or section with which `mark` begins."""
     return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
-"""The marks around calls. Between them nothing is a tag."""
+"""The marks that begin text in which no tag counts, even if it only looks like a call."""
 CALL_MARKS = {
     **{mark: CallMark(mark, mark, row.counts, guards=False) for mark, (row, *_) in OPENERS.items()},
     **GUARDED,
@@ -93,33 +95,36 @@ CALL_MARKS = {
 
 def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
     """Return the marks of calls that end a thought. `offered`: the request offers tools. `reads`:
-    their calls are read.
+    calls are read.
     """
     return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered, reads))
 
 
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
-"""Marks that are dropped behind a call in JSON: closers of calls and of thoughts."""
+"""The closers of calls and of thoughts. All are dropped behind a call that stands in JSON."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
 _FIRSTS = re.escape("".join({mark[0] for mark in CALL_MARKS} - {"\n"}))
 _LINE = re.compile(rf"[^\n{_FIRSTS}]*+(?:[{_FIRSTS}]|\Z)")
-"""The rest of a line up to the first character of a mark of calls, or up to the text's end."""
+"""A line up to a character with which another mark of calls may begin, or up to the text's end. It
+does not match if a line end comes before.
+"""
 
 
 @cache
 def _possible_head(mark: str) -> re.Pattern[str]:
-    """Return a pattern for a mark of calls with the beginning of a call's head behind it."""
+    """Return a pattern that matches a mark of calls if the head of a call may stand behind it."""
     row = CALL_MARKS.get(mark)
     if row is None or row.begins != mark:
         return re.compile("")
     head = possible_head(mark, (*OPENERS.get(mark, ()), *SECTIONS.get(mark, ())))
-    if row.special and mark in SECTIONS:  # text behind it is allowed: the mark is then dropped
+    # The opener of a section that is a special token also counts before text: it is dropped there.
+    if row.special and mark in SECTIONS:
         return re.compile(rf"{re.escape(mark)}\s*+\w|{head.pattern}")
     return head
 
 
 def _may_begin_call(match: re.Match[str]) -> bool:
-    """Return False if no head of a call can stand behind a mark, so that the mark is text."""
+    """Return False for a match of a mark if no head of a call can stand behind it."""
     return _possible_head(match[0]).match(match.string, match.start()) is not None
 
 
@@ -127,16 +132,16 @@ _WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS, counts=_may_begin_call), MarkSearc
 
 
 class MarkTable:
-    """The marks that count in each state, for some rows.
+    """The marks that count in each state of the engine.
 
     Arguments:
-        families: the rows of thoughts.
-        attributes: openers may have attributes.
-        offered: the request offers tools, so that a call may be in the text.
-        reads_calls: calls are read.
-        forbids_calls: the request allows no call, so that the marks of calls are dropped.
-        behind_field: the thoughts came in a field. Then only those of their marks count that the
-            server may have left in the text: closers at the beginning, and the answer's tags.
+        families: the rows of the families whose marks count.
+        attributes: True if openers may have attributes.
+        offered: True if the request offers tools, so that the text may have calls.
+        reads_calls: True if calls are read; else their marks only keep tags in them from counting.
+        forbids_calls: True if the request allows no call, so that the marks of calls are dropped.
+        behind_field: True if a thought came in a field. Then only the marks of thoughts count that
+            the server may have left in the text: closers at its beginning, and the answer's tags.
     """
 
     def __init__(
@@ -185,11 +190,13 @@ class MarkTable:
         self._searches: dict[object, MarkSearch] = {}
 
     def silent_at(self, text: str) -> str:
-        """Return the longest ignored mark with which a text begins; empty if there is none."""
+        """Return the longest mark of `Row.ignored` with which a text begins; empty if there is
+        none.
+        """
         return max(filter(text.startswith, self._silent), key=len, default="")
 
     def without_silent(self, text: str) -> str:
-        """Return a text without ignored marks."""
+        """Return a text without the marks of `Row.ignored`."""
         silent = sorted(map(expression, self._silent), key=len, reverse=True)
         return re.sub("|".join(silent), "", text) if silent else text
 
@@ -208,11 +215,12 @@ class MarkTable:
 
         Args:
             state: the state.
-            answer_open, answer_close: the answer's tags, if they count.
-            late: closers of a call before this text, which are dropped.
-            again: marks with which another call of the section may begin.
-            thought: the reply has had a thought, so that a closer in the answer has no meaning.
-            emitted: text of a thought was emitted, so that phrases have no meaning.
+            answer_open: the answer's opener, if it counts; else empty.
+            answer_close: the answer's closer, if it counts; else empty.
+            late: the closers that the call before this text lacks. They are dropped.
+            again: the marks with which the next call of the open section may begin.
+            thought: True if the reply has had a thought, so that a closer in the answer is text.
+            emitted: True if text of a thought was emitted, so that phrases are text.
         """
         key = (state, answer_open, answer_close, late, again, thought, emitted)
         if key not in self._searches:
@@ -231,8 +239,8 @@ class MarkTable:
         return self._searches[key]
 
     def _counts(self, match: re.Match[str]) -> bool:
-        """Return False for a mark of calls that is text in an answer, because no call can begin
-        there. This saves the engine a step for each such mark.
+        """Return False for a match of a mark of calls that is only text in an answer. The search
+        then skips the mark, which saves the engine a step.
         """
         if _may_begin_call(match):
             return True
@@ -243,21 +251,21 @@ class MarkTable:
         return at_line_head and mark in GUARDED and _LINE.match(text, match.end()) is not None
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
-        """Return the search for the marks that count in a thought of the family `row`. `head`: the
-        thought has no text yet.
+        """Return the search for the marks that count in a thought of the family `row`, which its
+        opener has begun. `suffix`: the suffix in the opener. `head`: the thought has no text yet.
         """
         return _within_thought(row, suffix, head, tuple(self._in_thought), self.reads_calls)
 
     @property
     def within_value(self) -> MarkSearch:
-        """The search for the marks that count in JSON."""
+        """The search for the marks that count in the JSON of an answer: those of calls, if any."""
         return _WITHIN_VALUE if self.reads_calls else _NO_MARKS
 
     def _groups(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
     ) -> Mapping[Group, Mapping[str, Mark]]:
-        """Return the marks of each group. `families`: all families, even if the thoughts came in a
-        field.
+        """Return the marks of each group, and their kinds. `families`: the families, even if a
+        thought came in a field. `phrases`: the families whose marks are phrases.
         """
         rows = self.families
         left = () if rows else families
@@ -288,6 +296,7 @@ class MarkTable:
 def _within_thought(
     row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...], reads_calls: bool
 ) -> MarkSearch:
+    """Return the search of `MarkTable.within_thought`. `calls`: the marks that end a thought."""
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.body.again, Mark.SILENT)
     if head:
@@ -302,10 +311,10 @@ def _within_thought(
 
 
 mark_table = lru_cache(maxsize=64)(MarkTable)
-"""The table for these rows; it is made once and kept."""
+"""Return the table for the arguments of `MarkTable`. Equal arguments get the same table."""
 
 
 def is_half_closer(text: str) -> bool:
-    """Return True if a text is the beginning of a closer of calls, and not of an opener too."""
+    """Return True if a text is the beginning of a closer of calls but not of an opener."""
     closes = any(mark.startswith(text) for mark in CALL_CLOSERS)
     return closes and not any(mark.startswith(text) for mark in (*SECTIONS, *OPENERS))

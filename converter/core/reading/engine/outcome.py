@@ -1,4 +1,4 @@
-"""The results of the engine, with the text that waits in them: thought, answer, calls and draft."""
+"""The engine's thoughts, answer, calls and draft, with the text that waits in each of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +18,13 @@ class OpenThought(Thought):
     """The thoughts of a reply, one after another.
 
     Attributes:
-        row, suffix: the family of the last thought's opener, and the suffix in the opener.
-        guess: the filter that holds the end of a guessed thought; `None` if nothing is guessed.
+        row: the family of the last thought's opener; `None` if the thought had no opener.
+        suffix: the suffix in this opener (`opensource` in `<think:opensource>`).
+        guess: the filter that holds the end of a thought which is only guessed; else `None`.
         begun: True if an opener has come.
-        emitted: True if text of a thought was emitted that did not begin with a phrase.
-        unclosed: True if the last thought began with a phrase and no phrase has ended it.
+        emitted: True if text of a thought was emitted; thoughts that phrases begin do not count,
+            unless a closer has ended them.
+        unclosed: True if the last thought began with a phrase and nothing has ended it.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -33,11 +35,11 @@ class OpenThought(Thought):
         self.begun = self.emitted = self.unclosed = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
-        """Begin a thought of this family."""
+        """Note the opener of a thought: its family `row`, and the suffix in it."""
         self.row, self.suffix, self.begun = row, suffix, True
 
     def forget(self) -> None:
-        """Forget the last opener, because it began no thought."""
+        """Forget the last opener, because the text that follows is not in its thought."""
         self.row = None
 
     @property
@@ -50,24 +52,24 @@ class OpenThought(Thought):
 
     @property
     def closers(self) -> tuple[str, ...]:
-        """The closers of the last thought that had an opener."""
+        """The closers of the last thought's family; empty if the thought had no opener."""
         return self.row.closes if self.row else ()
 
     def read(self, text: str) -> Sequence[ThoughtEvent]:
-        """Read text of a thought, and return its events. The end of a guessed thought waits."""
+        """Read text of a thought, and return its events. The end of a guessed thought is held."""
         return self.feed(self.guess.feed(text) if self.guess else text)
 
     def begin_guess(self) -> None:
-        """Hold the end of the thinking from here on (`Guess`)."""
+        """Treat the thought as a guessed one from here on: hold its end (`Guess`)."""
         self.guess = Guess()
 
     def take_guess(self) -> str:
-        """End the guess, and return the text that it holds."""
+        """Stop guessing, and return the held text, which then belongs to the answer."""
         guess, self.guess = self.guess, None
         return guess.rest if guess else ""
 
     def settle(self) -> Sequence[ThoughtEvent]:
-        """End the guess, and return the text that it holds as thinking."""
+        """Stop guessing, because the thought was a thought. Return the held text as thinking."""
         return self.feed(self.take_guess()) if self.guess else ()
 
 
@@ -76,14 +78,15 @@ class Answer:
     """The text of the answer.
 
     Attributes:
-        lead: blanks that wait: they are dropped if a call follows, and are text if not.
-        waiting: text that waits: it is a thought if a closer follows.
-        has_text: True if text was emitted that is not blank.
-        unmatched_closer: True if a closer without an opener is in the text.
-        closer_apart: True if that closer stands at the border of a line or behind a sentence, as
-            models write closers.
-        dropped_closer: True if a closer before any thought was dropped, because it is a special
-            token.
+        choice: the index of the choice.
+        lead: held blanks, which are dropped if a call follows; else they are text.
+        waiting: the held text of an undecided reply, which is a thought if a closer follows.
+        unmatched_closer: True if the text has a closer without an opener.
+        dropped_closer: True if a closer without an opener was dropped, because it is a special
+            token, before any thought was emitted.
+        closer_apart: True if the unmatched closer stands at the beginning or end of a line, or
+            behind a sentence, as closers of thoughts do.
+        has_text: True if the answer has text that is not blank, emitted or in `waiting`.
     """
 
     choice: int
@@ -93,18 +96,22 @@ class Answer:
     dropped_closer: bool = False
     closer_apart: bool = False
     has_text: bool = False
-    _closer_left: int = -1  # how many characters of an unmatched closer are not emitted yet
-    _tags: tuple[str, str] = _NONE  # the answer's tags, directly behind a thought
-    _closer: str = ""  # the closer of the answer's tags, if the opener was dropped
+    # How many characters of the unmatched closer are still to be emitted; -1 if there is none, or
+    # once the character behind it has come.
+    _closer_left: int = -1
+    _tags: tuple[str, str] = _NONE  # the answer's tags, while they count: directly behind a thought
+    _closer: str = ""  # the closer of the answer's tags, once their opener was dropped
 
     @property
     def answer_tags(self) -> tuple[str, str]:
-        """The opener and closer of the answer's tags that count here; empty for none."""
+        """The opener and the closer of the answer (`<answer>`, `</answer>`) if they count now;
+        empty for one that does not.
+        """
         return self._tags[0], self._closer
 
     def emit(self, text: str, *, waits: bool = False) -> list[Text]:
-        """Return the text as an event, behind blanks that waited. If `waits`, keep it in `waiting`
-        instead.
+        """Return the text as an event, with the held blanks before it. If `waits`, hold all of it
+        in `waiting`, and return no event.
         """
         text_and_lead = self.take_lead() + text
         if self._closer_left >= 0:
@@ -116,8 +123,10 @@ class Answer:
         return [Text(text_and_lead, self.choice)]
 
     def note_unmatched(self, before: str, closer: str) -> None:
-        """Note a closer that stays text, unless it stands at the beginning of the answer. `before`:
-        the character before the closer.
+        """Note the first closer that stays text, unless the answer has no text before it.
+
+        `before`: the character before the closer. `closer`: the text of the closer that will be
+        emitted; empty if it is dropped.
         """
         if self.has_text and not self.unmatched_closer:
             self.unmatched_closer = True
@@ -125,42 +134,46 @@ class Answer:
             self._closer_left = len(closer)
 
     def _look_behind_closer(self, text: str) -> None:
-        """Set `closer_apart` if a line end follows the closer. `text`: the next text that is
-        emitted, which is the closer or stands behind it.
+        """Set `closer_apart` if a line end follows the unmatched closer. `text`: the next text that
+        is emitted, which begins with what is left of the closer.
         """
         behind = text[self._closer_left : self._closer_left + 1]
         self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
         self._closer_left = -1 if behind else self._closer_left - len(text)
 
     def release(self) -> list[Text]:
-        """Return the blanks that waited as text, because no call follows."""
+        """Return the held blanks as text, because no call follows them."""
         return self.emit("") if self.lead else []
 
     def take_lead(self) -> str:
-        """Return the blanks that waited, and forget them."""
+        """Remove and return the held blanks."""
         lead, self.lead = self.lead, ""
         return lead
 
     def take_waiting(self) -> str:
-        """Return the text that waited for a closer, and forget it."""
+        """Remove and return the held text of an undecided reply."""
         waiting, self.waiting = self.waiting, []
         return "".join(waiting)
 
     def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Note the closer of the thought directly before, behind which the answer's tags count; an
-        empty `closer` once text comes.
+        """Let the answer's tags count that belong to `closer`, the closer of the thought directly
+        before; none if `closer` is empty, as when text has come.
+
+        `tags`: the opener and closer of the answer, by the closer of a thought.
         """
         self._tags = tags.get(closer, _NONE)
 
     def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
-        """Note a thought in a field: the answer's tags count, and the closer also without an
-        opener.
+        """Let the answer's tags count, because a thought has come in a field. Their closer counts
+        without an opener too, since the server may have dropped the opener.
         """
         self._tags = next(iter(tags.values()), _NONE)
         self._closer = self._tags[1]
 
     def pass_tag(self, *, opens: bool) -> None:
-        """Note that the opener (`opens`) or the closer of the answer's tags was dropped."""
+        """Let the answer's closer count, since the answer's opener was dropped (`opens`); or let it
+        not count, since the closer was.
+        """
         self._closer = self._tags[1] if opens else ""
 
 
@@ -169,10 +182,9 @@ class ReadCall:
     """A call that was emitted.
 
     Attributes:
-        index: the number of the call.
         name: the tool's name.
         form: the name of the form.
-        done: True if the call was whole.
+        done: True if the call was whole; False if the reply was cut off in it.
     """
 
     name: str
@@ -182,12 +194,12 @@ class ReadCall:
 
 @dataclass(slots=True)
 class CallLog:
-    """The calls of a reply's text.
+    """The calls in a reply's text.
 
     Attributes:
-        read: the calls that were emitted.
-        cut: the tools of calls that were cut off so early that they are text.
-        broken: the tool of a call that must not run; empty if there is none.
+        read: the calls that were emitted, or wait in a draft.
+        cut: the names of tools in calls that were cut off so early that they became text.
+        broken: the name of the tool in a call that must not run; empty if there is none.
     """
 
     read: list[ReadCall] = field(default_factory=list)
@@ -197,17 +209,18 @@ class CallLog:
 
 @dataclass(slots=True)
 class Draft:
-    """Calls in an open thought, which may be only a draft, and all text behind them. Everything is
-    held until it is decided.
+    """Calls in an open thought, and all text behind them. They are held until it is decided whether
+    they are calls or a draft, which is a part of the thought.
 
     - They are calls if the reply ends behind them, or if only blanks, closers and further calls
       follow.
     - They are a draft if the thought goes on behind them and is then closed, or goes on for long.
 
     Attributes:
-        before: how many calls the reply has before them.
-        written, length: all text from the first mark on, and the number of characters.
-        events: the events of the calls.
+        before: how many calls of the reply stand before the draft.
+        written: all text from the first mark on, in pieces.
+        length: the number of characters of this text.
+        events: the events for the calls, and for the text between them.
         behind: the text behind the last call.
         stands: ENDS_THOUGHT if all calls are whole, in forms with which models call and then close
             the thought; else IN_THOUGHT.
@@ -221,13 +234,13 @@ class Draft:
     stands: Stands = Stands.ENDS_THOUGHT
 
     def feed(self, text: str) -> None:
-        """Add the next piece of the text."""
+        """Add the next piece of the reply's text to `written`."""
         self.written.append(text)
         self.length += len(text)
 
     def add(self, text: str, resumed: bool, choice: int) -> None:
-        """Add text behind the last call. If not `resumed`, it is blanks, which are kept only behind
-        text.
+        """Add text that stands behind the last call. `resumed`: the thought goes on with it. Else
+        the text is blanks, which are dropped directly behind a call.
         """
         if resumed:
             self.behind += text
@@ -235,5 +248,5 @@ class Draft:
             self.events.append(Text(text, choice))
 
     def text_until(self, left: int) -> str:
-        """Return the text without its last `left` characters."""
+        """Return all text from the first mark on, without its last `left` characters."""
         return "".join(self.written)[: self.length - left]

@@ -1,9 +1,9 @@
-"""A filter for calls that stand twice in a reply: the second one is dropped.
+"""A filter for calls that stand twice in a reply: it drops the second one.
 
 A model may write a call at the end of a thought, and once more behind the thought's closer. A
-server may send a call that was read from the text already. If this can happen (`expect`), later
-calls wait until they are complete, and those with the name and arguments of an earlier call are
-dropped.
+server may send a call itself that was read from the text already. When a repetition is possible
+(`expect`), later calls are held until they are complete. A call with the name and arguments of an
+earlier one is dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ from converter.core.model.events import Event, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
 _PIECE_COST = 16
-"""A held piece of a call counts as so many characters more than it has, because it may have
-none.
+"""So many characters are added to the length of each piece of a call, because a stream may have
+very many pieces without arguments.
 """
 
 
 class Repeats:
-    """The filter, for the events of one choice. It remembers up to `HELD_LIMIT` characters of
-    calls.
+    """The filter, for the events of one choice. Behind `HELD_LIMIT` characters of calls, further
+    calls are not held and not compared.
 
     Attributes:
         dropped: the indexes of the calls that were dropped.
@@ -36,16 +36,20 @@ class Repeats:
 
     @property
     def holds(self) -> bool:
-        """True if calls wait."""
+        """True if calls are held."""
         return bool(self._held)
 
     def expect(self) -> None:
-        """Hold all calls from here on, because they may repeat calls that were emitted."""
+        """Compare all later calls with those that were emitted so far. Hold each until it is
+        complete.
+        """
         meanings = map(_meaning, self._emitted.values())
         self._meanings = [meaning for meaning in meanings if meaning is not None]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events that need not wait; any other event releases the calls that wait."""
+        """Return the events that need not be held. An event that is no call ends the held calls, so
+        that they are decided and come before it.
+        """
         out: list[Event] = []
         for event in events:
             if not isinstance(event, ToolCall):
@@ -71,14 +75,18 @@ class Repeats:
         return out
 
     def _numbered(self, piece: ToolCall) -> ToolCall:
-        """Return a piece that is emitted. Its index does not count the dropped calls."""
+        """Return a piece of a call that is emitted, with an index that does not count the dropped
+        calls. Keep the piece for later comparisons.
+        """
         if self._length <= HELD_LIMIT:
             self._emitted.setdefault(piece.index, []).append(piece)
         return replace(piece, index=piece.index - len(self.dropped)) if self.dropped else piece
 
 
 def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, str] | None:
-    """Return a call's name and its normalised arguments; `None` if the call was cut off."""
+    """Return the name and the normalised arguments of the call that consists of these pieces;
+    `None` if its arguments are not valid JSON.
+    """
     name = next((piece.name for piece in pieces if piece.name), "")
     meaning = meaning_of("".join(piece.arguments for piece in pieces) or "{}")
     return (name, meaning) if meaning else None

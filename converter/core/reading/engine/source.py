@@ -1,4 +1,4 @@
-"""The text of a reply that has arrived and was not read yet."""
+"""The text of a reply that has arrived but was not read yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from converter.core.reading.tool_calls.verdict import End
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 LONGEST_MARK = 128
-"""How many characters are compared with marks. No mark is longer."""
+"""More characters than any mark has. So many are compared with marks."""
 
 
 @dataclass(slots=True)
 class Source:
-    """The text to read.
+    """The unread text of a reply.
 
     Attributes:
         rest: the text that was not taken yet.
-        end: the reason why no more text comes; `None` while more may come.
+        end: the reason why no more text comes; `None` while more text may come.
     """
 
     rest: str = ""
@@ -36,15 +36,15 @@ class Source:
             raise NeedMore
 
     def take(self, length: int) -> str:
-        """Remove and return the first `length` characters of the rest."""
+        """Remove and return the first `length` characters of `rest`."""
         taken, self.rest = self.rest[:length], self.rest[length:]
         return taken
 
     def look(self, marks: Sequence[str], skip: str = BLANKS) -> str:
-        """Return the longest of `marks` behind characters of `skip`; empty if none stands there.
+        """Return the longest of `marks` that stands in `rest` behind characters of `skip` and
+        closers of thoughts; empty if none stands there. Raises `NeedMore` if one may still come.
 
-        Closers of thoughts are skipped too, because models that call in a thought put them
-        anywhere.
+        Closers are skipped because models that call in a thought put them anywhere.
         """
         offset, closer = 0, " "
         while closer:
@@ -56,7 +56,9 @@ class Source:
         return self.mark_at(marks, offset) if offset <= BLANKS_LIMIT else ""
 
     def mark_at(self, marks: Sequence[str], offset: int) -> str:
-        """Return the longest of `marks` at `offset`; empty if none stands there."""
+        """Return the longest of `marks` at the offset `offset` of `rest`; empty if none stands
+        there. Raises `NeedMore` if the text ends within one.
+        """
         behind = self.rest[offset : offset + LONGEST_MARK]
         if behind in beginnings(*marks):
             self.need_more()

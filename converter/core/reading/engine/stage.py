@@ -1,8 +1,9 @@
 """The stage that reads the text of a reply with the engine.
 
-Tags are read until the server sends thinking in a field, and calls until the server sends a call
-itself, because the server then reads them. A call that was read from the text and is sent again by
-the server counts once. Calls in thoughts count only if there is no other call.
+Tags are read until the server sends thinking in a field, because such a server has read the tags
+itself. In the same way calls are read until the server sends a call. A call that was read from the
+text and is sent again by the server counts once. Calls in thoughts count only if the reply has no
+other call.
 """
 
 from collections.abc import Sequence
@@ -37,18 +38,22 @@ from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import MOST_CALLS
 
 _MOST_WAITING = 4096
-"""How many events of the server's own thinking and calls may wait behind a call in the text."""
+"""How many events with thinking or calls that the server sent in fields may wait behind a held call
+in the text.
+"""
 
 
 class ReadingStage:
     """The stage, for one choice.
 
-    Held text comes out before an event that begins or ends a block, but not before other events,
+    Held text is emitted before an event that begins or ends a block, but not before other events,
     such as usage.
 
     Arguments:
-        findings: get the stage's notes.
-        ids: the beginning of the ids of calls in the text.
+        reading: the settings for the reply.
+        choice: the index of the choice.
+        findings: the notes on the reply, which the stage fills.
+        ids: the beginning of the ids that calls in the text get.
     """
 
     def __init__(self, reading: Reading, choice: int, findings: Findings, ids: str) -> None:
@@ -73,13 +78,15 @@ class ReadingStage:
         self._repeats = Repeats()
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
-        self._answered = False  # the answer has text that is not blank
-        self._own: Own | None = None  # the fields in which the server sends thinking
-        self._in_call = False  # the last event was a piece of a call by the server
-        self._waiting: list[Event] = []  # the server's thinking and calls, behind a held call
+        self._answered = False  # True once the answer has text that is not blank
+        self._own: Own | None = None  # the fields in which the server sent thinking last
+        self._in_call = False  # True if the last event was a piece of a call that the server sent
+        # Events of the server that wait behind a held call in the text: thinking and calls.
+        self._waiting: list[Event] = []
 
     @property
     def _table(self) -> MarkTable:
+        """The marks that count now, by the settings and by what the server has sent in fields."""
         reading = self._reading
         expected = reading.expected
         phrases = (HEURISTIC,) if reading.phrases else ()
@@ -93,8 +100,8 @@ class ReadingStage:
         )
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that need not wait. While a call in the text is held, the server's own
-        thinking and calls wait behind it, in their order.
+        """Read an event, and return the events that need not be held. While a call in the text is
+        held, thinking and calls that the server sends in fields wait behind it, in their order.
         """
         if not (self._waiting or self._engine.held_call):
             return self._fed(event)
@@ -109,7 +116,9 @@ class ReadingStage:
         return [] if len(self._waiting) <= _MOST_WAITING else [*self._flush(""), *self._go_on()]
 
     def _go_on(self) -> list[Event]:
-        """Return the events that waited behind a call, if the call is decided."""
+        """Read the events that waited behind a held call, as soon as the call is decided, and
+        return the results.
+        """
         out: list[Event] = []
         while self._waiting and not self._engine.held_call:
             waiting, self._waiting = self._waiting, []
@@ -117,6 +126,7 @@ class ReadingStage:
         return out
 
     def _fed(self, event: Event) -> Sequence[Event]:
+        """Read an event that need not wait behind a held call, and return the results."""
         match event:
             case Text(refusal=False, own=None):
                 self._in_call = False
@@ -137,17 +147,17 @@ class ReadingStage:
         return [*(self._drafted() if isinstance(event, ThinkingEnd) else ()), event]
 
     def close(self) -> Sequence[Event]:
-        """Return all that is held. The reply was cut off, because no finish has come."""
+        """Return all that is held, as in a reply that was cut off, because no finish has come."""
         if self._waiting:
             held = [*self._flush("", cut=True), *self._go_on()]
             return [*held, *self._close("", cut=True)]
         return [*self._drafted(), *self._close("", cut=True)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return the kind of event that plain text becomes; see `Stage.plain`.
+        """Return the kind of event that plain text of this kind becomes; see `Stage.plain`.
 
-        The server's own thinking passes, except line ends, which encoders hold at a thought's end.
-        The server's own call passes once it has begun.
+        Thinking in a field passes, except line ends, which encoders hold at a thought's end. A call
+        that the server sends passes from its second piece on.
         """
         if self._repeats.holds:
             return None
@@ -160,7 +170,7 @@ class ReadingStage:
         return (kind, "\r\n" + wakes) if passes and wakes is not None else None
 
     def _read(self, event: Text) -> Sequence[Event]:
-        """Read text, and return the events that are decided."""
+        """Read text of the reply, and return the events that are decided."""
         if self._reads_tags:
             self._evidence.read(event.text)
         drafted = [] if event.text.isspace() else self._drafted()
@@ -168,12 +178,13 @@ class ReadingStage:
         return [*drafted, *(self._out(self._engine.feed(text)) if text else [])]
 
     def _follow_field(self, event: Thinking) -> Sequence[Event]:
-        """Read no tags from here on, because thinking came in a field. Return held text, and the
-        server's thinking.
+        """Read no tags from here on, because the thinking `event` came in a field. Return the held
+        text and the thinking, without what may be a call in it.
         """
         held: list[Event] = []
         if self._reads_tags or self._repeats.holds or not self._engine.at_head:
-            # A thought in the content that repeats the field's goes on waiting.
+            # Once tags are no longer read, `_again` may hold text of the content that repeats a
+            # thought of the field. Flushing the engine alone leaves that text held.
             held = self._held("", cut=False) if self._reads_tags else self._flush("")
             held = self._settled(held)
             if self._reads_tags:
@@ -188,23 +199,26 @@ class ReadingStage:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
         if event.own and not all(isinstance(it, str) for it in event.own.fields.values()):
-            text += self._thought_calls.release()  # a field that is not a string cannot wait
+            # A field that is no string, such as a list, cannot be sent later in parts: emit all.
+            text += self._thought_calls.release()
             return [*held, replace(event, text=text)] if text else [*held, event]
         self._own = event.own or self._own
         return [*held, event] if text == event.text else [*held, *self._thinking(text)]
 
     def _thinking(self, text: str) -> list[Event]:
-        """Return text of the server's thought that has waited, as an event with the same fields."""
+        """Return held text of a thought in a field, as an event with the fields that the server
+        used last. Return nothing if the text is empty.
+        """
         own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
         return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
     def _drafted(self) -> list[Event]:
-        """Return text of the server's thought that waited because it might be a call."""
+        """Return the text of a thought in a field that was held because it may be a call."""
         return self._thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
-        """Return a piece of the server's own call, behind all that is held. It waits if the call
-        may repeat one that was read from the text.
+        """Return a piece of a call that the server sends, behind all text that is held. The piece
+        is held if the call may repeat one that was read from the text.
         """
         drafted = self._drafted()
         out = [] if self._in_call else _without_opener(self._held("", cut=False))
@@ -220,6 +234,7 @@ class ReadingStage:
         return [*drafted, *out, *self._repeats.feed([moved])]
 
     def _finish(self, event: Finish) -> Sequence[Event]:
+        """Return all that is held, the calls in thoughts that count, and the finish."""
         out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
@@ -230,8 +245,8 @@ class ReadingStage:
         return [*out, *self._drafted(), event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
-        """Return all that is held. `finish`: the reason why the choice ended; empty if it has
-        not.
+        """Return all that is held. `finish`: the reason why the choice ended; empty if it goes on.
+        `cut`: the choice was cut off.
         """
         out = self._settled(self._held(finish, cut))
         if not self._engine.thought.begun:
@@ -239,7 +254,9 @@ class ReadingStage:
         return out
 
     def _settled(self, held: list[Event]) -> list[Event]:
-        """Return `held` and the calls that waited, and note all calls so far in the findings."""
+        """Return the events `held`, and behind them the calls that waited as possible repetitions.
+        Note all calls so far in the findings.
+        """
         out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
         calls, self._noted = [*enumerate(log.read)][self._noted :], len(log.read)
@@ -256,8 +273,8 @@ class ReadingStage:
         return out
 
     def _held(self, finish: str, cut: bool) -> list[Event]:
-        """Return the text and calls that the engine holds. `finish`: the reason why the choice
-        ended; empty if it has not.
+        """Return the text and calls that the engine, and `_again` before it, hold. `finish`: the
+        reason why the choice ended; empty if it goes on. `cut`: the choice was cut off.
         """
         closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
@@ -266,12 +283,14 @@ class ReadingStage:
         return out
 
     def _flush(self, text: str, finish: str = "", cut: bool = False) -> list[Event]:
-        """Read `text`, which waited before the engine, and return all that the engine holds."""
+        """Give `text` to the engine, and return all that the engine then holds."""
         events: list[Event] = self._engine.feed(text) if text else []
         return self._out([*events, *self._engine.flush(finish, cut)])
 
     def _out(self, events: Sequence[Event]) -> list[Event]:
-        """Return the engine's events that need not wait, and note them in the findings."""
+        """Note events of the engine in the findings. Return those that need not be held as
+        possible repetitions of a call.
+        """
         out: list[Event] = []
         for event in events:
             self._note(event)
@@ -281,7 +300,8 @@ class ReadingStage:
             elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
-                out.append(event)  # the server's calls, which wait for their end, go on waiting
+                # `_repeats` may hold an incomplete call of the server, which text does not end.
+                out.append(event)
             else:
                 out += self._repeats.feed([event])
         answer = self._engine.answer
@@ -292,12 +312,14 @@ class ReadingStage:
         return [*out, failure_of(broken, NO_FORM)] if broken else out
 
     def _note(self, event: Event) -> None:
+        """Note an event of the engine in the evidence and the findings."""
         self._evidence.note(event)
         calls = self._thought_calls
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            if calls:  # a thought in the text does not wait here: it is emitted
+            # A thought in the text is emitted at once: of its calls only a note is kept.
+            if calls:
                 calls.feed(event.text)
                 calls.release()
             return
@@ -308,7 +330,9 @@ class ReadingStage:
 
 
 def _without_opener(held: list[Event]) -> list[Event]:
-    """Return the held events without the opener of the call that the server has read itself."""
+    """Return the events without a call's opener at their end, which a server left in the text when
+    it read the call itself.
+    """
     match held:
         case [*before, Text() as last] if (text := without_opener(last.text)) != last.text:
             return [*before, *([replace(last, text=text)] if text else [])]

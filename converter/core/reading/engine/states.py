@@ -1,18 +1,19 @@
 """The tables that the engine follows: the marks that count in each state (`COUNTING`), the next
 state for each state and mark (`NEXT_STATE`), and the outcome of a candidate (`OUTCOMES`).
 
-- Answer: HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ...
-- Thought: OPENED -> THINKING -> (its closer) -> ENDED. If the chat template has opened the thought,
-  it begins in BEGINNING instead of OPENED.
-- Whole reply of which it is not known whether it begins in a thought: the three UNDECIDED states
-  take the place of HEAD, ANSWERING and BEHIND. The first mark decides whether the text before it
-  was a thought.
-- Call: while a `Candidate` is held, the tables are not used. Behind its calls the state is CALLED.
-- Call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
+The usual sequences of states:
+
+- An answer: HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ...
+- A thought: OPENED -> THINKING -> (its closer) -> ENDED. If the chat template has opened the
+  thought, the first state is BEGINNING instead of OPENED.
+- A reply that may begin in an answer or in a thought: the three UNDECIDED states take the place of
+  HEAD, ANSWERING and BEHIND. The first mark decides whether the text before it was a thought.
+- A call: while a `Candidate` is held, the tables are not used. Behind its calls, CALLED.
+- A call in a thought: CALLED_INSIDE -> (more text) -> RESUMED. If the thought's closer follows, the
   call was a draft and is a part of the thought (`Draft`). Else the call has ended the thought, and
   the text behind the call is the answer.
-- Phrases, if they are read: ANSWERING -> PHRASED -> ANSWERING. Text in PHRASED is a thought; marks
-  count as in an answer.
+- A thought that a phrase begins and another ends, if phrases are read: ANSWERING -> PHRASED ->
+  ANSWERING. In PHRASED, marks count as in an answer.
 
 A mark without an entry for the state is ordinary text.
 """
@@ -28,18 +29,19 @@ class State(enum.Enum):
     """The states of the engine.
 
     Attributes:
-        HEAD: at the beginning of the answer. A closer is dropped.
-        BEHIND: in the answer, behind a mark, with only blanks since.
-        ENDED: directly behind a thought. A repeated closer is dropped.
-        ANSWERING: in the answer.
-        PHRASED: in a thought that a phrase has begun.
-        UNDECIDED_HEAD, UNDECIDED, UNDECIDED_BEHIND: as HEAD, ANSWERING and BEHIND, in a reply of
-            which it is not known whether it begins in a thought.
+        HEAD: at the beginning of the answer. A closer of a thought is dropped.
+        BEHIND: in the answer, behind a mark and blanks.
+        ENDED: behind a thought and blanks. A repeated closer of the thought is dropped.
+        ANSWERING: in the text of the answer.
+        PHRASED: in the text of a thought that a phrase has begun.
+        UNDECIDED_HEAD: as HEAD, in a reply that may begin in an answer or in a thought.
+        UNDECIDED: as ANSWERING, in such a reply.
+        UNDECIDED_BEHIND: as BEHIND, in such a reply.
         BEGINNING: at the beginning of a thought that the chat template has opened.
         OPENED: at the beginning of a thought, behind its opener.
-        THINKING: in a thought.
-        CALLED: behind a call. Another may follow. A closer is dropped.
-        CALLED_INSIDE: behind a call in a thought.
+        THINKING: in the text of a thought.
+        CALLED: behind a call and blanks. Another call may follow. A closer of a thought is dropped.
+        CALLED_INSIDE: behind a call in a thought, and blanks.
         RESUMED: in text behind a call in a thought.
     """
 
@@ -57,27 +59,29 @@ class State(enum.Enum):
     CALLED = enum.auto()
     CALLED_INSIDE = enum.auto()
     RESUMED = enum.auto()
-    # The hash of `Enum` is slow Python code, and each mark is looked up in the tables.
+    # `Enum` computes its hash in slow Python code. States are hashed at each mark of a reply, for
+    # the look-up in the tables.
     __hash__ = object.__hash__
 
 
 class Group(enum.Enum):
-    """The groups of marks; marks of a group have the same effect.
+    """The groups of marks. Marks of a group count in the same states.
 
     Attributes:
         OPENERS: openers of thoughts.
-        FIRST_OPENERS: openers that count only at the beginning of a message.
-        AGAIN: openers that are dropped within a thought.
+        FIRST_OPENERS: openers of thoughts that count only at the beginning of a message.
+        AGAIN: openers of a thought that are dropped within the thought.
         CLOSERS: closers of thoughts.
-        LONE_CLOSERS: closers that count without an opener too.
-        LEFT_CLOSERS: closers that a server may have left in the text, when it sends the thought in
-            a field.
-        DROPPED_CLOSERS: closers that are dropped if they have no opener.
+        LONE_CLOSERS: closers of thoughts that also count without an opener (`Lone`).
+        LEFT_CLOSERS: closers of thoughts, if the server sends thoughts in a field: it may have left
+            the closer in the text.
+        DROPPED_CLOSERS: closers of thoughts that are dropped if they have no opener.
         IGNORED: marks that are always dropped.
         CALLS: marks that may begin a call.
         THOUGHT_CALLS: marks of calls that end a thought.
-        CALL_ENDS: closers of calls.
-        PHRASES, PHRASE_ENDS: phrases that begin and end a thought.
+        CALL_ENDS: closers of calls and sections.
+        PHRASES: phrases that begin a thought.
+        PHRASE_ENDS: phrases that end a thought which a phrase has begun.
     """
 
     OPENERS = enum.auto()
@@ -123,13 +127,14 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     ),
     State.RESUMED: (Group.THOUGHT_CALLS, Group.CLOSERS),
 }
-"""The groups of marks that count in each state. If a mark is in two groups, its effect is that of
-the later one.
+"""The groups of marks that count in each state. A mark that is in two groups of a state has the
+kind that the later group gives it.
 """
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
-    Mode.CLOSED: State.BEHIND,  # the prompt has closed the thought, so that a closer is text
+    # The prompt has closed the thought: a closer in the reply is text. In HEAD it would be dropped.
+    Mode.CLOSED: State.BEHIND,
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
@@ -141,7 +146,7 @@ IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RES
 EMITTED_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
 MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
-"""The states behind a call in a thought, in which it is not decided whether the call is a draft."""
+"""The states behind a call in a thought while it is undecided whether the call is a draft."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 _SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
@@ -153,15 +158,17 @@ NEXT_STATE = {
     **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
-    # The text before the closer was a thought.
+    # In an undecided reply, the first mark is a closer: the text before it was a thought.
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
     (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
-    (State.PHRASED, Mark.CLOSE): State.ENDED,  # the chat template has opened the thought
+    # A closer without an opener: the chat template had opened a thought before the phrase.
+    (State.PHRASED, Mark.CLOSE): State.ENDED,
     (State.PHRASED, Mark.SILENT): State.PHRASED,
     (State.PHRASED, Mark.ANSWER_CLOSE): State.BEHIND,
-    # A repeated opener: the server or the model repeats the chat template's, or the model its own.
+    # A repeated opener is dropped: the server or the model repeats the opener of the chat template,
+    # or the model repeats its own.
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
     (State.OPENED, Mark.OPEN): State.OPENED,
@@ -192,15 +199,16 @@ SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.TE
 
 
 class Stands(enum.Enum):
-    """The position of a candidate.
+    """The position of a candidate in the reply.
 
     Attributes:
-        ALONE: at a break of the text, or with a special token as its mark. It is a call, whatever
-            follows.
+        ALONE: not within a sentence; or its mark is a special token; or a call stands before it. A
+            whole call there counts, whatever text follows.
         IN_SENTENCE: in the middle of a sentence.
         AS_REPLY: at the beginning of a reply, in a form whose calls must be the whole reply.
         IN_THOUGHT: in a thought.
         ENDS_THOUGHT: in a thought, in a form with which models call and then close the thought.
+            Only a `Draft` has this position.
     """
 
     ALONE = enum.auto()
@@ -214,13 +222,14 @@ class Follows(enum.Enum):
     """The kind of the text behind a candidate.
 
     Attributes:
-        END: the end of the reply; for a candidate in a thought, also an end without a closer.
+        END: no text, but the end of the reply. For a candidate in a thought also any text behind
+            which the thought ends by another mark than its closer.
         LINE_END: a line end.
-        CALL: another call.
+        CALL: the opener of another call.
         THOUGHT: the opener of a thought.
         TEXT: other text.
-        CLOSER: the closer of the thought around the candidate.
-        TEXT_AND_CLOSER: text, and then this closer.
+        CLOSER: the closer of the thought in which the candidate stands.
+        TEXT_AND_CLOSER: text of this thought, and then its closer.
     """
 
     END = enum.auto()
@@ -236,9 +245,9 @@ class Becomes(enum.Enum):
     """The outcome of a candidate whose text is a whole call.
 
     Attributes:
-        CALL: it is a call.
-        DRAFT: it is a part of the thought.
-        TEXT: it is text.
+        CALL: the call is emitted.
+        DRAFT: its text is a part of the thought.
+        TEXT: its text is ordinary text.
     """
 
     CALL = enum.auto()
@@ -251,7 +260,7 @@ OUTCOMES: Mapping[tuple[Stands, Follows], Becomes] = {
     (Stands.IN_SENTENCE, Follows.LINE_END): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.CALL): Becomes.CALL,
     (Stands.IN_SENTENCE, Follows.TEXT): Becomes.TEXT,
-    # Marks that are dropped may stand between the candidate and the end.
+    # For AS_REPLY, marks that are dropped do not count as text behind the candidate.
     (Stands.AS_REPLY, Follows.END): Becomes.CALL,
     (Stands.AS_REPLY, Follows.THOUGHT): Becomes.CALL,
     (Stands.AS_REPLY, Follows.TEXT): Becomes.TEXT,

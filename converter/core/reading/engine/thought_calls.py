@@ -1,9 +1,9 @@
 """Calls within closed thoughts, and within thoughts that the server sends in a field.
 
-The thought is emitted and stays as it is. Its calls wait until the reply ends, because models also
-draft calls in thoughts. They count only if the model ends the reply and the reply has no other
-call. If there is an answer, a call counts only if the thought ends with it, and if its form is one
-in which models are known to call in a thought.
+The text of the thought is emitted unchanged. Its calls are held until the reply ends, because
+models also draft calls in thoughts. They count only if the model ends the reply and the reply has
+no other call. If the reply has an answer, a call counts only if a thought ends with the call, in a
+form in which models are known to call in a thought (`THINKERS`).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ from converter.core.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 
 class ThoughtCalls:
-    """A reader of calls in thoughts: `feed` takes their text, `take` returns the calls that count.
+    """A reader of calls in the thoughts of a choice: `feed` takes the text of thoughts, `take`
+    returns the calls that count.
 
     Attributes:
         forms: the names of the forms of the calls that `take` has returned.
@@ -36,19 +37,21 @@ class ThoughtCalls:
         )
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
-        self._written = ""  # text that waits
-        self._emitted = 0  # how many characters of it were emitted nevertheless: blanks
-        self._last: set[int] = set()  # the calls at the end of the thought so far
-        self._ending: set[int] = set()  # the calls with which a thought has ended
+        self._written = ""  # the held text of the thought
+        self._emitted = 0  # how many characters of `_written`, all blanks, were emitted already
+        # The indexes of the calls behind which the open thought has no text so far.
+        self._last: set[int] = set()
+        self._ending: set[int] = set()  # the indexes of the calls with which a thought has ended
         self.forms: list[str] = []
 
     def feed(self, text: str) -> str:
-        """Read text of a thought, and return the text that can be emitted. A call at the end of the
-        thought waits.
+        """Read the next text of a thought, and return the text that need not be held. The text of a
+        call at the end of the thought is held.
         """
         return "".join(map(self._fed, text.splitlines(keepends=True)))
 
     def _fed(self, line: str) -> str:
+        """Read a line of the text, and return the text that need not be held (see `feed`)."""
         self._written += line
         if self._length > HELD_LIMIT or len(self._written) > HELD_LIMIT:
             return self.release()
@@ -56,7 +59,8 @@ class ThoughtCalls:
         self._keep(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
-            if held.isspace():  # a mark may begin with blanks, but these can be emitted
+            # Blanks can be emitted although a mark may begin with them.
+            if held.isspace():
                 out, self._emitted = out + held[self._emitted :], len(held)
             return out
         texts = takewhile(lambda event: isinstance(event, Text), () if called else events)
@@ -64,7 +68,7 @@ class ThoughtCalls:
         return self.release(len(self._written) - before)
 
     def release(self, held: int = 0) -> str:
-        """Return the text that waits, except its last `held` characters."""
+        """Return the held text, except its last `held` characters and what was emitted already."""
         free = len(self._written) - held
         out, self._written = self._written[self._emitted : free], self._written[free:]
         self._emitted = max(0, self._emitted - free)
@@ -72,7 +76,9 @@ class ThoughtCalls:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that make text wait; `None` if any text would wait."""
+        """The characters that a text must not have to be emitted without `feed`; `None` if all text
+        must be fed.
+        """
         plain = self._engine.plain()
         return None if self._last or self._written or plain is None else plain[1]
 
@@ -82,15 +88,20 @@ class ThoughtCalls:
         return bool(self._last)
 
     def end(self) -> None:
-        """End the thought."""
+        """End the open thought, and decide the call that is incomplete in it."""
         if self._engine.holds:
             self._keep(self._engine.flush(cut=True))
         read = self._engine.calls.read
-        if all(read[index].done for index in self._last):  # else the thought was cut in a call
+        # A call at the end that is not whole shows that the thought was cut off: none of them count
+        # as its end.
+        if all(read[index].done for index in self._last):
             self._ending |= self._last
         self._last.clear()
 
     def _keep(self, events: Sequence[Event]) -> None:
+        """Keep the calls among the engine's events. Text that is not blank shows that the thought
+        does not end with the calls before it.
+        """
         for event in events:
             if isinstance(event, ToolCall):
                 self._length += len(event.arguments)
@@ -100,8 +111,9 @@ class ThoughtCalls:
                 self._last.clear()
 
     def take(self, answered: bool) -> Sequence[ToolCall]:
-        """Return the calls that count, equal ones only once. Return none if they have more than
-        `HELD_LIMIT` characters. `answered`: the reply has an answer.
+        """End the thought, and return the calls that count, each of them once. Return none if the
+        arguments of all calls have more than `HELD_LIMIT` characters. `answered`: the reply has an
+        answer.
         """
         self.end()
         taken: dict[tuple[str, str], tuple[ReadCall, ToolCall]] = {}
