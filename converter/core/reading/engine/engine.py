@@ -273,14 +273,16 @@ class Engine:
 
     @property
     def held_call(self) -> int:
-        """How many characters are held of a candidate whose head has an offered name; 0 if no such
+        """The number of held characters of a candidate whose head has an offered name; 0 if no such
         candidate is held.
         """
         return self._candidate.length if self._candidate and self._candidate.named else 0
 
     @property
     def unread(self) -> int:
-        """How many characters are held: unread text, blanks before a possible call, a candidate."""
+        """The number of held characters: of unread text, blanks before a possible call, and a
+        candidate.
+        """
         held = self._candidate.length if self._candidate else 0
         return len(self._source.rest) + len(self.answer.lead) + held
 

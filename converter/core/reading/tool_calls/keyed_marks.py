@@ -117,13 +117,13 @@ class Marks:
 
     @cached_property
     def least(self) -> list[int]:
-        """For the index of each mark, the lowest `balance` from this mark to the end."""
+        """The lowest `balance` from a mark to the last one, by the index of the mark."""
         return [*accumulate(reversed(self.balance), min)][::-1]
 
     @cached_property
     def next_end(self) -> list[int]:
-        """For the index of each mark, the index of the first END or OUTER mark from this mark on;
-        the number of marks if there is none.
+        """The index of the first END or OUTER mark from a mark on, by the index of the mark; the
+        number of marks if there is none.
         """
         ends = [len(self.all)] * (len(self.all) + 1)
         for at in reversed(range(len(self.all))):
@@ -157,7 +157,7 @@ class Marks:
 
     @cached_property
     def following(self) -> list[Kind]:
-        """For the index of each mark, the kind of what stands behind the mark (see `behind`)."""
+        """The result of `behind` for the text behind each mark, by the index of the mark."""
         return [self.behind(mark.end, index) for index, mark in enumerate(self.all, 1)]
 
     def half(self, at: int, index: int) -> Half:
