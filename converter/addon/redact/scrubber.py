@@ -76,14 +76,14 @@ class Scrubber:
         whole = "".join(parts)
         hidden = self.hidden(whole)
         if _holds(hidden, self._long):
-            hidden = self._without_cut(hidden, list(accumulate(map(len, parts))))
+            hidden = self._hide_cut(hidden, list(accumulate(map(len, parts))))
         if hidden == whole:
             return parts
         return [
             hidden[start:end] for start, end in pairwise(accumulate(map(len, parts), initial=0))
         ]
 
-    def _without_cut(self, text: str, ends: Sequence[int]) -> str:
+    def _hide_cut(self, text: str, ends: Sequence[int]) -> str:
         def masked(match: re.Match[str]) -> str:
             first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
             return match[0] if first == last else "x" * len(match[0])
@@ -212,20 +212,20 @@ def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterato
         for value, item in zip(whole, items, strict=True):
             yield from secrets_of_body(value, item, path)
     elif whole != remaining and whole is not None and not isinstance(whole, bool):
-        yield from _of_leaf(str(whole), path, remaining is None)
+        yield from _secrets_of_value(str(whole), path, remaining is None)
 
 
-def _of_leaf(value: str, path: str, left_out: bool) -> Iterator[str]:
+def _secrets_of_value(value: str, path: str, left_out: bool) -> Iterator[str]:
     if _LINK.match(value):
         yield from secrets_of_link(value)
-        yield from _of_address(value) if left_out else ()
+        yield from _secrets_of_address(value) if left_out else ()
     elif _PRIVATE.search(path):
-        yield from _with_parts(value)
+        yield from _value_and_parts(value)
     elif not _PLAIN.fullmatch(value):
         yield value
 
 
-def _with_parts(value: str) -> Iterator[str]:
+def _value_and_parts(value: str) -> Iterator[str]:
     parts = re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value)
     yield from (value, *(part for part in parts if len(part) >= 12 and not _PLAIN.fullmatch(part)))
 
@@ -246,7 +246,7 @@ def secrets_of_link(link: str) -> Iterator[str]:
     yield from (value for _, value in parse_qsl(query))
 
 
-def _of_address(link: str) -> Iterator[str]:
+def _secrets_of_address(link: str) -> Iterator[str]:
     """Yield a link, and each part of its path, which may be a key, raw and decoded."""
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
@@ -261,23 +261,23 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
         if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
         if name in HEADERS:
-            yield from _with_parts(value.strip())
+            yield from _value_and_parts(value.strip())
         elif "cookie" in name:
             yield from (part.partition("=")[2].strip().strip('"') for part in value.split(";"))
         elif "authorization" in name or _SCHEME.fullmatch(value.partition(" ")[0]):
-            yield from _of_authorization(value.strip())
+            yield from _secrets_in_authorization(value.strip())
         else:
             yield value.strip()
 
 
-def _of_authorization(value: str) -> Iterator[str]:
+def _secrets_in_authorization(value: str) -> Iterator[str]:
     """Yield the tokens and parameter values in an `Authorization` header (RFC 9110, 11.4), and a
     Basic password.
     """
     for word in _CREDENTIAL.findall(value):
         name, _, parameter = word.partition("=")
         if parameter.strip("="):  # With nothing after "=", the word is a token with its padding.
-            yield from () if _PUBLIC.fullmatch(name) else _with_parts(parameter.strip('"'))
+            yield from () if _PUBLIC.fullmatch(name) else _value_and_parts(parameter.strip('"'))
         elif not _SCHEME.fullmatch(word):
             yield word
     scheme, _, credentials = value.partition(" ")

@@ -164,9 +164,9 @@ class Accumulator:
             has_value(value) for name, value in block.items() if name != "type"
         ):
             return []
-        return [news for part in part_of(block) for news in self._whole(part, event)]
+        return [news for part in part_of(block) for news in self._add_part(part, event)]
 
-    def _whole(self, part: Part, event: events.DialectBlock) -> list[News]:
+    def _add_part(self, part: Part, event: events.DialectBlock) -> list[News]:
         """Add a part of a block that only this dialect has. A call of a server's own tool stays
         open until the finish, because its arguments come in pieces.
         """

@@ -94,7 +94,7 @@ class ReplyReader:
             news = self._begin()
         assert self._reader
         news += self._read_frames(self._reader.cutter.close())
-        news += [new for event in self._stages.close() for new in self._take(event)]
+        news += [new for event in self._stages.close() for new in self._collect(event)]
         self.summary.close(self._at)
         return news + [new for choice in self._choices.values() for new in choice.close()]
 
@@ -107,7 +107,7 @@ class ReplyReader:
         ]
         # The first bytes, if they do not show the dialect yet.
         waiting = self.recogniser.held
-        rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
+        rest = (*self._rest, *([_as_text(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _facts(self) -> dict[str, object]:
@@ -135,7 +135,7 @@ class ReplyReader:
         # Successive events of one kind are joined: a frame has only some letters, and the machines'
         # time depends on the number of events.
         runs = joined(events, fields=True)
-        return [news for event in runs for news in self._safely(event)]
+        return [news for event in runs for news in self._run_stages(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
         assert self._reader
@@ -145,33 +145,33 @@ class ReplyReader:
             _, events = self._reader.read(frame)
         except Exception:  # A person sees the frame in spite of a fault of the addon.
             return [_opaque(frame)]
-        odd = not events and frame.data is not None and _says_something(frame.data)
+        odd = not events and frame.data is not None and _has_unknown_content(frame.data)
         return [_opaque(frame)] if odd else events
 
-    def _safely(self, event: Event) -> list[News]:
+    def _run_stages(self, event: Event) -> list[News]:
         try:
-            return [news for each in self._stages.feed_all([event]) for news in self._take(each)]
+            return [news for each in self._stages.feed_all([event]) for news in self._collect(each)]
         except Exception:
-            return self._unread(str(event).encode(errors="backslashreplace"))
+            return self._keep_raw(str(event).encode(errors="backslashreplace"))
 
-    def _take(self, event: Event) -> list[News]:
+    def _collect(self, event: Event) -> list[News]:
         self.summary.feed(event, self._at)
         match event:
             case OpaqueFrame():
                 raw = event.own.raw
-                return [] if event.comment or not raw.strip() else self._unread(raw)
+                return [] if event.comment or not raw.strip() else self._keep_raw(raw)
             case Start():
-                return self._head(event)
+                return self._keep_fields(event)
             case _:
-                return self._choice(event).feed(event)
+                return self._accumulator(event).feed(event)
 
-    def _choice(self, event: Event) -> Accumulator:
+    def _accumulator(self, event: Event) -> Accumulator:
         index = getattr(event, "choice", 0)
         if index not in self._choices:
             self._choices[index] = Accumulator(index)
         return self._choices[index]
 
-    def _head(self, event: Start) -> list[News]:
+    def _keep_fields(self, event: Start) -> list[News]:
         dialect = self.recogniser.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
@@ -190,10 +190,10 @@ class ReplyReader:
             else content
         )
         if has_value(odd):
-            self._choice(event).feed(Opaque("", {}, {"content": odd}))
+            self._accumulator(event).feed(Opaque("", {}, {"content": odd}))
 
-    def _unread(self, raw: bytes) -> list[News]:
-        self._rest.append(_shown(raw))
+    def _keep_raw(self, raw: bytes) -> list[News]:
+        self._rest.append(_as_text(raw))
         return [News(Raw(self._rest[-1]))]
 
 
@@ -215,7 +215,7 @@ def _opaque(frame: Frame) -> OpaqueFrame:
     return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
 
 
-def _shown(raw: bytes) -> str:
+def _as_text(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
 
 
@@ -225,7 +225,7 @@ def _is_odd(block: dict[str, object]) -> bool:
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)
 
 
-def _says_something(data: bytes) -> bool:
+def _has_unknown_content(data: bytes) -> bool:
     """Return True if a frame has content in a form that its decoder does not know, and so gave no
     event.
     """

@@ -218,7 +218,7 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
         )
     for one, other in zip(pieces(before), pieces(now), strict=False):
         if one != other and (was := part_of(*one)) != (part := part_of(*other)):
-            at = _same(was.text, part.text)
+            at = _shared_length(was.text, part.text)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
 
@@ -232,7 +232,7 @@ def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool
     return heads and was == messages[: len(was)]
 
 
-def _same(one: str, other: str) -> int:
+def _shared_length(one: str, other: str) -> int:
     """Return the length of the common prefix of two texts."""
     shorter = range(min(len(one), len(other)))
     return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
@@ -257,10 +257,10 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
     if breaker.behind is None:
         return len({breaker.pattern.sub("", text).strip() for text in (was, now)}) == 1
-    return all(_stands(breaker.pattern, text, at, breaker.behind) for text in (was, now))
+    return all(_is_near_match(breaker.pattern, text, at, breaker.behind) for text in (was, now))
 
 
-def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
+def _is_near_match(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
     """Return True if the offset `at` is within a match, or at most `behind` characters after it."""
     start = max(0, at - behind - _NEAR)
     window, offset = text[start : at + _NEAR], at - start

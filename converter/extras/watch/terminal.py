@@ -95,7 +95,7 @@ class Terminal(Watcher):
         before, self._printed[name] = self._printed[name], held
         progress = f"{held:,}" if held > before else ""
         if events or progress:
-            self._printer = self._printer or self._opened()
+            self._printer = self._printer or self._new_printer()
             self._printer.hear(name, path_of(seen.client_request), events, progress)
 
     def ended(self, seen: FlowRecord) -> None:
@@ -116,7 +116,7 @@ class Terminal(Watcher):
         self._printer = None
         self._over = True  # A reloaded script has a `Terminal` of its own, which prints now.
 
-    def _opened(self) -> "Printer":
+    def _new_printer(self) -> "Printer":
         handler = self._log_handler()
         file: TextIO = getattr(handler, "file", None) or sys.stdout
         if hasattr(file, "reconfigure"):

@@ -72,9 +72,9 @@ class ThoughtEvents(Watcher):
             task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
             self._tasks.add(task)
             self._last[exchange] = task
-            task.add_done_callback(partial(self._over, exchange))
+            task.add_done_callback(partial(self._drop_task, exchange))
 
-    def _over(self, exchange: object, task: asyncio.Future[None]) -> None:
+    def _drop_task(self, exchange: object, task: asyncio.Future[None]) -> None:
         self._tasks.discard(task)
         if self._last.get(exchange) is task:
             del self._last[exchange]
@@ -97,13 +97,13 @@ def append(path: str, events: Sequence[ThoughtEvent]) -> None:
         return
     lines = b"".join(json_text.write(event) + b"\n" for event in events)
     try:
-        with open(Path(path).expanduser(), "ab", buffering=0, opener=_at_once) as file:
+        with open(Path(path).expanduser(), "ab", buffering=0, opener=_open_at_once) as file:
             if (file.write(lines) or 0) < len(lines):
                 _log.error("think: think_events: %s is full", path)
     except OSError as error:
         _log.error("think: think_events: %s", error)
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_at_once(path: str, flags: int) -> int:
     """Open a file without waiting: the opening of a pipe without a reader fails."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
