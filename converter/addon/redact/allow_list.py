@@ -55,20 +55,22 @@ def cut_link(link: object) -> object:
 
 
 def parts_of_link(text: str) -> dict[str, str] | None:
-    """Return the parts of a link by the names of `_LINK`'s groups: scheme, slashes, user, rest,
-    query, fragment. Return None for a `data:` URL.
+    """Return the parts of a link by name: `scheme`, `slashes`, `user`, `rest` (host and path),
+    `query`, `fragment`. Return None for a `data:` URL.
     """
     match = _LINK.match(text)
     return {name: part or "" for name, part in match.groupdict().items()} if match else None
 
 
 def _image(value: object) -> object:
+    """Return a picture's link without the parts that may grant access."""
     return (
         cut_link(value) if isinstance(value, str) else kept(value, {"url": cut_link, "detail": ALL})
     )
 
 
 def _file(_: object) -> object:
+    """Return an id that replaces a file's id."""
     return "file_recording"
 
 
@@ -147,8 +149,8 @@ REQUEST: Table = {
     "nvext": {"max_thinking_tokens": ALL},
     "options": _OPTIONS,
 }
-"""The fields of all dialects, and of local servers, that determine a reply. Encrypted content, and
-ids of replies that a server keeps, are not among them.
+"""The rules for all fields that determine a reply, in all dialects and on local servers. There is
+no rule for encrypted content, or for ids of replies that a server keeps.
 """
 PROTOCOL = frozenset(
     {
@@ -179,8 +181,8 @@ PROTOCOL = frozenset(
         """),
     }
 )
-"""The names and values of the wire formats themselves. They are never secrets, and a recording
-without them could not be read.
+"""Keys and values that belong to the wire formats. They are not hidden even if a secret has the
+same text, because the recording could not be read without them.
 """
 
 

@@ -1,4 +1,4 @@
-"""The replacement of secrets, addresses and paths of a machine wherever they occur in a recording.
+"""Replace secrets, addresses and paths of a machine wherever they occur in a recording.
 
 Values that the allow-list leaves out of a recording may be secrets. The functions at the end
 collect these values, and a `Scrubber` hides them in the rest of the recording.
@@ -26,8 +26,8 @@ _NEVER = "(?!)"
 
 
 class Scrubber:
-    """The replacement of secrets, addresses and paths in texts. A secret is replaced by an `x` for
-    each character, so that a text that frames of a stream cut keeps its cuts.
+    """Replaces secrets, addresses and paths in texts. Each character of a secret is replaced by an
+    `x`: a text that several frames share keeps its length, and so can be cut where it was cut.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class Scrubber:
         self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
-        """Return the text with its secrets as `xxxxxx`, also the beginning of a secret at its
-        end.
+        """Return the text with an `x` for each character of a secret. At the end of the text the
+        beginning of a secret, `LEAST_SECRET` characters or more, is hidden too.
         """
         if not _holds(text, self._begins):
             return text
@@ -70,8 +70,11 @@ class Scrubber:
         return text
 
     def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the parts of a text, in which each secret, and each address or path that continues
-        over several parts, is replaced by an `x` for each character.
+        """Return the successive parts of a text with an `x` for each character of a secret.
+
+        An address or a path is hidden in the same way if it begins in one part and ends in another,
+        because `renamed`, which gets each part by itself, would not recognise its pieces:
+        `["at gpu-", "box:80"]` -> `["at xxxx", "xxxxxx"]`.
         """
         whole = "".join(parts)
         hidden = self.hidden(whole)
@@ -84,15 +87,20 @@ class Scrubber:
         ]
 
     def _hide_cut(self, text: str, ends: Sequence[int]) -> str:
+        """Return the text with an `x` for each character of the addresses and paths that lie in
+        more than one part. `ends`: the offset in the text at which each part ends.
+        """
+
         def masked(match: re.Match[str]) -> str:
+            """Return a match as it is if it lies in one part, else as `xxx`."""
             first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
             return match[0] if first == last else "x" * len(match[0])
 
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
-        """Return the text with each address as that of this machine, and each path as the model's
-        name.
+        """Return the text with `HERE` in place of each address, without a port if the address has
+        none, and with the model's name in place of each path of a model.
         """
         if _holds(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
@@ -105,21 +113,21 @@ class Scrubber:
         return self.renamed(self.hidden(text))
 
     def error_text(self, text: str) -> str:
-        """Return mitmproxy's message of an error like `text` does, and with every IP address as
-        127.0.0.1.
+        """Return an error message of mitmproxy as `text` does, with 127.0.0.1 in place of every IP
+        address.
         """
         return _ADDRESS.sub(_HOST, self.text(text))
 
 
 def _holds(text: str, parts: Iterable[str]) -> bool:
-    """Return True if one of the parts is in a text. The search for each part takes far less time
-    than a pattern of all parts.
+    """Return True if one of `parts` is in a text. This quick test saves the search with a pattern
+    of all parts, which takes far longer.
     """
     return any(part in text for part in parts)
 
 
 def _forms(secret: str) -> set[str]:
-    """Return the forms of a secret in plain text, in JSON, and in a URL."""
+    """Return a secret as it is written in plain text, in JSON, and in a URL."""
     return {
         secret,
         json.dumps(secret)[1:-1],
@@ -142,8 +150,8 @@ def _address_pattern(address: str) -> str:
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for an address or path that is cut over several parts. Unlike
-    `_address_pattern` it ignores the characters around, because they may belong to another text.
+    """Return a pattern that matches an address or path in joined parts, whatever stands around it:
+    the characters around may belong to another part's text. (`_address_pattern` looks at them.)
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
@@ -157,7 +165,8 @@ def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
     """Return the replacement for each path of a model, and for its folder: `/home/me/qwen3.gguf` ->
     `qwen3.gguf`, `/home/me/` -> empty.
 
-    Of a path, the last part stays by which the addon still chooses the same families of marks.
+    A path is replaced by its last folder or file name from which the addon chooses the same
+    families of marks as from the path; if there is none, by its file name.
     """
     names = {}
     for path in filter(is_path, paths):
@@ -182,9 +191,9 @@ _SCHEME = re.compile(
     r"|scram-sha-[0-9]+|token|vapid",
     re.IGNORECASE,
 )
-"""The scheme of an `Authorization` header, before the credentials."""
+"""Matches the scheme of an `Authorization` header, the word before the credentials."""
 _PUBLIC = re.compile(r"algorithm|charset|nc|qop|realm|signedheaders|uri|userhash", re.IGNORECASE)
-"""The parameters of Digest and AWS credentials that are no secrets."""
+"""Matches the names of parameters in Digest and AWS credentials whose values are no secrets."""
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
     r"|cache-control|pragma|te|upgrade.*|priority"
@@ -194,9 +203,10 @@ _HARMLESS_HEADERS = re.compile(
 
 def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:
     """Yield the values in `whole`, a request's body, that may be secrets and are missing in
-    `remaining`, its kept part. `path`: the names that lead to `whole` and are not kept.
+    `remaining`, its kept part. `path`: the keys that lead to `whole`, from the first that is not
+    kept.
     """
-    if whole is remaining:  # The same object needs no comparison of perhaps millions of values.
+    if whole is remaining:  # Nothing is left out, perhaps of millions of values.
         return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
@@ -216,6 +226,7 @@ def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterato
 
 
 def _secrets_of_value(value: str, path: str, left_out: bool) -> Iterator[str]:
+    """Yield what may be secret in one value. `left_out`: True if no part of the value is kept."""
     if _LINK.match(value):
         yield from secrets_of_link(value)
         yield from _secrets_of_address(value) if left_out else ()
@@ -226,6 +237,7 @@ def _secrets_of_value(value: str, path: str, left_out: bool) -> Iterator[str]:
 
 
 def _value_and_parts(value: str) -> Iterator[str]:
+    """Yield a value, and its longer parts, such as the ids in `user_ID_account_ID`."""
     parts = re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value)
     yield from (value, *(part for part in parts if len(part) >= 12 and not _PLAIN.fullmatch(part)))
 
@@ -247,7 +259,7 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _secrets_of_address(link: str) -> Iterator[str]:
-    """Yield a link, and each part of its path, which may be a key, raw and decoded."""
+    """Yield a link, and each part of its path, raw and decoded: a part may be a key."""
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
     yield from (link, address)
@@ -276,7 +288,7 @@ def _secrets_in_authorization(value: str) -> Iterator[str]:
     """
     for word in _CREDENTIAL.findall(value):
         name, _, parameter = word.partition("=")
-        if parameter.strip("="):  # With nothing after "=", the word is a token with its padding.
+        if parameter.strip("="):  # Else the word is a token, perhaps with `=` as padding.
             yield from () if _PUBLIC.fullmatch(name) else _value_and_parts(parameter.strip('"'))
         elif not _SCHEME.fullmatch(word):
             yield word
@@ -285,4 +297,4 @@ def _secrets_in_authorization(value: str) -> Iterator[str]:
         try:
             yield base64.b64decode(credentials).decode().partition(":")[2]
         except ValueError:
-            return  # The credentials are no base64, and have been yielded as a token.
+            return  # No base64: the loop has yielded it as a token.

@@ -1,5 +1,5 @@
-"""The parts of one choice of a reply, collected from events. Each event gives the parts that are
-new, and all parts so far can be read at any time.
+"""Collect the parts of one choice of a reply from its events. Adding an event returns the parts and
+the text that are new; all parts so far can be read at any time.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,19 +14,20 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
-"""Fields that are not shown: numbers for each token of a reply, thousands that nobody reads."""
+"""Fields that are not shown, because they have numbers for each token of a reply: thousands."""
 _SHOWN_INNER = ("role", "content", "refusal")
 _SHOWN_PARTS = ("text", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A new part of a reply, or new text of its last part.
+    """A new part of a reply, or more text at the end of its last part. An event may add several.
 
     Attributes:
-        part: the whole part, or the further text of a text or thought as a part of its own.
+        part: the new part. If a thought or text goes on, a part of this kind with the new text
+            alone.
         choice: the index of the choice.
-        fresh: True if the part begins here; False if `part` continues the last part.
+        fresh: True if a new part begins, False if the text of `part` continues the last part.
     """
 
     part: Part
@@ -35,8 +36,8 @@ class News:
 
 
 class FieldAccumulator:
-    """The values of fields that several frames have. Strings are joined; of other values, each that
-    differs from the value before is kept.
+    """Collects fields that come in several frames. The strings of a field are joined. Other values
+    of a field are kept if they differ from the field's last value.
     """
 
     def __init__(self) -> None:
@@ -59,10 +60,10 @@ class FieldAccumulator:
 
 
 class Accumulator:
-    """The parts of one choice.
+    """Collects the parts of one choice.
 
-    `feed` returns text and thoughts as they come. It returns calls at the finish, because their
-    arguments may grow until then.
+    `feed` returns text and thoughts as they come. It returns calls at the choice's finish, because
+    a call's arguments may grow until then.
 
     Attributes:
         finish: why the choice ended; empty before its end.
@@ -78,7 +79,7 @@ class Accumulator:
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
-        """Return all parts so far; fields that no part has come last."""
+        """Return all parts so far. Fields that belong to no part come last."""
         return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
@@ -86,17 +87,18 @@ class Accumulator:
         complete = (
             self._complete_calls() if isinstance(event, events.Finish | events.Failure) else []
         )
-        read = _READERS.get(type(event))  # Other types of events belong to no choice.
+        read = _READERS.get(type(event))  # All other types of events add nothing to a choice.
         return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
-        """Return the parts that `feed` has not returned: calls, and fields that no part has."""
+        """Return the parts that `feed` has not returned: unfinished calls, and other fields."""
         return [
             *self._complete_calls(),
             *(News(part, self._choice) for part in self._fields.parts()),
         ]
 
     def _complete_calls(self) -> list[News]:
+        """Return the calls that no event can extend any more."""
         calls, self._open_calls = self._open_calls, []
         return [News(call.block(), self._choice) for call in calls]
 
@@ -110,7 +112,7 @@ class Accumulator:
         return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
-        self._blocks.end_thought("", event.note)  # The signature is left out: no person reads it.
+        self._blocks.end_thought("", event.note)  # No signature: it means nothing to a person.
         return []
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
@@ -138,6 +140,7 @@ class Accumulator:
         return []
 
     def _opaque(self, event: events.Opaque) -> list[News]:
+        """Keep the fields of a choice that no decoder knows, and add content that is not text."""
         beside = {
             name: value
             for name, value in event.inner.items()
@@ -152,6 +155,7 @@ class Accumulator:
         return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
     def _block(self, event: events.DialectBlock) -> list[News]:
+        """Add an event of a block that only the server's dialect has."""
         block, delta = event.event.get("content_block"), event.event.get("delta")
         if isinstance(delta, dict):
             kind = str(delta.get("type")).removesuffix("_delta")
@@ -167,8 +171,8 @@ class Accumulator:
         return [news for part in part_of(block) for news in self._add_part(part, event)]
 
     def _add_part(self, part: Part, event: events.DialectBlock) -> list[News]:
-        """Add a part of a block that only this dialect has. A call of a server's own tool stays
-        open until the finish, because its arguments come in pieces.
+        """Add a part of a block that only the server's dialect has; return the part. A call of a
+        server's own tool is not returned yet, because its arguments may come in further events.
         """
         if not isinstance(part, ToolUse):
             return self._append(part)

@@ -1,5 +1,5 @@
-"""The turns of a request of any dialect as parts for people, from the items that `message_walk`
-yields: one part or several for each block. No function raises.
+"""Turn the messages of a request of any dialect into turns and parts for people. `message_walk`
+yields the messages' blocks; each block becomes one part or several. No function raises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -49,8 +49,8 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     """Return the turns of a request's messages: a text, a list of messages and items, or anything
     else.
 
-    `split` cuts an assistant's text into thinking and text. It is called if the message has no
-    thinking in a field.
+    `split` cuts an assistant's text into thinking and text. It is called only for messages that
+    have no thinking in a field.
     """
     turns: list[tuple[str, list[Part]]] = []
     for item in message_walk.walk(messages):
@@ -63,6 +63,7 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
 
 
 def _split(item: WalkedItem, split: Split) -> list[Part]:
+    """Return an item's parts, in which `split` has cut an assistant's texts."""
     parts = _parts(item.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
     if native or not item.whole or item.speaker not in message_walk.THINKERS:
@@ -84,6 +85,7 @@ def plain(parts: Iterable[Part]) -> str:
 
 
 def _text(part: Part) -> str:
+    """Return a part of a tool's result as text."""
     match part:
         case TextBlock() | Raw() | ThinkingBlock():
             return part.text

@@ -1,8 +1,8 @@
-"""The parts of a request with the number of tokens of each: system prompt, tools, turns, thoughts,
-calls, results, pictures.
+"""Split a request into parts (system prompt, tools, turns, thoughts, calls, results, pictures),
+each with its number of tokens.
 
-If a server returns its prompt's tokens, each part's tokens are counted in them. From other servers
-only the number of all tokens is known; each part's share is estimated by its length.
+If a server returns the prompt's tokens, the tokens of each part are counted. Of other servers only
+the number of all tokens is known: it is shared among the parts by their lengths.
 """
 
 from bisect import bisect, bisect_left, insort
@@ -23,15 +23,15 @@ type Strings = Sequence[str]
 type _Span = tuple[int, int]
 
 MOST = 500
-"""The most parts that are listed. The smaller parts beyond are one line with their sum."""
+"""The most parts that are listed. All smaller parts share one line, which has their sum."""
 _BYTES = 4
-"""The estimated bytes of a token in English text or JSON."""
+"""The bytes of a token, estimated for English text and JSON."""
 _PICTURE = 1000
 """The estimated tokens of a picture of medium size."""
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
-"""The text after the name of a part that the chat template leaves out."""
+"""It follows the name of a part that the chat template leaves out of the prompt."""
 _KINDS = {
     ThinkingBlock: "thought",
     ToolUse: "call",
@@ -43,8 +43,8 @@ _KINDS = {
 
 
 class ContextPart(NamedTuple):
-    """A part of a request. `tokens`: counted in the server's tokens, else a share of the server's
-    count, else estimated.
+    """A part of a request. `tokens` is counted in the prompt's tokens if the server returns them,
+    else a share of the server's count, else estimated by the part's length.
     """
 
     kind: str
@@ -53,8 +53,8 @@ class ContextPart(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A part with its length in bytes. `strings`: the part's texts, which are searched in a
-    prompt.
+    """A part before its tokens are known. `length`: its bytes. `strings`: its texts, by which it is
+    found in the prompt.
     """
 
     kind: str
@@ -119,8 +119,8 @@ def _counted(
 
 
 def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
-    """Yield the parts with shares of `counted` in proportion to their lengths. The borders between
-    the shares are rounded, not the shares, so that the sum is exact.
+    """Yield the parts. Each gets a share of `counted` in proportion to its length. Rounded are the
+    running sums, not the shares, so that the shares add up to `counted`.
     """
     passed = [*accumulate((row.length for row in rows), initial=0)]
     whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
@@ -130,7 +130,9 @@ def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
 
 
 def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
-    """Yield a row for each part, in the request's order. `called`: tools called elsewhere."""
+    """Yield a row for each part, in the request's order. `called`: the tools that other exchanges
+    of the session called.
+    """
     fields = body if isinstance(body, dict) else {}
     calls = {
         part.id: part.name
@@ -153,6 +155,7 @@ def _weighed(request_shown: Transcript, body: object, called: Collection[str]) -
 
 
 def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
+    """Yield a row for each tool of the request. Its name says if the tool was never `called`."""
     for tools in (fields.get("tools"), fields.get("functions")):
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
@@ -161,6 +164,7 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
+    """Return the name of a part: the number of its turn, and its tool, medium or role."""
     if isinstance(part, ToolUse):
         tool = part.name
     elif isinstance(part, ToolResult):
@@ -171,14 +175,16 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
 
 
 def _strings(part: Part) -> Strings:
+    """Return the texts of a part, `()` for a picture or another field."""
     if isinstance(part, ToolUse):
         return part.name, part.arguments
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
 def _in_any_case(part: Part) -> Strings:
-    """Return the strings of a part that every chat template writes. Of a call these are the name
-    and the strings within the arguments, because templates write the arguments in different forms.
+    """Return the strings of a part that stand in a prompt whatever the chat template. Of a call
+    these are the name and the strings within the arguments: templates write arguments as JSON or
+    otherwise.
     """
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
@@ -187,6 +193,7 @@ def _in_any_case(part: Part) -> Strings:
 
 
 def _length(text: str) -> int:
+    """Return the bytes of a text."""
     return len(text.encode(errors="surrogatepass"))
 
 
@@ -205,7 +212,7 @@ def tokens_of(
     borders = [0, *accumulate(map(len, pieces))]
     described = _joined(_spans(prompt, tools))
     of_tools = sorted(span for span in described if span)
-    for begin, end in of_tools:  # Blanked out, so that no turn's text is found in a tool's.
+    for begin, end in of_tools:  # Overwritten: a turn's text must not be found in a tool.
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
         span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
@@ -214,8 +221,8 @@ def tokens_of(
 
 
 def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
-    """Return the span of each part in the prompt, None for a part that is not there. The longest
-    text of each part is found first, then the spans grow to the parts' other texts.
+    """Return the span of each part in the prompt, None for a part that is not in it. First the
+    longest text of each part is searched; then each span is extended to the part's other texts.
     """
     longest = [max(strings, key=len, default="") for strings in parts]
     placed, spans = list[int](), dict[int, _Span]()
@@ -235,8 +242,8 @@ def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
 
 
 def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
-    """Return the span of a whole part, from its first text to its last. `span`: that of its longest
-    text; `room`: the span between the part's neighbours.
+    """Return the span of a whole part, from its first text to its last. `span`: the span of its
+    longest text, `longest`. `room`: the span between the neighbours of the part.
     """
     (begin, end), (low, high) = span, room
     if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
@@ -259,7 +266,7 @@ def _find(
 
 
 def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
-    """Return the spans of tools, each extended to the next tool's begin, because the JSON between
+    """Return the spans of tools, each extended to where the next tool begins: the JSON between
     their texts belongs to the tools.
     """
     ends = dict(pairwise(span[0] for span in spans if span))

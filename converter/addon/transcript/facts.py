@@ -11,8 +11,8 @@ _COUNTED = ("failure", "text", "calls")
 
 
 def together(own: Facts, more: Facts | None) -> Facts:
-    """Return the union of a transcript's `own` facts and `more` facts from elsewhere. For a fact in
-    both, `own` counts, except for times.
+    """Return a transcript's `own` facts and `more` facts from elsewhere as one mapping. A fact in
+    both comes from `own`, but a time comes from `more`.
     """
     return {
         **own,
@@ -21,8 +21,8 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and a text for each line: those of `_ROWS`, then each other fact under its
-    name.
+    """Return a label and a text for each line: first the lines of `_ROWS`, then a line for each
+    other fact, with the fact's name as its label.
     """
     rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
@@ -40,6 +40,7 @@ def of(value: object) -> str:
 
 
 def _word(name: str) -> Callable[[Facts], str]:
+    """Return a function that returns the fact `name` as text."""
     return lambda facts: str(facts.get(name) or "")
 
 
@@ -50,7 +51,7 @@ def _stop(facts: Facts) -> str:
 
 def _tokens(facts: Facts) -> str:
     if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
-        return ""  # 0 means unknown in a Messages reply, which must have numbers.
+        return ""  # Messages replies have 0 for an unknown number.
     parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     about = "about " if facts.get(ESTIMATED) else ""
@@ -58,6 +59,7 @@ def _tokens(facts: Facts) -> str:
 
 
 def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
+    """Return a count and the count among it: `1,200 in (1,000 cached)`. Empty if it is unknown."""
     count, among = _number(facts, name), _number(facts, inner)
     if count is None:
         return ""
@@ -89,9 +91,7 @@ def _thinking_time(facts: Facts) -> str:
 
 
 def _speed(facts: Facts) -> str:
-    """Return the tokens per second as text; empty for a reply that is not streamed and comes at
-    once.
-    """
+    """Return the tokens per second as text, empty if the reply came at once, without a stream."""
     count, end = _number(facts, "output_tokens"), _number(facts, "end")
     begin = _number(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:

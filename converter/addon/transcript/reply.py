@@ -1,9 +1,9 @@
-"""A reply as a transcript, which grows while the reply comes. The reply may be of any dialect,
+"""Read a reply, from its bytes, as a transcript for people. The reply may be of any dialect,
 streamed or whole, rewritten or as the server sent it.
 
-chunk -> FrameReader -> event -> Stages -> event -> Accumulator. The dialect, and whether the reply
-is a stream, follow from the first bytes, else from the content type. Unreadable bytes become a part
-of the transcript.
+chunk -> FrameReader -> events -> Stages -> events -> Accumulator -> new parts of the transcript.
+The first bytes show the dialect, and whether the reply is a stream; if they do not, the content
+type does. Bytes that cannot be read become a part of the transcript too.
 """
 
 from collections.abc import Iterable
@@ -29,8 +29,8 @@ from converter.core.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
-"""The settings to read the addon's own output. A tag in its text stays text, because the client,
-too, gets the tag as text.
+"""The settings to read a reply that the addon has rewritten. A tag in its text is read as text,
+because the client, too, gets the tag as text.
 """
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that hold no content for a person."""
@@ -38,16 +38,19 @@ _SHOWN_TYPES = ("text", "thinking")
 
 
 class ReplyReader:
-    """A reader of a reply: `feed` takes a chunk and returns the new parts, `transcript` returns all
-    parts so far. No method raises. The time for a chunk depends on the chunk's length alone.
+    """Reads one reply, chunk by chunk, as a transcript for people.
 
-    `complete`: True if the whole reply is fed and closed before the transcript is read. A closer
-    without an opener then shows that the reply began in a thought. `expected`: other facts about
-    where the reply begins.
+    `feed` reads a chunk, and returns what the chunk adds: new parts (a thought, text, a call), or
+    further text of the last part, each as a `News`. `transcript` returns all parts so far. No
+    method raises. The time for a chunk depends only on the chunk's length.
+
+    `complete`: True if the transcript is not read before the whole reply was fed. Then a closer
+    without an opener shows that the reply began in a thought. `expected`: other facts that tell
+    whether the reply begins in a thought.
 
     Attributes:
         content_type: the content type of the response.
-        recogniser: recognises the form and the dialect.
+        recogniser: recognises the form (stream or whole) and the dialect from the first bytes.
         summary: the reply's counts and times.
     """
 
@@ -74,8 +77,8 @@ class ReplyReader:
         self.summary = Summary()
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
-        """Read a chunk; return the new parts. `at`: the chunk's seconds after the request, if
-        known.
+        """Read a chunk; return new parts and new text. `at`: the seconds from the request to the
+        chunk, None if unknown.
         """
         if at is not None:
             self._timed, self._at = True, at
@@ -87,7 +90,7 @@ class ReplyReader:
         return []
 
     def close(self) -> list[News]:
-        """End the reply; return its last parts."""
+        """End the reply; return the parts that `feed` has not returned, such as calls."""
         news: list[News] = []
         if self._reader is None:
             self.recogniser.feed(b"", self.content_type, last=True)
@@ -105,12 +108,13 @@ class ReplyReader:
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        # The first bytes, if they do not show the dialect yet.
+        # Bytes that the recogniser still holds, because the dialect is not recognised yet.
         waiting = self.recogniser.held
         rest = (*self._rest, *([_as_text(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _facts(self) -> dict[str, object]:
+        """Return the reply's counts, its times if they are known, and how its choices ended."""
         summary = self.summary.values()
         facts = {name: value for name, value in summary.items() if self._timed or name not in TIMES}
         reasons = [each.finish for each in self._choices.values() if each.finish]
@@ -132,18 +136,19 @@ class ReplyReader:
 
     def _read_frames(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        # Successive events of one kind are joined: a frame has only some letters, and the machines'
-        # time depends on the number of events.
+        # Successive events of one kind are joined to one event, because a frame has only some
+        # letters, and each event costs the stages time.
         runs = joined(events, fields=True)
         return [news for event in runs for news in self._run_stages(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
+        """Return a frame's events; for an unreadable frame one event with its bytes."""
         assert self._reader
         if self.recogniser.dialect is None:
             return [_opaque(frame)]
         try:
             _, events = self._reader.read(frame)
-        except Exception:  # A person sees the frame in spite of a fault of the addon.
+        except Exception:  # Show the frame as it came, in spite of our own fault.
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _has_unknown_content(frame.data)
         return [_opaque(frame)] if odd else events
@@ -155,6 +160,7 @@ class ReplyReader:
             return self._keep_raw(str(event).encode(errors="backslashreplace"))
 
     def _collect(self, event: Event) -> list[News]:
+        """Add an event that the stages have passed on; return what it adds to the transcript."""
         self.summary.feed(event, self._at)
         match event:
             case OpaqueFrame():
@@ -166,12 +172,14 @@ class ReplyReader:
                 return self._accumulator(event).feed(event)
 
     def _accumulator(self, event: Event) -> Accumulator:
+        """Return the accumulator of an event's choice; create it for the first event."""
         index = getattr(event, "choice", 0)
         if index not in self._choices:
             self._choices[index] = Accumulator(index)
         return self._choices[index]
 
     def _keep_fields(self, event: Start) -> list[News]:
+        """Keep the reply's fields that belong to no choice, such as a server's timings."""
         dialect = self.recogniser.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
@@ -181,8 +189,8 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Add the parts of a message's content that a decoder cannot read: a content that is no
-        list, or the list's items that are no blocks.
+        """Add a message's `content` that the decoder could not read: all of it if it is no list,
+        else the list's items that are no proper blocks.
         """
         odd = (
             [block for block in content if not isinstance(block, dict) or _is_odd(block)]
@@ -193,6 +201,7 @@ class ReplyReader:
             self._accumulator(event).feed(Opaque("", {}, {"content": odd}))
 
     def _keep_raw(self, raw: bytes) -> list[News]:
+        """Add bytes that cannot be read to the transcript."""
         self._rest.append(_as_text(raw))
         return [News(Raw(self._rest[-1]))]
 
@@ -220,14 +229,15 @@ def _as_text(raw: bytes) -> str:
 
 
 def _is_odd(block: dict[str, object]) -> bool:
+    """Return True if a block's text or thinking is not a string."""
     kind = block.get("type")
     value = block.get(str(kind))
     return kind in _SHOWN_TYPES and has_value(value) and not isinstance(value, str)
 
 
 def _has_unknown_content(data: bytes) -> bool:
-    """Return True if a frame has content in a form that its decoder does not know, and so gave no
-    event.
+    """Return True if a frame that gave no event has a `delta` or `content_block` with content, in a
+    field that its decoder does not know.
     """
     frame = json_text.read_or_none(data)
     inner = [

@@ -1,5 +1,5 @@
-"""A request of any dialect as a transcript. Unlike the dialects' request readers, it accepts
-unknown and invalid fields.
+"""Read a request of any dialect as a transcript for people. Unknown and invalid fields are shown
+too; the dialects' request readers would refuse them.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""A transcript as text for a terminal, which may be written while the transcript grows. Roles are
-bold, the answer is plain, and thinking is dim, with a bar before each line.
+"""Write a transcript as text for a terminal, at once or while it grows. Roles are bold, the answer
+is plain, and thinking is dim, with a bar before each line.
 
 Without colours the bar still sets thinking apart. Control characters and escape sequences in a
 model's text are written as visible text.
@@ -24,26 +24,26 @@ type _Styled = tuple[str, str]
 
 
 class TerminalWriter:
-    """A writer of a reply's news as text for the terminal. Text and thinking are written as they
-    come, each other part in lines of its own.
+    """Turns new parts of a reply (`News`) into text for the terminal. Text and thinking are written
+    as they come; every other part is written when it is complete, in lines of its own.
     """
 
     def __init__(self, colour: bool = False) -> None:
         self._colour = colour
         self._kind: type[Part] | None = None
         self._choice = 0
-        self._printed = False  # True if text of the growing part has been printed.
-        self._held = ""  # The growing part's last line ends, which are printed if text follows.
+        self._printed = False  # True if the part that grows has printed text.
+        self._held = ""  # Line ends at the end of the growing part; printed if text follows.
         self._begun = False  # True if anything has been printed.
         self._gap = False  # True if an empty line comes before the next part.
 
     def feed(self, news: Iterable[News]) -> str:
-        """Return the text to print for these news."""
+        """Return the text to print for new parts and new text."""
         return "".join(map(self._one, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
-        """Return the end of the last line, a line for each fact of the reply, and the fields
-        `beside`.
+        """Return the text that ends the reply: a line end if a line is open, a line for each fact,
+        and the fields `beside`.
         """
         return self._end() + self.settings(in_words.lines(facts or {})) + self._laid_out(beside)
 
@@ -61,14 +61,15 @@ class TerminalWriter:
         return head + self._styled(one_line(label), BOLD) + "\n"
 
     def progress(self, label: str, number: str) -> str:
-        """Return the next number of a line of growing numbers: `label: 500 1,000`. Return the label
-        too if the line begins.
+        """Return the text that adds `number` to a line of growing numbers: ` 1,000` for the line
+        `label: 500 1,000`. For the first number it begins a line with `label`.
         """
         head = "" if self._kind is Field else self._end() + self._apart() + self._styled(label, DIM)
         self._kind, self._printed = Field, True
         return f"{head} {self._styled(number, DIM)}"
 
     def _one(self, news: News) -> str:
+        """Return the text to print for one new part or new text."""
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
@@ -76,10 +77,14 @@ class TerminalWriter:
         return head + self._end() + self._apart() + self._laid_out([news.part])
 
     def _laid_out(self, parts: Iterable[Part]) -> str:
+        """Return complete parts as lines."""
         rows = (row for part in parts for row in _lines(part) if row[0])
         return "".join(self._styled(*row) + "\n" for row in rows)
 
     def _growing(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
+        """Return new text of a thought or text, with what separates it from the text before.
+        `fresh`: True if the part begins.
+        """
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)
         text = self._held + part.text
@@ -95,12 +100,14 @@ class TerminalWriter:
         return head + self._shown(body, first)
 
     def _shown(self, body: str, first: bool) -> str:
+        """Return text in its part's style. `first`: True for the part's first text."""
         text = visible(without_data(body))
         if self._kind is ThinkingBlock:
             text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
         return self._styled(text, DIM if self._kind is ThinkingBlock else PLAIN)
 
     def _apart(self) -> str:
+        """Return the empty line that separates a part from the part before, if there is one."""
         gap, self._gap, self._begun = "\n" if self._gap else "", True, True
         return gap
 

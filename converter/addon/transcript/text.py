@@ -27,7 +27,7 @@ from converter.core.wire.printable import (
 HIGHLIGHT: Final = "yaml"
 """The name of mitmproxy's highlighter for this text."""
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
-"""The pattern of values that need no quotes, because YAML reads each as one scalar."""
+"""Matches a value that needs no quotes in YAML."""
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
 """The most characters of a field's value that is written on the line of its key."""
@@ -57,8 +57,8 @@ def _key(name: str) -> str:
 
 
 def _value(text: str) -> str:
-    """Return a text on one line as a YAML value: quoted if needed; JSON stays, because JSON is
-    YAML.
+    """Return a text on one line as a YAML value, quoted if needed. JSON is not quoted, because JSON
+    is YAML.
     """
     line = one_line(text)
     return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
@@ -69,6 +69,7 @@ def _quoted(line: str) -> str:
 
 
 def _turn(turn: ShownTurn) -> str:
+    """Return a turn as a YAML key, the role, with the turn's parts."""
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
     parts = [part for part in turn.parts if not isinstance(part, TextBlock) or part.text.strip()]
     match parts:
@@ -81,16 +82,15 @@ def _turn(turn: ShownTurn) -> str:
 
 
 def _prefixed(text: str, prefix: str) -> str:
-    """Return the text with `prefix` before each line that is not empty, and one line end at its
-    end.
-    """
+    """Return the text with `prefix` before each line that is not empty. It ends with a line end."""
     body = text.removesuffix("\n")
     return _LINE.sub(prefix, body) + "\n"
 
 
 def _scalar(name: str, text: str) -> str:
-    """Return a key with the text as its block scalar. If the text begins with a blank, the head
-    gives the indent (`|2`), because YAML would count the blank as indent.
+    """Return a key with the text as a YAML block scalar (`key: |`, then indented lines). If the
+    text begins with a blank it is `key: |2`, because YAML would count the blank as a part of the
+    indent.
     """
     body = trimmed(text)
     if not body.strip():
@@ -99,6 +99,7 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _part(part: Part) -> str:
+    """Return a part as YAML lines."""
     if isinstance(part, ToolUse) and (arguments := object_of(part.arguments)):
         rows = "".join(_part(Field(name, value)) for name, value in arguments.items())
         note = _note(shown.of_call(part))
@@ -124,4 +125,5 @@ def _joined(*parts: str) -> str:
 
 
 def _note(text: str) -> str:
+    """Return a text as a YAML comment behind a line, empty without a text."""
     return f"  # {one_line(text)}" if text else ""

@@ -38,20 +38,20 @@ KEPT_PROMPTS = Bound(
     "requests that the next one of their conversation is compared with",
     "the oldest go",
 )
-"""More than one, because several agents may run at the same time."""
+"""Several, because several agents may run at the same time."""
 KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "the oldest go")
-"""Enough for some agents with full windows."""
+"""Enough for the requests of some agents whose windows are full."""
 
 _HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30
-"""The characters of the longest date or time."""
+"""The most characters of a date or time that `BREAKERS` match."""
 _BLOCK = 2000
-"""The characters after the first words of a block of text (such as `git status`) that still count
-as the block.
+"""A block of text, such as the output of `git status`, is recognised by its first words. So many
+characters after these words count as the block.
 """
 _BEGUN_TURN = 8
-"""The most tokens at a prompt's end by which the template opens the reply. The next prompt has
-other tokens in their place.
+"""The most tokens with which a chat template opens the reply at a prompt's end. The next prompt has
+other tokens there, so their cached values are not used again.
 """
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
@@ -126,7 +126,7 @@ class _Kept:
     """A prompt that later prompts are compared with.
 
     Attributes:
-        turns: the messages without those of the system.
+        turns: the messages, without the system's messages.
         first: the fingerprint of the first message.
         last: the fingerprint of the last message.
     """
@@ -142,7 +142,7 @@ class Break:
     """The first difference between a prompt and the prompt before it.
 
     Attributes:
-        part: the name of the prompt's part, and the offset within the part.
+        part: where the prompts differ: the name of the prompt's part and the offset within it.
         cause: the cause, for the user.
         mend: advice for the user.
     """
@@ -176,7 +176,7 @@ class Prompts:
 
     def follow(self, prompt: Prompt) -> Prompt | None:
         """Return the earlier request that `prompt` continues, and replace it by `prompt`."""
-        # Without the system's messages, which clients add and remove in a conversation.
+        # The system's messages are not compared: clients add and remove them in a conversation.
         messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
         now = [message for message in messages if role_of(message) not in SYSTEM]
         if not now:
@@ -193,8 +193,9 @@ class Prompts:
         return before
 
     def _before(self, owner: str, first: str, now: Sequence[object]) -> int | None:
-        """Return the key in `_kept` of the newest request that these messages continue, None if
-        there is none. The fingerprints of first and last message exclude most requests quickly.
+        """Return the key in `_kept` of the newest request that the messages `now` continue, None if
+        there is none. The fingerprints of its first and last message are compared first, which is
+        quick and excludes most requests.
         """
         compared = dict[int, str]()
         for number in reversed(self._kept):
@@ -224,8 +225,8 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
 
 
 def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    """Return True if a request plainly repeats the whole request before it. False is not certain:
-    the comparison is fast, and does not ignore what `broken` ignores.
+    """Return True if a request certainly repeats the whole request before it. This fast comparison
+    may return False where `broken` finds no difference, because `broken` ignores some parts.
     """
     was, messages = messages_of(before), messages_of(now)
     heads = all(before.get(name) == now.get(name) for name in _HEADS)
@@ -246,7 +247,7 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
         cause = f"{was.name} stood there: other tools, or another order"
         return cause, "have the client offer the same in every turn"
     texts = [(was.plain, now.plain)]
-    if was.name != now.name:  # A part has been added or left out.
+    if was.name != now.name:  # A part was added or left out: compare it with no text.
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
         return "an earlier thought was left out or changed", "think_restore=auto puts it back"
@@ -255,6 +256,7 @@ def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
+    """Return True if a breaker explains why the texts differ at the offset `at`."""
     if breaker.behind is None:
         return len({breaker.pattern.sub("", text).strip() for text in (was, now)}) == 1
     return all(_is_near_match(breaker.pattern, text, at, breaker.behind) for text in (was, now))

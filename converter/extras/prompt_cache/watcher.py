@@ -28,8 +28,8 @@ class _Followed:
 
 
 class PromptCache(Watcher):
-    """The addon that compares prompts. It uses the calls of `Watcher` alone, no hook of
-    mitmproxy.
+    """The addon that compares each prompt with the earlier prompt that it continues, and reports a
+    break of the server's cache.
     """
 
     name = "think-prompt-cache"
@@ -39,7 +39,7 @@ class PromptCache(Watcher):
         self._followed: dict[str, _Followed] = {}
 
     def asked(self, seen: FlowRecord) -> None:
-        """Begin to compare a prompt with the earlier prompt that it continues, beside the loop."""
+        """Begin to compare a prompt with the earlier prompt, in a thread if the prompt is long."""
         sent = seen.awaited.sent if seen.awaited else {}
         if not sent or housekeeping_of(
             sent

@@ -145,8 +145,8 @@ _RUN = "%s local function run() %s end local answer = run() return {answer or fa
 
 
 class RedisStore(Store):
-    """A store whose entries are on the server at `address`. `patience`: the most seconds to wait
-    for a connection, and for an answer.
+    """A store whose entries are on the Redis server at `address`. `patience`: the most seconds to
+    wait for a connection, and for each answer.
     """
 
     elsewhere = True
@@ -203,6 +203,7 @@ class RedisStore(Store):
             self._connected.close()
 
     def _run(self, script: str, *arguments: object) -> Any:
+        """Run a Lua script on the server, and return its result."""
         answer, odd = self._client.eval(_RUN % (_HEAD, script), 1, _PREFIX, *arguments)
         if odd:
             tell_of_another_type(odd.decode())
@@ -218,7 +219,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         "socket_connect_timeout": patience,
         "retry": Retry(NoBackoff(), 0),
     }
-    parse_url: Any = connection.parse_url  # The package gives this function no types.
+    parse_url: Any = connection.parse_url  # Any: the package gives this function no types.
     try:
         parts = urlsplit(address)
         kind, _, arrangement = parts.scheme.partition("+")
@@ -228,7 +229,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
         if not hosts:
             raise ValueError
         options = parse_url(f"{kind}://{login}@?{parts.query}")
-    except ValueError:  # The error's message may hold a part of a password, so it is not shown.
+    except ValueError:  # Its message may have a part of a password.
         raise ValueError(UNREADABLE) from None
     options["ssl"] = options.pop("connection_class", None) is not None
     options |= chosen
@@ -238,7 +239,7 @@ def _connector(address: str, patience: float) -> Callable[[], Any]:
             startup_nodes=[node(*host) for host in hosts], **options
         )
     if arrangement == "sentinel":
-        # User and password are for the store's servers. The sentinels get none.
+        # User and password are sent to the store's servers only, not to the sentinels.
         theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
         make: Any = sentinel.Sentinel
         name = parts.path.strip("/")

@@ -44,9 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """A sender of spans to the collector at `url`. It adds to `counts` the numbers of `sent` and
-    `dropped` spans.
-    """
+    """Sends spans to the collector at `url`, and counts them in `counts` as `sent` or `dropped`."""
 
     def __init__(self, url: str, counts: Counter[str]) -> None:
         self.url, self.text_type = url, TracedText
@@ -111,12 +109,14 @@ class Sender:
 class _Provider(TracerProvider):
     def __init__(self, resource: Resource) -> None:
         super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)
-        # An environment variable may have set this to True. The SDK has no parameter for it.
+        # OTEL_SDK_DISABLED may have set this to True, and the SDK has no parameter for it.
         self._disabled = False
 
 
 class _Exporter(OTLPSpanExporter):
-    """An exporter that counts spans. The SDK's own log lines are off, because they hold the URL."""
+    """Sends batches of spans, and counts the spans. The SDK's log lines, which have the URL, are
+    off.
+    """
 
     def __init__(self, sender: Sender, url: str) -> None:
         self._sender, self._session_of_ours = sender, _Session(urlsplit(url).hostname or "")
@@ -141,9 +141,7 @@ class _Exporter(OTLPSpanExporter):
 
 
 class _Session(requests.Session):
-    """An HTTP session whose TLS follows mitmproxy's options. `fault`: the reason why the last
-    request failed.
-    """
+    """An HTTP session with mitmproxy's options for TLS. `fault`: why the last request failed."""
 
     def __init__(self, host: str) -> None:
         super().__init__()

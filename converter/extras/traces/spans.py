@@ -26,7 +26,7 @@ from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
 
 TRACED_TEXT = Bound(128 << 10, "characters", "words of a reply in a span", "the rest is not told")
-"""Bounded, because collectors accept no more than some megabytes in one batch."""
+"""There is a bound, because collectors accept only some megabytes in a batch of spans."""
 
 
 _TRACEPARENT = TraceContextTextMapPropagator()
@@ -37,12 +37,12 @@ _FROM_SUMMARY = {
     "gen_ai.usage.reasoning.output_tokens": "thinking_tokens",
     "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
 }
-"""The span's attributes whose values come from a reply's summary, with the summary's keys."""
+"""By attribute of a span, the key in a reply's summary that has the attribute's value."""
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
 class TracedText:
-    """The content of a reply's choices, up to `TRACED_TEXT` characters."""
+    """Collects the content of a reply's choices, up to `TRACED_TEXT` characters."""
 
     def __init__(self) -> None:
         self._choices: dict[int, Accumulator] = {}
@@ -159,6 +159,7 @@ def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
 
 
 def _readable(value: object) -> AttributeValue:
+    """Return a value of a type that a span may have, without lone surrogates."""
     if isinstance(value, bool | int | float):
         return value
     return [*map(encodable, value)] if isinstance(value, list) else encodable(value)

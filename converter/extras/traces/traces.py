@@ -21,8 +21,9 @@ SECONDS_AT_THE_END = 3.0
 
 
 class Traces(OptionWatcher):
-    """An addon that creates a span for each reply while `think_traces` has a URL. `chosen` returns
-    the settings in force. `counts`: the numbers of sent and dropped spans.
+    """An addon that sends a span for each reply while `think_traces` has a URL. `chosen`: a
+    function that returns the settings in force. `counts`: gets the numbers of sent and dropped
+    spans.
     """
 
     name = "think-traces"

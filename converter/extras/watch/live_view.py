@@ -26,13 +26,13 @@ LIVE_LIMIT = Bound(
     "a running reply that is followed in mitmweb",
     "shown further when it is complete",
 )
-"""The bytes of a stream of 60,000 tokens, more than a person reads while they come."""
+"""As long as a stream of 60,000 tokens, more than a person reads while they come."""
 
 INTERVAL = 0.25
 """Seconds between two updates of a running reply. Four updates a second look like steady growth."""
 PACE = 1 << 21
-"""Each so many bytes of a reply lengthen the time between two updates by one `INTERVAL`, because an
-update of a longer reply takes longer: 57 ms for 17 MB, every 2 s.
+"""The time between two updates grows by one `INTERVAL` for each so many bytes of the reply, because
+an update takes longer then: a reply of 17 MB has an update of 57 ms every 2 s.
 """
 
 
@@ -53,7 +53,7 @@ class Running:
     def over(self) -> bool:
         """True if the reply is complete, too long to follow, or broke off."""
         record, rewriter = self.record, self.record.rewriter
-        # An unloaded script leaves its exchanges in RUNNING_RECORDS, so `live` is checked too.
+        # `live` is checked too, because an unloaded script leaves its exchanges in RUNNING_RECORDS.
         ended = RUNNING_RECORDS.get(record.flow.id) is not record or not record.flow.live
         return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
@@ -99,7 +99,7 @@ class LiveView(Watcher):
         self._wanted: set[str] = set()
 
     def asked(self, seen: FlowRecord) -> None:
-        """Note an exchange, if mitmproxy has a list of flows."""
+        """Remember that the exchange's reply is to be shown, if mitmproxy has a list of flows."""
         if flow_list() is not None:  # Compared with None, because an empty list is false.
             self._wanted.add(seen.flow.id)
 

@@ -27,9 +27,9 @@ from converter.core.wire.printable import encodable
 MOST_SERIES = Bound(
     200, "series", "groups of model and server in the metrics", "counted as `other`"
 )
-"""Bounded, because clients choose the names of models."""
+"""There is a bound, because clients choose the names of models, which are labels."""
 MOST_KINDS = Bound(50, "kinds", "kinds of mending in the metrics", "counted as `other`")
-"""Bounded, because a note's text may come from a server."""
+"""There is a bound, because the text of a note may come from a server."""
 
 
 PATH = "/metrics"
@@ -70,7 +70,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 @dataclass(slots=True)
 class Histogram:
-    """The number of times between each two bounds of `BUCKETS`, and the sum of all times."""
+    """Counts times by the bounds of `BUCKETS` between which they lie, and adds them up."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
@@ -88,7 +88,7 @@ class Histogram:
 
 
 class Metrics(Collector):
-    """Counts by model and server. `spans`: the numbers of spans that were sent and dropped."""
+    """Counts replies by model and server. `spans`: the numbers of sent and dropped spans."""
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
         self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
@@ -149,6 +149,7 @@ class Metrics(Collector):
 def _counter(
     name: str, meaning: str, labels: list[str], counts: Mapping[tuple[str, ...], int]
 ) -> CounterMetricFamily:
+    """Return counts as metrics for Prometheus. `counts`: each by the values of its labels."""
     family = CounterMetricFamily(f"think_{name}", f"{meaning}.", None, labels)
     for values, count in sorted(counts.items()):
         family.add_metric(values, count)
@@ -163,6 +164,7 @@ def kind_of(note: str) -> str:
 
 
 def _counted(summary: Mapping[str, object]) -> dict[str, int]:
+    """Return what a reply adds to the counts of `_COUNTS`."""
     output, thinking, text = (
         _number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
@@ -181,6 +183,7 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
 
 
 def _number(summary: Mapping[str, object], name: str) -> int:
+    """Return a positive count of a summary, 0 if it is missing."""
     value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 

@@ -31,11 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 class MetricsEndpoint(OptionWatcher):
-    """An addon that counts replies while `think_metrics` names a port or a file, and serves or
-    writes the counts there.
+    """An addon that counts replies while `think_metrics` names a port or a file, and serves the
+    counts at the port or writes them to the file.
 
-    `chosen` returns the settings in force. `spans`: the numbers of spans that were sent and
-    dropped.
+    `chosen`: a function that returns the settings in force. `spans`: the numbers of spans that were
+    sent and dropped.
     """
 
     name = "think-metrics"
@@ -73,7 +73,7 @@ class MetricsEndpoint(OptionWatcher):
             self._server = module.serve(self._metrics, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
-        """Count a finished reply; plan to write the file, if there is one."""
+        """Count a finished reply. If there is a file, have it written some seconds later."""
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
         summary, flow = {"model": seen.model} | seen.summary(), seen.flow
@@ -89,7 +89,7 @@ class MetricsEndpoint(OptionWatcher):
             self._writing.cancel()
             self._write()
         if self._server:
-            self._server.stop()  # Without a wait, because a reloaded script opens the port now.
+            self._server.stop()  # Not awaited: a reloaded script opens the port now.
         self._target = self._server = None
 
     def _write(self) -> None:
@@ -100,11 +100,13 @@ class MetricsEndpoint(OptionWatcher):
             _log.error("think: think_metrics: %s", error)
 
     def _allows(self, request: Any) -> bool:
+        """Return False for a request that a page of another site may have sent."""
         host = request.headers.get("host", "")
         return not (is_loopback(request.remote_ip) and foreign_page(host, None, self._hosts))
 
 
 def _listen(target: MetricsTarget) -> socket.socket:
+    """Return a socket that listens at the target. Raises ValueError if that is impossible."""
     family = socket.AF_INET6 if ":" in target.host else socket.AF_INET
     try:
         return socket.create_server((target.host, target.port), family=family)

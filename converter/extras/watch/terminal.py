@@ -37,7 +37,7 @@ TERMINAL_LIMIT = Bound(
     "words of replies that wait for the terminal",
     "not printed, and a line says how many",
 )
-"""Bounded, because a terminal that accepts no output must not fill the memory."""
+"""There is a bound, because a terminal that accepts no output must not fill the memory."""
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02
@@ -51,8 +51,8 @@ within a write.
 _PAUSE = 0.05
 """Seconds until a write to a full, non-blocking file is tried again."""
 _STEP = 500
-"""A held call's number of characters is printed each time it has grown by so many: a slow model
-takes 15 s for them.
+"""While a call is held, its number of characters is printed after each so many characters. A slow
+model writes so many in 15 s.
 """
 _LINE = re.compile(r"\n(?=[^\n])")
 MARGIN = "  "
@@ -82,7 +82,7 @@ class Terminal(Watcher):
         return bool(value_of("think_print")) and self._log_handler() is not None
 
     def asked(self, seen: FlowRecord) -> None:
-        """Note the exchange if its reply is to be printed."""
+        """Remember that the exchange's reply is to be printed, if `prints` is True now."""
         if self.prints:
             self._printed[seen.flow.id] = 0
 
@@ -103,7 +103,7 @@ class Terminal(Watcher):
         self._printed.pop(seen.flow.id, None)
         if self._printer:
             self._printer.end(seen.flow.id)
-            self._make_room()  # mitmdump now prints a line of its own for the flow.
+            self._make_room()  # mitmdump is about to print its own line for the flow.
         if seen.exchange.endpoint.is_chat and is_logged(logging.INFO):
             _log.info("reply: %s", reply_line(seen))
 
@@ -114,22 +114,25 @@ class Terminal(Watcher):
         if handler := self._log_handler():
             handler.removeFilter(self._make_room)
         self._printer = None
-        self._over = True  # A reloaded script has a `Terminal` of its own, which prints now.
+        self._over = True  # From now on the reloaded script's `Terminal` prints.
 
     def _new_printer(self) -> "Printer":
+        """Return a printer for the file to which mitmproxy writes its log, and prepare log and
+        file.
+        """
         handler = self._log_handler()
         file: TextIO = getattr(handler, "file", None) or sys.stdout
         if hasattr(file, "reconfigure"):
-            # The printer writes past the text layer. Lines of the log that stayed in its buffer
-            # would come late, and cut in two.
+            # The printer writes to the file below Python's text layer. Without line buffering,
+            # lines of the log would wait in this layer, and come late and cut in two.
             file.reconfigure(line_buffering=True)
         if handler:
             handler.addFilter(self._make_room)
         return Printer(file, shows_colours(file))
 
     def _make_room(self, _: logging.LogRecord | None = None) -> bool:
-        """End a reply's open line, so that a log line begins on its own. As a filter of the log it
-        passes every line: it returns True.
+        """End a reply's open line, so that a log line begins on a line of its own. Return True, so
+        that this filter of the log lets every line pass.
         """
         if self._printer:
             self._printer.make_room(_PATIENCE)
@@ -142,7 +145,8 @@ class Terminal(Watcher):
 
 
 class _Reply:
-    """A reply to be printed, below a line of `names`: its number, path and model.
+    """Collects the text of a reply that is to be printed. `names`: its number, path and model,
+    which are printed as a line above it.
 
     Attributes:
         waiting: the number of characters that have come and are not printed.
@@ -172,16 +176,14 @@ class _Reply:
             self._text.append(self._writer.progress("calling a tool, characters:", progress))
 
     def close(self) -> None:
-        """End the reply. Fields that only its server sends, which are shown last elsewhere, are not
-        printed.
-        """
+        """End the reply. Fields that only the server's dialect has are not printed."""
         news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
         self._text += self._writer.feed(news), self._writer.close()
         self.over = True
 
     def take(self) -> tuple[str, str]:
-        """Return the line above the reply (the first time, else empty), and the text that is not
-        printed yet.
+        """Return the text that is not printed yet, and before it the line above the reply: empty,
+        if this line was returned already.
         """
         text, self._text, self.waiting = "".join(self._text), [], 0
         if not text or self._begun:
@@ -191,19 +193,21 @@ class _Reply:
 
 
 class Printer:
-    """A printer of replies, one at a time, in the order in which they began; later replies wait.
+    """Prints replies one after another, in the order in which they began; later replies wait.
 
-    A thread formats and writes them, because a terminal may be slow or accept nothing. Characters
-    beyond `TERMINAL_LIMIT` are left out, and a line tells their number.
+    A thread formats and writes them, because a terminal may be slow or accept nothing. If more than
+    `TERMINAL_LIMIT` characters wait, new ones are left out, and a line says how many.
     """
 
     def __init__(self, file: TextIO, coloured: bool) -> None:
-        # Not the text layer: a thread that waits there holds a lock that the log's lines need.
+        # The raw file, not Python's text layer: a thread that waits in the text layer holds a lock
+        # that the log's lines need.
         binary = file.buffer
         self._raw = getattr(binary, "raw", binary)
         self._encoding = file.encoding or "utf-8"
         self._coloured = coloured
-        # Characters. mitmproxy's loop alone changes the first two, the thread the last.
+        # Numbers of characters. mitmproxy's loop changes `_queued` and `_left_out`, the thread
+        # `_taken`.
         self._queued = self._left_out = 0
         self._taken = 0
         self._settled = Signal()
@@ -212,7 +216,7 @@ class Printer:
         self._count = 0
         self._open = False
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        # A daemon, because a terminal that accepts nothing must not keep the program from ending.
+        # A daemon thread: a terminal that accepts nothing must not keep the program from ending.
         Thread(target=self._run, name="think-terminal", daemon=True).start()
 
     def hear(self, name: str, path: str, events: Sequence[Event], progress: str = "") -> None:
@@ -251,7 +255,7 @@ class Printer:
         while work := self._work.get():
             try:
                 work()
-            except Exception:  # The thread goes on with the next work after a fault of the addon.
+            except Exception:  # Our own fault must not end the thread.
                 _log.exception("think: a reply could not be printed")
 
     def _hear(
@@ -294,12 +298,13 @@ class Printer:
             self._put("\n")
 
     def _put(self, text: str) -> None:
+        """Write a text to the file; wait while the file is full."""
         data = memoryview(text.encode(self._encoding, "backslashreplace"))
-        # If the reader has gone, mitmproxy notices it when it writes its own lines.
+        # A closed terminal is ignored here, because mitmproxy notices it by its own lines.
         with suppress(OSError, ValueError):
             while data:
                 written = self._raw.write(data[:_PIECE])
-                if written is None:  # The file is full. Another program made it non-blocking.
+                if written is None:  # The file is full, and non-blocking by another program.
                     sleep(_PAUSE)
                 data = data[written or 0 :]
 
@@ -327,6 +332,7 @@ def reply_line(record: FlowRecord) -> str:
 
 
 def _times(summary: Mapping[str, object]) -> str:
+    """Return the times of a reply as text: `first byte 0.2 s, whole 4 s`."""
     first, end = summary.get("first_byte"), summary.get("end")
     if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
         return ""

@@ -24,7 +24,7 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 
 MOST_HOOKS = Bound(1000, "calls", "calls of other addons' `thought` hooks under way", "not called")
-"""Bounded, because a hook that hangs must not fill the memory."""
+"""There is a bound, because a hook that never ends must not fill the memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ some 5 milliseconds.
 
 @dataclass
 class ThoughtHook(Hook):
-    """The event that a thought has ended, for any addon that has a method `thought(self,
-    event)`.
+    """mitmproxy's hook for a thought that has ended: it calls the method `thought(self, event)` of
+    all addons that have it.
     """
 
     name = "thought"
@@ -46,8 +46,9 @@ class ThoughtHook(Hook):
 
 
 class ThoughtEvents(Watcher):
-    """An addon that passes on each thought when it has ended, to the hooks of one exchange one
-    after another. `chosen` returns the settings in force.
+    """An addon that writes each ended thought to the file of `think_events`, and calls the
+    `thought` hooks: for the thoughts of one exchange one after another. `chosen`: a function that
+    returns the settings in force.
     """
 
     name = "think-thoughts"
@@ -66,7 +67,7 @@ class ThoughtEvents(Watcher):
             self.call(thoughts)
 
     def call(self, events: Sequence[ThoughtEvent]) -> None:
-        """Begin to call the hooks of other addons for ended thoughts of one exchange."""
+        """Begin to call the `thought` hooks of other addons for ended thoughts of one exchange."""
         if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = events[0]["taskId"]
             task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
@@ -81,6 +82,7 @@ class ThoughtEvents(Watcher):
 
 
 async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
+    """Call the hooks for thoughts of one exchange, after the calls of the task `before`."""
     if before:
         await asyncio.wait([before])
     for number, event in enumerate(events, 1):
@@ -105,5 +107,5 @@ def append(path: str, events: Sequence[ThoughtEvent]) -> None:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting: the opening of a pipe without a reader fails."""
+    """Open a file without waiting: opening a pipe that has no reader then raises OSError."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)

@@ -48,7 +48,7 @@ visible.
 """
 WHERE_ALL_IS = "The page /think and think.show have all."
 _FIRST, _LAST = 2 / 3, 1 / 3
-"""The shares of the limits for the first lines and for the last lines of a shortened text."""
+"""The shares of a limit that the first lines and the last lines of a shortened text get."""
 LINES = 5000
 """The lines of a view that mitmproxy shows at once. mitmproxy's default is 512, less than a long
 thought, so that the answer behind it would be hidden.
@@ -67,7 +67,7 @@ class ThinkingView(Contentview):
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
     priority = 10.0
-    """Higher than all priorities of mitmproxy's own views."""
+    """This is higher than the priorities of all views of mitmproxy's."""
     of_server = False
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
@@ -95,7 +95,7 @@ class ThinkingView(Contentview):
                 written = _written(live.transcript(self.of_server), live.facts)
                 return newest(written, *_room(metadata.http_message))
             return self._complete(data, metadata)
-        except Exception:  # After a fault of the addon, show the bytes.
+        except Exception:  # Our own fault: show the bytes as they came.
             _log.exception("think: the view %s failed", self.name)
             return visible(data.decode(errors="backslashreplace"))
 
@@ -154,6 +154,7 @@ class Views:
 
 
 def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
+    """Return a transcript as a view's text, within the view's limits."""
     return both_ends(wrapped(text.write(transcript, facts)))
 
 
@@ -173,8 +174,8 @@ def newest(written: str, columns: int, lines: int) -> str:
 
 
 def _room(response: Response) -> tuple[int, int]:
-    """Return the columns and lines that the console has for a running reply. In mitmweb, where a
-    view can be scrolled, the lines are 0: no limit.
+    """Return how many columns and lines the console shows of a running reply. In mitmweb, where a
+    view can be scrolled, the number of lines is 0, which means no limit.
 
     The console scrolls to the top of a flow at each change, so the newest lines of a longer text
     would never be visible.
@@ -219,7 +220,7 @@ def both_ends(written: str) -> str:
 WIDTH = 72
 """Columns of a line: as many as mitmweb's page, 1280 pixels wide, shows beside its list."""
 _INDENT = "  "
-"""The further indent of a broken line's later pieces, so that they do not look like lines."""
+"""The text before the later pieces of a broken line, so that they do not look like lines."""
 _PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 
 
@@ -245,7 +246,7 @@ def _pieces(line: str) -> Iterator[str]:
     further = lead + _INDENT
     while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
         blank = line.rfind(" ", begin + 1, begin + room + 1)
-        if line.startswith('":', blank - 2):  # A name in JSON stays on one line with its value.
+        if line.startswith('":', blank - 2):  # No break between a key in JSON and its value.
             blank = (line.rfind(", ", begin, blank) + 1) or blank
         end = blank if blank > begin else begin + room
         yield lead + line[begin:end]
