@@ -110,8 +110,8 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
     """Return a copy of a message whose `stream` is False. mitmproxy's own copy takes 0.1
     milliseconds, because it checks the types of all values again.
     """
-    twin = _twin(message)
-    twin.data = _twin(message.data)
+    twin = _shallow_copy(message)
+    twin.data = _shallow_copy(message.data)
     twin.headers = copied_headers(message.headers)
     if message.trailers is not None:
         twin.trailers = copied_headers(message.trailers)
@@ -119,7 +119,7 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
     return twin
 
 
-def _twin[Value](value: Value) -> Value:
+def _shallow_copy[Value](value: Value) -> Value:
     """Return a shallow copy of an object, without the look-ups of `copy.copy`."""
     twin = object.__new__(type(value))
     vars(twin).update(vars(value))
@@ -212,7 +212,7 @@ def response_of(answer: Answer) -> Response:
     return Response.make(answer.status, answer.body, fields)
 
 
-def _brought() -> Any:
+def _zstd_module() -> Any:
     """Return the zstd module that is installed with mitmproxy: Python's own since 3.14, else
     `backports.zstd` with mitmproxy 12.3, or `zstandard` with earlier versions.
     """
@@ -223,7 +223,7 @@ def _brought() -> Any:
 
 
 type _Read = Callable[[bytes], bytes]
-ZSTD = _brought()
+ZSTD = _zstd_module()
 _PIECE = 64
 """The bytes that are uncompressed at once. In brotli they may give 100 MB, in other encodings 2."""
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)

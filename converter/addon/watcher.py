@@ -93,18 +93,18 @@ class Watchers:
 
     def asked(self, seen: FlowRecord) -> None:
         """Call `asked` of all watchers."""
-        _tell(self._of_requests, seen)
+        _call_each(self._of_requests, seen)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Call `heard` of all watchers."""
-        _tell(self._of_events, seen, events)
+        _call_each(self._of_events, seen, events)
 
     def ended(self, seen: FlowRecord) -> None:
         """Call `ended` of all watchers."""
-        _tell(self._of_ends, seen)
+        _call_each(self._of_ends, seen)
 
 
-def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:
+def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
     for hear in watchers:
         try:
             hear(*news)

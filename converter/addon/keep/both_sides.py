@@ -100,7 +100,7 @@ class BothSides:
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
         hide_key(self.sent.headers)
-        if _shown(self.client_request, flow.response) != _shown(self.sent, self.answered):
+        if _contents(self.client_request, flow.response) != _contents(self.sent, self.answered):
             request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
@@ -113,7 +113,7 @@ class BothSides:
                 flow.request, flow.response = request, got
 
 
-def _shown(request: Request, reply: Response | None) -> object:
+def _contents(request: Request, reply: Response | None) -> object:
     """Return the values by which the two sides of an exchange are compared: the request's path and
     body, the reply's status and body.
     """

@@ -73,18 +73,18 @@ class FlowKeeper(Watcher):
         for name in list(self._whole):
             if self._total <= limits.flow_bytes:
                 break
-            if flow := self._free(view, name):
+            if flow := self._removable(view, name):
                 del self._whole[name]
                 drop_server_bytes(flow)
                 self._measure(flow)
         for name in list(self._sizes):
             if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
                 break
-            if flow := self._free(view, name):
+            if flow := self._removable(view, name):
                 self._forget(name)
                 view.remove([flow])
 
-    def _free(self, view: "View", name: str) -> HTTPFlow | None:
+    def _removable(self, view: "View", name: str) -> HTTPFlow | None:
         """Return the flow of this id if it may be changed or removed, else None. Forget a flow that
         a person has removed from mitmweb's list.
         """

@@ -84,13 +84,13 @@ class SharedLessons:
             return
         now, look = time.monotonic(), self._looks.get(upstream)
         if look is None or (look.task.done() and (anew or look.began + AGAIN <= now)):
-            task = asyncio.ensure_future(self._look(self._store, upstream))
+            task = asyncio.ensure_future(self._copy_lessons(self._store, upstream))
             look = _Look(task, now, now + WAIT if anew or look is None else now)
             self._looks[upstream] = look
         if not look.task.done() and now < look.until:
             await asyncio.wait({look.task}, timeout=look.until - now)
 
-    async def _look(self, store: Store, upstream: Upstream) -> None:
+    async def _copy_lessons(self, store: Store, upstream: Upstream) -> None:
         def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
@@ -102,22 +102,22 @@ class SharedLessons:
         end.
         """
         if self._store is not None and upstream not in self._telling:
-            telling = asyncio.ensure_future(self._tell(self._store, upstream))
+            telling = asyncio.ensure_future(self._write_lessons(self._store, upstream))
             if not telling.done():  # An eager task, as mitmproxy's are, may have ended already.
                 self._telling[upstream] = telling
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
-    async def _tell(self, store: Store, upstream: Upstream) -> None:
+    async def _write_lessons(self, store: Store, upstream: Upstream) -> None:
         while news := self._servers.news(upstream):
             try:
-                add = partial(_add, store, upstream, news)
+                add = partial(_merge, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
                 self._servers.keep_news(upstream, news)  # To be written with the next lessons.
                 return
 
 
-def _add(store: Store, upstream: Upstream, news: Lessons) -> None:
+def _merge(store: Store, upstream: Upstream, news: Lessons) -> None:
     key = _key(upstream)
     before = read(store.get(key), time.time())
     store.keep(key, write(prevailing(news, before)), "", [], "")

@@ -40,7 +40,7 @@ async def remembering[Result](
         worker = worker if memory.size <= AT_ONCE else BODIES
         return await aside(size + memory.size, work, worker)
     answer = _ASKING.submit(work)
-    if not await _ended(memory, answer):
+    if not await _wait_for(memory, answer):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")
     return answer.result()
 
@@ -53,7 +53,7 @@ async def written(memory: Memory | None) -> BaseException | None:
         return None
     writes, memory.waits.writes[:] = list(memory.waits.writes), []
     for write in writes:
-        if not await _ended(memory, write):
+        if not await _wait_for(memory, write):
             return AwayError(f"not written within {PATIENCE:.0f} s")
     return next(filter(None, (write.exception() for write in writes)), None)
 
@@ -92,7 +92,7 @@ class PendingPieces:
         await written(self._memory)
 
 
-async def _ended(memory: Memory, work: Future[Any]) -> bool:
+async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     """Wait until `work` has ended, no longer than its exchange may still wait. Return True if it
     has ended.
 
