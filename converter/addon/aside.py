@@ -29,7 +29,7 @@ _QUOTES = 1 << 15
 milliseconds; an agent's body of 700 kB with 130 turns has a third of them.
 """
 _VALUES = 1 << 16
-"""The most values in a quick request. The C code of `json` reads so many, with short keys, in 15
+"""The most JSON values in a quick request. Python's `json` reads so many, with short keys, in 15
 milliseconds.
 """
 _SLICES = 8
@@ -81,15 +81,15 @@ def exempt_old_objects() -> None:
 
 
 async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
-    """Do `work` on `size` bytes, and return its result. More than `AT_ONCE` bytes are left to
-    `worker`.
+    """Do `work` on `size` bytes, and return its result. For more than `AT_ONCE` bytes the work is
+    done in the thread `worker`.
     """
     if size <= AT_ONCE:
         return work()
     if isinstance(worker, ThreadPoolExecutor):
         return await asyncio.get_running_loop().run_in_executor(worker, work)
     async with worker:
-        await asyncio.sleep(0)  # The loop's other tasks run before the work.
+        await asyncio.sleep(0)  # Let the loop's other tasks run before the work.
         return work()
 
 

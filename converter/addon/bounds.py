@@ -5,31 +5,31 @@ on a reply are in `converter.core.wire.bounds`.
 from converter.core.wire.bounds import Bound
 
 LONGEST_HEAD = Bound(64 << 10, "bytes", "a reply's head, a chunk's, and trailers")
-"""h11 accepts 16 KiB, nginx and browsers up to 256; mitmproxy has no bound."""
+"""For comparison: h11 accepts 16 KiB, nginx and browsers up to 256, mitmproxy any length."""
 ANSWER_LIMIT = Bound(
     16 << 20,
     "bytes",
     "what a server says about itself, or a prompt's tokens",
     "it is as if the server had not answered",
 )
-"""The list of the tokens of the longest prompt takes some megabytes."""
+"""The longest answer is the list of a long prompt's tokens, some megabytes."""
 KNOWN_TURNS = Bound(
     16,
     "requests",
     "long requests that the next one of their conversation repeats, with their bytes",
     "the oldest go",
 )
-"""More than one, because several agents may run at the same time."""
+"""Several, because several agents may run at the same time."""
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
     "long requests that are repeated, all together; one of small values counts for more",
     "the oldest go",
 )
-"""Enough for some agents with full windows."""
+"""Enough for the requests of some agents whose windows are full."""
 LONGEST_PROMPT = Bound(
     1 << 20, "bytes", "a request that is compared with the one before it", "not compared"
 )
-"""A prompt of 200,000 tokens. It is bounded, because other requests wait during the comparison."""
+"""As long as a prompt of 200,000 tokens. Other requests wait while such a prompt is compared."""
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

@@ -12,7 +12,7 @@ EXTRAS = {
     "redis": "redis",
     "traces": "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
 }
-"""The packages that each extra of pyproject.toml installs."""
+"""By extra of pyproject.toml (`pip install think-addon[EXTRA]`), the packages that it installs."""
 
 
 def load(package: str, module: str = "extra") -> ModuleType | None:

@@ -20,7 +20,7 @@ def write_whole(path: Path, data: bytes) -> None:
         os.replace(unfinished, path)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
-    finally:  # Ctrl-C, too, must leave no unfinished file.
+    finally:  # Runs at Ctrl-C too: no unfinished file is left.
         with suppress(OSError):
             unfinished.unlink()
 

@@ -68,7 +68,7 @@ def value_of(headers: Headers, name: bytes) -> str:
 
 
 def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
-    """Remove the header fields for whose names, in lower case, `goes` returns a true value."""
+    """Remove each header field for whose name, in lower case, `goes` returns a true value."""
     kept = [field for field in headers.fields if not goes(field[0].lower())]
     if len(kept) < len(headers.fields):
         headers.fields = tuple(kept)
@@ -213,8 +213,8 @@ def response_of(answer: Answer) -> Response:
 
 
 def _zstd_module() -> Any:
-    """Return the zstd module that is installed with mitmproxy: Python's own since 3.14, else
-    `backports.zstd` with mitmproxy 12.3, or `zstandard` with earlier versions.
+    """Import and return a module that reads zstd: Python's own since 3.14, else `backports.zstd`,
+    which mitmproxy 12.3 installs, or `zstandard`, which earlier versions install.
     """
     for name in ("compression.zstd", "backports.zstd", "zstandard"):
         with suppress(ImportError):
@@ -225,14 +225,15 @@ def _zstd_module() -> Any:
 type _Read = Callable[[bytes], bytes]
 ZSTD = _zstd_module()
 _PIECE = 64
-"""The bytes that are uncompressed at once. In brotli they may give 100 MB, in other encodings 2."""
+"""The bytes that are uncompressed at once. They may become 100 MB in brotli, 2 in other encodings.
+"""
 _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
 def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the uncompressed body, at most `limit` + 1 bytes of it: 400 kB of gzip may hold 400
-    MB, brotli far more. Raises ValueError for an unknown encoding, or a body that is not so
-    encoded.
+    """Return the first `limit` + 1 bytes of the uncompressed body, because 400 kB of gzip may hold
+    400 MB, and brotli far more. Raises ValueError for an unknown encoding, or a body in another
+    encoding.
 
     mitmproxy's own function has no limit, and looks unknown encodings up among Python's codecs.
     """
@@ -251,8 +252,10 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 class _Parts:
-    """A reader of a body of several parts, each compressed by itself: zstd's frames, gzip's
-    members. Bytes after the last part that do not begin like a part are ignored, as clients do.
+    """Uncompresses a body of several parts, each compressed by itself: zstd's frames, gzip's
+    members. Bytes after a part that do not begin another part are ignored, as clients ignore them.
+
+    `begin` returns the reader of a part. `first`: the bytes with which a part begins.
     """
 
     def __init__(self, begin: Callable[[], Any], first: bytes = b"") -> None:
@@ -271,16 +274,20 @@ class _Parts:
 
 
 def _zstd() -> Any:
+    """Return a reader of one zstd frame."""
     frame = ZSTD.ZstdDecompressor()
     return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
 
 
 def _gzip() -> Any:
-    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32 accepts a head of gzip or of zlib.
+    """Return a reader of one gzip member."""
+    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: accept gzip's head and zlib's.
 
 
 def _inflate(body: bytes) -> _Read:
-    # Some servers leave out zlib's head, whose two bytes are a multiple of 31 (RFC 1950).
+    """Return a function that uncompresses pieces of a `deflate` body."""
+    # Some servers leave out zlib's head. If it is there, its two bytes are a multiple of 31 (RFC
+    # 1950).
     headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
     return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress
 

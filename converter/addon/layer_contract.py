@@ -1,9 +1,9 @@
-"""The contract between our layers, which move bytes, and the addon's hooks, which interpret them.
-Both implement it, and neither imports the other.
+"""The interfaces by which our layers, which move bytes, and the addon's hooks, which interpret
+them, call each other. Both import this file, and neither imports the other.
 
-The layers ask a `Listener` about an exchange: whether a body may be so long, what is sent while the
-server is silent, and what the client gets for a failure. A reply's bytes go through a
-`StreamFunction`, or a `BodyReader` reads them while they are held.
+The layers call a `Listener` about an exchange: whether a request may have so many bytes, which head
+begins a stream early, and what the client gets for a failure. A reply's bytes go through a
+`StreamFunction` to the client, or a `BodyReader` reads them while the layers send nothing.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -17,10 +17,12 @@ QUITTING = "mitmproxy is shutting down"
 
 
 class BodyReader(Protocol):
-    """Reads a body that is held, in which its server may be left."""
+    """Reads the body of a response that is not yet sent to the client. In mid-body it may have the
+    layers leave the server, which means that they close its connection and read no more from it.
+    """
 
     holds: bool
-    """True: the reader keeps the body. False: the layers hold it."""
+    """True if the reader itself keeps the body, False if the layers keep it."""
 
     @property
     def stopped(self) -> bool:
@@ -30,8 +32,8 @@ class BodyReader(Protocol):
         """Take a chunk."""
 
     def next_request(self, possible: bool) -> Request | None:
-        """Return the request to send after the server was left; `None`: the body ends. `possible`:
-        this server's protocol lets another request be sent.
+        """Return the request to send after the server was left, or `None` to end the body there.
+        `possible`: True if the server's protocol allows another request for this client's stream.
         """
 
 
@@ -41,24 +43,24 @@ class StreamFunction(Protocol):
     """
 
     def __call__(self, chunk: bytes) -> list[bytes]:
-        """Return the pieces that the client gets for a chunk, perhaps none yet; an empty chunk is
-        the end.
+        """Return the pieces that the client gets for a chunk, `[]` if it gets none yet. An empty
+        chunk ends the body.
         """
 
     async def beside(self, chunk: bytes) -> list[bytes]:
-        """Return the same pieces, made beside mitmproxy's loop."""
+        """Do the same as `__call__` in a thread beside mitmproxy's loop."""
 
     @property
     def is_long(self) -> bool:
-        """Return True if the next call takes long, and is to be made by `beside`."""
+        """Return True if the next call will take long, and the layers should call `beside`."""
 
     @property
     def follows(self) -> bool:
-        """Return True if another request is to be sent behind the body's end."""
+        """Return True if the layers should send another request when the body has ended."""
 
     @property
     def ends_thoughts(self) -> bool:
-        """Return True if the server may have to be left in mid-stream."""
+        """Return True if `stopped` may become True in mid-stream, after a thought."""
 
     @property
     def stopped(self) -> bool:
@@ -68,19 +70,20 @@ class StreamFunction(Protocol):
         """Return the request whose reply continues the stream; see `BodyReader.next_request`."""
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the last pieces of a stream that broke off. `reason`: mitmproxy's."""
+        """Return the last pieces of a stream that broke off. `reason`: why, by mitmproxy."""
 
     def ping(self) -> list[bytes]:
-        """Return a sign of life, if one may stand here."""
+        """Return a ping for the client, `[]` if the stream allows no ping at this point."""
 
 
 class HeldStream(StreamFunction, BodyReader, Protocol):
-    """A stream function as the record of its exchange holds it.
+    """A stream function, as the exchange's record refers to it. It is also the reader if the client
+    gets one whole body.
 
     Attributes:
-        holds: the client gets one body.
+        holds: True if the client gets one whole body: the pieces are collected in `late`.
         late: the pieces of this body so far.
-        explain: turns mitmproxy's reason for a break into a message.
+        explain: turns mitmproxy's reason for a broken connection into a message.
     """
 
     holds: bool
@@ -89,14 +92,14 @@ class HeldStream(StreamFunction, BodyReader, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """A reader of a refusal or of a prompt, behind which another request may be sent, as the record
-    of its exchange holds it.
+    """Reads a server's refusal, or a prompt that the addon requested, as the exchange's record
+    refers to the reader. Another request may follow, which the reader makes.
 
     Attributes:
-        reads: the response that it reads.
-        left_out: the parts that the next request lacks.
-        body: the first request, with all parts.
-        renders: the next request asks for a prompt, and not for a reply.
+        reads: the response that is read.
+        left_out: the parts of the first request that the next request lacks.
+        body: the first request's fields, with all parts.
+        renders: True if the next request asks for the rendered prompt, and not for a reply.
     """
 
     reads: Response | None
@@ -106,41 +109,49 @@ class Refusal(BodyReader, Protocol):
 
 
 class Listener(Protocol):
-    """Answers the layers about exchanges. No method raises, and none waits."""
+    """Tells the layers about exchanges. No method raises, and none waits."""
 
     hosts: MutableMapping[HTTPFlow, str]
-    """Each client's own `Host`, which mitmproxy replaces; the layers write it."""
+    """The `Host` header that the client sent, by flow. The layers write it, because mitmproxy
+    replaces the header.
+    """
 
     @property
     def seconds_of_silence(self) -> float:
-        """The longest silence before a client is pinged."""
+        """The seconds of silence after which a stream's client gets a ping; 0 for no pings."""
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
         """Return True if a request may have so many bytes."""
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
-        """Return the reader of a reply that is held."""
+        """Return the reader of a response that is not yet sent; None if the response goes on at
+        once.
+        """
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the response that a client gets in place of a reply; `None`: mitmproxy's own
-        page.
+        """Return the error response for a client whose request failed for this `reason`; None for
+        mitmproxy's own error page.
         """
 
     def early(self, flow: HTTPFlow) -> Response | None:
-        """Return the head of a stream that begins before the server answers; `None`: it waits."""
+        """Return a response head that is sent to the client before the server answers; None if the
+        client waits for the server's.
+        """
 
     def late(self, flow: HTTPFlow, begun: Any) -> list[bytes]:
-        """Return the pieces of a whole reply, for a stream that `begun` began early."""
+        """Return the last pieces of a stream that began early, if the server's response did not go
+        through `begun`, the stream function of the head that `early` returned.
+        """
 
 
 class Connections(Protocol):
-    """The layer of a client's connection, as each of its streams holds it.
+    """The layer of a client's connection, as the exchanges on the connection use it.
 
     Attributes:
-        listener: answers about exchanges.
-        connection_handler: moves the client's bytes.
-        last_read: the length of the last read.
-        last_from: the connection that was read.
+        listener: the addon's methods for the layers.
+        connection_handler: mitmproxy's object that reads and writes the sockets.
+        last_read: the number of bytes of the last read from a socket.
+        last_from: the connection of the last read, the client's or a server's.
     """
 
     listener: Listener
@@ -158,7 +169,7 @@ class Connections(Protocol):
 
 
 class Stream(Protocol):
-    """An exchange, as the splice holds it."""
+    """The layer of one exchange, as the splice uses it."""
 
     flow: HTTPFlow
     context: Any
@@ -169,4 +180,4 @@ class Stream(Protocol):
         """Return True if the server's body is being passed on as it comes."""
 
     def has_spoken(self) -> None:
-        """Note that the client was sent something."""
+        """Restart the time of silence, because bytes were sent to the client."""

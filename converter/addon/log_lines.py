@@ -65,8 +65,8 @@ def announce(text: str) -> None:
 
 
 def is_logged(level: int) -> bool:
-    """Return True if a log line of this level is read by a handler, or by an addon with
-    `add_log`.
+    """Return True if a handler of the log, or an addon with the hook `add_log`, gets lines of this
+    level.
     """
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
@@ -74,8 +74,8 @@ def is_logged(level: int) -> bool:
 
 
 def write_each_line_at_once() -> None:
-    """Have Python flush standard output after each line. Into a file or a pipe Python would write
-    only every 8 kB, the log of some ninety replies, because mitmproxy (12.3) does not flush.
+    """Have Python flush standard output after each line. mitmproxy (12.3) does not flush, so Python
+    would write to a file or a pipe only every 8 kB, which is the log of some ninety replies.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)

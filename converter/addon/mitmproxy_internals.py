@@ -15,7 +15,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import NextLayer
 
-if TYPE_CHECKING:  # mitmproxy's own binary of mitmdump lacks this module.
+if TYPE_CHECKING:  # The mitmdump that mitmproxy ships as a binary lacks this module.
     from mitmproxy.addons.view import View
 
 
@@ -70,8 +70,8 @@ def connection_handlers() -> dict[Any, Any]:
 
 
 def state_before(flow: Flow | None) -> Mapping[str, Any]:
-    """Return the flow's backup, which *Revert* would restore, empty if there is none. Callers must
-    not change it: a copy would take time.
+    """Return the flow's backup, which *Revert* would restore, empty if there is none. It is
+    mitmproxy's object, not a copy, which would take time: callers must not change it.
     """
     state: Any = flow and flow._backup
     return state or {}

@@ -2,8 +2,8 @@
 a reply.
 
 `think_addon.py` lists their packages in `converter/extras`. Each package has a module `extra` with
-a function `addons(services)`, which returns addons of mitmproxy. Those that are a `Watcher` are
-also called about exchanges.
+a function `addons(services)`, which returns addons of mitmproxy. The methods of this file's
+`Watcher` are called on each of them that is a `Watcher`.
 """
 
 import logging
@@ -81,8 +81,8 @@ class OptionWatcher(Watcher):
 
 
 class Watchers:
-    """All watchers, called in their order. An error of a watcher is logged, and stops nothing
-    else.
+    """Calls all watchers, one after another. An error of a watcher is logged, and the next is
+    called.
     """
 
     def __init__(self, watchers: Iterable[Watcher]) -> None:
@@ -108,7 +108,7 @@ def _call_each(watchers: Iterable[Callable[..., None]], *news: object) -> None:
     for hear in watchers:
         try:
             hear(*news)
-        except Exception:  # The reply must go on after an error of a watcher.
+        except Exception:  # An error of a watcher must not stop the reply.
             _log.exception("think: a watcher failed")
 
 

@@ -1,4 +1,4 @@
-"""The requests and replies of both sides of an exchange, and the server's chunks with their times.
+"""Keep the requests and replies of both sides of an exchange, and the server's chunks with times.
 
 A flow shows the client's side: its request and reply. The server's side is the flow's backup, which
 mitmproxy's *Revert* shows. Both sides are saved with the flow.
@@ -16,12 +16,12 @@ from converter.core.wire.bounds import BODY_LIMIT
 
 @dataclass
 class BothSides:
-    """The messages of the client and of the server in one exchange.
+    """Keeps the messages of the client and of the server in one exchange.
 
     Attributes:
-        headers: the client's own request headers.
+        headers: the request headers that the client sent.
         full: True if the bodies are kept, for people to look at.
-        client_request: the request as the client sent it; None while nothing has replaced it.
+        client_request: the request as the client sent it; None while the flow still has it.
         sent: the request as the server got it; None while the flow still has it.
         answered: the server's response; its body is in `chunks`.
         chunks: the chunks of the server's body so far.
@@ -43,8 +43,8 @@ class BothSides:
     cut_off: bool = False
 
     def keep_client_request(self, request: Request) -> None:
-        """Copy the client's request before its body is rewritten. Only its headers have been
-        changed by now, so the copy gets the client's own headers.
+        """Copy the client's request before its body is rewritten. Its headers have been changed
+        already, so the copy gets `headers`, those that the client sent.
         """
         self.client_request = copied(request)
         self.client_request.headers = self.headers
@@ -59,7 +59,7 @@ class BothSides:
                 self.sent, flow.request = flow.request, self.client_request
 
     def replace_request(self, request: Request) -> None:
-        """Keep `request`, which is sent in place of a refused request, and forget the refusal."""
+        """Keep `request`, which is sent in place of a refused one, and drop the refusal."""
         self.sent, self.answered = request, None
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
@@ -84,7 +84,8 @@ class BothSides:
         """Put the client's request, and the stream that the client got, into the flow."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        # The server has not answered, so `keep_response_head` has not put the request back.
+        # If the server has not answered, the flow still has the request to the server, because
+        # `keep_response_head` was not called.
         if self.answered is None and self.client_request and self.sent is None:
             self.sent, flow.request = flow.request, self.client_request
 
@@ -95,7 +96,7 @@ class BothSides:
         if not (self.sent and self.client_request) or (flow.response and not self.answered):
             return
         if self.answered:
-            # The chunks were kept uncompressed.
+            # No content encoding, because the chunks were kept uncompressed.
             self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
@@ -104,12 +105,13 @@ class BothSides:
             request, got = self.client_request, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
-                # If a person has edited an intercepted request, there is a backup without a reply,
-                # and `backup` would keep it.
+                # A person may have edited an intercepted request. The flow then has a backup
+                # without a reply, and mitmproxy's `backup` would not replace it.
                 forget_state_before(flow)
                 flow.backup()
             finally:
-                # After an exception too, because mitmproxy may still have to send this response.
+                # In `finally`, because mitmproxy may still have to send this response to the
+                # client.
                 flow.request, flow.response = request, got
 
 

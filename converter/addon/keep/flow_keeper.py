@@ -25,12 +25,12 @@ if TYPE_CHECKING:  # mitmdump's own binary lacks this module
 OVERHEAD = 16 * 1024
 """The estimated bytes of a flow without its bodies: headers, connections, times."""
 _OURS = ("", MOVED, NOTHING, TROUBLE)
-"""The markers of flows that no person has marked."""
+"""The markers that a flow may have if no person has marked it."""
 
 
 class FlowKeeper(Watcher):
     """The addon that writes an exchange's outcome onto its flow, and limits the flows that mitmweb
-    keeps. `chosen` returns the limits in force.
+    keeps. `chosen`: a function that returns the limits in force.
     """
 
     name = "think-keep"
@@ -49,7 +49,7 @@ class FlowKeeper(Watcher):
     def response(self, flow: HTTPFlow) -> None:
         """Measure a finished flow, and remove the oldest flows beyond the limits."""
         view = flow_list()
-        if flow.live and view is not None:  # Compared with None, because an empty view is false.
+        if flow.live and view is not None:  # Not `and view`: an empty view is false.
             self._forget(flow.id)
             self._measure(flow)
             self._whole[flow.id] = None
@@ -58,15 +58,18 @@ class FlowKeeper(Watcher):
     error = response
 
     def _measure(self, flow: HTTPFlow) -> None:
+        """Count a flow's bytes in place of its earlier count."""
         size = size_of(flow)
         self._total += size - self._sizes.get(flow.id, 0)
         self._sizes[flow.id] = size
 
     def _forget(self, name: str) -> None:
+        """Do not count the flow with this id any more."""
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
 
     def _trim(self, view: "View") -> None:
+        """Remove server's sides, then whole flows, the oldest first, until the limits are met."""
         limits = self._chosen()
         if not (limits.flows and limits.flow_bytes):
             return
@@ -85,8 +88,8 @@ class FlowKeeper(Watcher):
                 view.remove([flow])
 
     def _removable(self, view: "View", name: str) -> HTTPFlow | None:
-        """Return the flow of this id if it may be changed or removed, else None. Forget a flow that
-        a person has removed from mitmweb's list.
+        """Return the flow with this id if it may be changed or removed, else None. If a person has
+        removed it from mitmweb's list, do not count it any more.
         """
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):
@@ -102,7 +105,7 @@ def stays(view: "View", flow: Flow) -> bool:
 
 
 def size_of(flow: HTTPFlow) -> int:
-    """Return the bytes that a flow holds. A body that both sides share as one object counts
+    """Return the bytes that a flow takes in memory. A body that is one object for both sides counts
     once.
     """
     backup = state_before(flow)

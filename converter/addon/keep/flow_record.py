@@ -29,8 +29,8 @@ from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
-"""The markers of flows: the addon moved thinking out of the text, the addon changed nothing, a
-person should look. Fonts without emoji have all three characters.
+"""The markers of flows, in this order: the addon moved thinking out of the text; it changed
+nothing; a person should look at the flow. Fonts without emoji have all three characters.
 """
 BEFORE = "think_before"
 """A key of the flow's metadata: the id of the flow whose cached prompt this request broke."""
@@ -52,7 +52,7 @@ class FlowRecord:
         options: the options in force when the request came.
         hints: lines for the comment that a person may want to read.
         notes: lines for the comment that a person should read; they set the marker `TROUBLE`.
-        length: the bytes of the request's body, the client's or the rewritten one's.
+        length: the bytes of the request's body, after rewriting those of the new body.
         request: the request with its body read.
         awaited: all facts that decide how the reply is rewritten.
         rewriter: rewrites the reply.
@@ -111,7 +111,7 @@ class FlowRecord:
             flow.metadata[METADATA] = self._written_notes(flow)
         self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
-            # The stream function refers to this record, which would live as long as the flow.
+            # The flow must not keep this record alive, to which the stream function refers.
             flow.response.stream = True
 
     def summary(self) -> dict[str, object]:
@@ -140,12 +140,13 @@ class FlowRecord:
         return self.request.requested_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
+        """Write comment and marker onto the flow, unless a person has written them."""
         rewriter, refused = self.rewriter, refusal_of(flow.response)
         summary = rewriter.summary if rewriter else NO_SUMMARY
         moved = summary.thoughts and rewriter and rewriter.changed
         failed = refused or summary.failure or (flow.error and not client_left(flow))
         passed = summary.failure if rewriter and not rewriter.failure else ""
-        # An error in the reply that went on to the client is listed among the troubles.
+        # `passed`: the server's own error message in the reply, which the client got too.
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
@@ -158,6 +159,7 @@ class FlowRecord:
         flow.marked = flow.marked or marker
 
     def _written_notes(self, flow: HTTPFlow) -> str:
+        """Return the notes for the flow's metadata."""
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
         facts = NotedFacts(
             self.server.name,
@@ -199,8 +201,8 @@ def refusal_of(response: Response | None) -> str:
 
 
 RUNNING_RECORDS: dict[str, FlowRecord] = {}
-"""The records of running exchanges, by their flows' ids. After a reload, the old script still
-finishes the exchanges that it had begun.
+"""The records of running exchanges, by their flows' ids. After a reload they include exchanges
+of the old script, which still finishes them.
 """
 
 

@@ -1,5 +1,5 @@
-"""A flow as transcripts for people: both sides of its exchange, the settings to read them, and the
-facts in its notes.
+"""Read a flow for people: the messages of both sides, the settings to read them, transcripts, and
+the facts in the flow's notes.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
-        # A model's name may determine the marks of its thoughts.
+        # The model's name is needed, because it may determine the marks of thoughts.
         return chosen, Expected(begins, model_of(request_body))
     return AS_WRITTEN, Expected()
 
@@ -66,7 +66,8 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
     times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
     facts = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
-    # A reply with a finish is complete, though SDKs close the connection at its last event.
+    # A reply with a finish is complete even if its connection broke: SDKs close it at the last
+    # event.
     if (ended := noted.get("ended")) and not facts.get("finish"):
         facts["broke_off"] = ended
     return facts

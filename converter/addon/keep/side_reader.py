@@ -1,4 +1,4 @@
-"""A running reply as a growing transcript."""
+"""Read a running reply as a transcript."""
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.transcript.accumulator import News
@@ -8,8 +8,8 @@ from converter.core.reading.reading import Expected
 
 
 class SideReader:
-    """A reader of one side of a running reply: the client's bytes, or the server's (`of_server`).
-    It reads each byte once, however often its methods are called.
+    """Reads one side of a running reply: the client's bytes, or the server's (`of_server`). Each
+    byte is read once, however often the methods are called.
     """
 
     def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
@@ -19,7 +19,7 @@ class SideReader:
         self._reader = ReplyReader(AS_WRITTEN)
         if of_server:
             expected = record.awaited.expected if record.awaited else Expected()
-            # Without the limits of thinking, so that thoughts are shown in full.
+            # The limits of thinking are left out, so that thoughts are shown in full.
             shown = Expected(expected.initial, expected.model)
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 

@@ -14,15 +14,15 @@ from converter.core.wire.json_text import UnreadableError
 from converter.core.wire.known_json import KeptObject
 
 SHORT = 16 * 1024
-"""The bytes of a request that is read as quickly as an earlier request is searched for
+"""The bytes of a short request. To read it takes no longer than to search an earlier request for
 its turns.
 """
 LONGEST_MODEL = 1024
 """The most characters of a model's name, because each name is searched by patterns and digested."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
-"""The estimated bytes of memory for each of these marks in a request, because a small value in
-memory takes twenty times its bytes of JSON. The estimate counts if it is more than the request's
-length.
+"""By mark of JSON, the estimated bytes of memory for each such mark in a request: a small value
+takes twenty times as many bytes in memory as in JSON. The size of a kept request is this estimate,
+or the request's length if that is more.
 """
 
 
@@ -35,8 +35,8 @@ class _Kept:
 
 
 class KnownTurns:
-    """The turns of the newest requests, bounded in number and bytes. A request is compared only
-    with requests of the same `owner`.
+    """Keeps the turns of the newest requests, bounded in number and bytes. A request is compared
+    only with requests of the same `owner`.
 
     The list of requests is never changed in place, because several threads read requests.
     """
@@ -47,9 +47,9 @@ class KnownTurns:
     def read(
         self, owner: str, body: bytes
     ) -> tuple[object, RepeatedTurns[Turn, KeptObject] | None]:
-        """Return the JSON value of a request's body, and the request's turns. These refer to the
-        turns of the earlier request with the most messages in common; None stands for a request
-        that cannot be compared. Raises UnreadableError.
+        """Return the JSON value of a request's body, and the request's turns, which refer to the
+        turns of the earlier request with the most messages in common. The turns are None if the
+        request cannot be compared. Raises UnreadableError.
         """
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None

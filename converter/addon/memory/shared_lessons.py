@@ -59,8 +59,8 @@ class _Look:
 
 
 class SharedLessons:
-    """The lessons that processes share: other processes' are copied into `servers`, new ones are
-    written to the store.
+    """Shares lessons through the store: copies other processes' lessons into `servers`, and writes
+    new lessons of this process to the store.
     """
 
     def __init__(self, servers: KnownServers) -> None:
@@ -94,16 +94,16 @@ class SharedLessons:
         def stored() -> Lessons:
             return read(store.get(_key(upstream)), time.time())
 
-        with suppress(AwayError):  # Without the lessons this process probes the server itself.
+        with suppress(AwayError):  # No lessons: this process probes the server itself.
             self._servers.take(upstream, await remembering(Memory(store=store), 0, stored))
 
     def tell(self, upstream: Upstream) -> None:
-        """Begin to write the new lessons about a server to the store. No request waits for the
-        end.
+        """Begin to write the new lessons about a server to the store. No request waits until they
+        are written.
         """
         if self._store is not None and upstream not in self._telling:
             telling = asyncio.ensure_future(self._write_lessons(self._store, upstream))
-            if not telling.done():  # An eager task, as mitmproxy's are, may have ended already.
+            if not telling.done():  # mitmproxy's tasks are eager: this one may have ended.
                 self._telling[upstream] = telling
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
@@ -113,11 +113,12 @@ class SharedLessons:
                 add = partial(_merge, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._servers.keep_news(upstream, news)  # To be written with the next lessons.
+                self._servers.keep_news(upstream, news)  # So the next call writes them too.
                 return
 
 
 def _merge(store: Store, upstream: Upstream, news: Lessons) -> None:
+    """Write lessons to a server's entry, together with the lessons that it already has."""
     key = _key(upstream)
     before = read(store.get(key), time.time())
     store.keep(key, write(prevailing(news, before)), "", [], "")

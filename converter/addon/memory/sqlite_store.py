@@ -47,8 +47,8 @@ _SETUP = (
     "PRAGMA secure_delete = ON",
 )
 _UNIT = 10**6
-"""Times are kept in microseconds, so many in a second: short steps, because the order of use
-follows from the times alone.
+"""The units of stored times in a second: microseconds. The units are short, because only the times
+show in which order the entries were used.
 """
 _NEVER = 1 << 53
 """A time beyond all real times, to find invalid values. SQLite stores values of any type in a
@@ -118,6 +118,7 @@ class SqliteStore(BoundedStore):
             self._run("INSERT OR REPLACE INTO names VALUES (?, ?)", utf8(name), utf8(key))
 
     def _use(self, key: str) -> Entry | None:
+        """Return an entry, and mark it as used now; None if it is missing or invalid."""
         self._run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), utf8(key))
         row = self._run("SELECT value, previous FROM entries WHERE key = ?", utf8(key)).fetchone()
         if row is None or not _are_bytes(*row):
@@ -126,6 +127,7 @@ class SqliteStore(BoundedStore):
         return Entry(row[0], previous) if previous or not row[1] else None
 
     def _evict(self) -> None:
+        """Drop entries that are too old or invalid, then the oldest until the bounds are met."""
         begin = self._time() - int(self.bounds.seconds * _UNIT)
         self._run("DELETE FROM entries WHERE used < ?", begin)
         if self._run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
@@ -147,7 +149,7 @@ class SqliteStore(BoundedStore):
         return count, size
 
     def _run(self, statement: str, *values: object) -> sqlite3.Cursor:
-        assert self._connection  # It is open within `_operation`.
+        assert self._connection  # `_operation` has opened it.
         return self._connection.execute(statement, values)
 
     def _time(self) -> int:

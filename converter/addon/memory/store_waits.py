@@ -23,7 +23,7 @@ ANSWER = 1.0
 REST = 1.0
 """Seconds after a store's failure in which the store is not used."""
 LONGEST = 300
-"""The most characters of a failure in the log. redis' messages may describe all connections."""
+"""The most characters of a failure in the log, because redis' messages may list all connections."""
 _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
@@ -59,8 +59,8 @@ async def written(memory: Memory | None) -> BaseException | None:
 
 
 class PendingPieces:
-    """The last pieces of a reply, which wait until the reply is kept in a store elsewhere. Without
-    the wait, a client that has the whole reply might refer to it before it is kept. `memory`: keeps
+    """Holds the last pieces of a reply until the reply is kept in a store elsewhere. Else a client
+    with the whole reply might send its next request before the reply can be found. `memory`: keeps
     the reply.
     """
 
@@ -93,10 +93,9 @@ class PendingPieces:
 
 
 async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
-    """Wait until `work` has ended, no longer than its exchange may still wait. Return True if it
-    has ended.
-
-    `asyncio.wrap_future` with a timeout would take twice the loop's time.
+    """Wait until `work` has ended, at most until the exchange's `PATIENCE` is used up. Return True
+    if the work has ended. (`asyncio.wrap_future` with a timeout would cost the loop twice the
+    time.)
     """
     if work.done():
         return True
@@ -105,7 +104,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
     left = loop.call_later(PATIENCE - memory.waits.seconds, ended.set)
 
     def tell(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # If the loop is closed, nobody waits any more.
+        with suppress(RuntimeError):  # RuntimeError: the loop is closed, so nobody waits.
             loop.call_soon_threadsafe(ended.set)
 
     work.add_done_callback(tell)
@@ -119,16 +118,16 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
 
 @cache
 def tell_of_another_type(expected: str) -> None:
-    """Log, once for each `expected` type, that a store has a value of another type. The store's
-    caller ignores the value.
+    """Log that a store has a value that is not of the `expected` type, once for each type. Such
+    values are ignored.
     """
     message = "an entry is ignored (reported once): expected %s, got another type"
     _log.warning(f"think: the memory: {message}", expected)
 
 
 def named(key: bytes) -> str:
-    """Return the text of a stored key or name, the inverse of `utf8`; empty if the bytes are no
-    text.
+    """Return a stored key or name as text: `utf8` made its bytes. Return an empty text, and log it,
+    if the bytes are not UTF-8.
     """
     try:
         return key.decode("utf-8", "surrogatepass")
@@ -161,7 +160,7 @@ class StoreElsewhere(Store):
             raise AwayError("it failed less than a moment ago")
         try:
             answer = question()
-        except Exception as error:  # A store's package may raise errors of any type.
+        except Exception as error:  # Any: a store's package may raise errors of any type.
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:

@@ -44,8 +44,8 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
 
 
 def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
-    """Return the store in a file: at `path`, else at the default path. `name`: another name for the
-    file, if not empty.
+    """Return the store in the file `path`, by default `usual_path()`. `name`: replaces the file's
+    name if it is not empty.
     """
     # Imported on use, because SQLite takes a megabyte and most proxies use no file.
     from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415
