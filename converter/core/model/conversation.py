@@ -1,8 +1,8 @@
-"""A request, whatever dialect it was written in.
+"""A request as values that are free of any dialect.
 
-Each dialect has a module that reads a request into a `Conversation`. A single module writes a
-`Conversation` as a chat completion, so that neither side knows the other dialect. All values are
-frozen. The reader has checked the values of a block, so that the writer need not check them again.
+Each dialect has a module that reads a request into a `Conversation`. One module writes a
+`Conversation` as a request for chat completions, so that neither side knows the other dialect. All
+values are frozen. The reader has checked them, so that the writer need not check them again.
 """
 
 import json
@@ -16,10 +16,10 @@ type ToolChoiceMode = Literal["auto", "required", "named", "none"]
 
 
 class RequestError(ValueError):
-    """A request breaks the format of its dialect.
+    """The error for a request that breaks the format of its dialect.
 
     Attributes:
-        path: the field with the fault; empty if the request as a whole has it.
+        path: the path to the field with the fault; empty if it is the whole request.
         message: the path and the fault. `RequestError("messages.0.role", "Field required").message`
             is `messages.0.role: Field required`, as Anthropic's API words it.
         status: the HTTP status of the response with the error.
@@ -34,7 +34,7 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Bytes that came with the request, still in base64."""
+    """Bytes that came within the request, as base64."""
 
     media_type: str
     base64: str
@@ -42,7 +42,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Bytes to be fetched from a URL."""
+    """Bytes that are to be fetched from a URL."""
 
     url: str
 
@@ -62,7 +62,7 @@ class TextBlock:
     """A text.
 
     Attributes:
-        stood_in: the name of the field that held the text (`refusal`); empty for `content`.
+        stood_in: the name of the field that held the text (`refusal`); empty if it was `content`.
     """
 
     text: str
@@ -74,8 +74,8 @@ class ThinkingBlock:
     """A thought.
 
     Attributes:
-        signature: the vendor's proof that its model wrote the thought; never sent to a server.
-        note: further facts of the thought, shown to people ("confidence 0.7").
+        signature: the vendor's proof that its model wrote the thought. It is not sent to servers.
+        note: facts about the thought that are shown to people ("confidence 0.7").
     """
 
     text: str
@@ -112,7 +112,13 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its readable text and images, or the source of its bytes (a PDF)."""
+    """A document.
+
+    Attributes:
+        content: its text and images, or the source of its bytes (a PDF).
+        title: its title; empty for none.
+        context: text about it that the client sent with it; empty for none.
+    """
 
     content: tuple[TextBlock | Image, ...] | MediaSource
     title: str = ""
@@ -128,9 +134,9 @@ class ToolUse:
     """A call of a tool by the model.
 
     Attributes:
-        arguments: JSON text.
-        read_from: the text in which the call was read, and its form ("text (hermes)"); empty if the
-            server itself sent the call as a tool call.
+        arguments: the arguments as JSON text.
+        read_from: where the call was read, and its form ("text (hermes)"); empty if the server
+            itself sent the call as a tool call.
     """
 
     id: str
@@ -153,7 +159,8 @@ class ToolResult:
     """The result of a tool call.
 
     Attributes:
-        name: the tool's name; empty if the result has only the id of the call.
+        tool_use_id: the id of the call.
+        name: the tool's name; empty if the request has only the id of the call.
     """
 
     tool_use_id: str
@@ -163,7 +170,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """The text of the result."""
+        """The text blocks of the result, joined by line ends."""
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 
@@ -180,7 +187,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the client runs; `input_schema` is JSON Schema."""
+    """A tool that the client runs.
+
+    Attributes:
+        input_schema: the JSON schema of its parameters.
+        strict: True if the arguments of its calls must follow the schema exactly.
+    """
 
     name: str
     input_schema: Mapping[str, object]
@@ -190,7 +202,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """A rule: the model may, must or must not call a tool; `name` is set only in mode "named"."""
+    """The client's rule whether the model may, must or must not call a tool.
+
+    Attributes:
+        mode: the rule. "required": it must call some tool; "named": the tool `name`.
+        name: the name of this tool; empty in all other modes.
+    """
 
     mode: ToolChoiceMode
     name: str = ""
@@ -201,8 +218,9 @@ class ThinkingSwitch:
     """The thinking that the client requests.
 
     Attributes:
-        budget: the most tokens of thinking; `None`: no limit.
-        shown: False if the client wants no text of the thinking.
+        mode: whether the model thinks.
+        budget: the most tokens of thinking; `None` for no limit.
+        shown: False if the client wants the reply without the text of the thinking.
     """
 
     mode: ThinkingMode
@@ -212,7 +230,7 @@ class ThinkingSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Settings by which tokens are drawn; the server decides a value that is `None`."""
+    """Settings by which the server draws tokens. The server chooses each value that is `None`."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -224,10 +242,13 @@ class Conversation:
     """All that a request asks for.
 
     Attributes:
-        extensions: fields that go on to the server under the names that it knows.
-        output_name, output_strict: the name of the output schema, and whether the server must
-            follow the schema exactly, if the client's dialect has these fields.
-        notes: a line for the log about each field or block that the conversation leaves out.
+        effort: how much the model shall think ("low", "high"); `None` if the client did not say.
+        output_schema: the JSON schema that the answer must follow; `None` for none.
+        output_name: the name of this schema; empty if the dialect has no such field.
+        output_strict: True if the answer must follow this schema exactly; `None` if the dialect has
+            no such field.
+        extensions: fields that are sent to the server unchanged, by their names.
+        notes: lines for the log, one about each field or block that was left out.
         own: a value that the client's dialect keeps here until it writes the reply. No other module
             reads the value.
     """

@@ -1,13 +1,13 @@
 """Events: a model's reply as values that are free of any dialect.
 
-A decoder makes events from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`,
-an encoder writes events. A delta of a stream is an event; a whole reply is the same events with
-longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
-`content_filter`), which every local server sends.
+A decoder makes events from frames. The stages turn `Text` into `Text`, `Thinking` and `ToolCall`.
+An encoder writes events as frames. Each delta of a stream is an event; a whole reply is the same
+events with longer texts. Finish reasons are the words of chat completions (`stop`, `length`,
+`tool_calls`, `content_filter`), which every local server sends.
 
 Data that only one dialect has is in the field `own` of an event, with the dialect's name. An
 encoder of this dialect writes the data back, so that its client gets all that the server sent. The
-encoders of all other dialects leave `own` alone.
+encoders of all other dialects ignore `own`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Data that only `dialect` can write back: `fields` as they were sent, or `raw`, a frame."""
+    """Data of an event that only one dialect can write back.
+
+    Attributes:
+        dialect: the name of the dialect.
+        fields: the fields as the server sent them, by name.
+        raw: a whole frame as the server sent it; empty if `fields` has the data.
+    """
 
     dialect: str
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -25,13 +31,15 @@ class Own:
 
 
 def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
-    """Return the fields of `own` if they are of this dialect, else `None`."""
+    """Return the fields of `own` if its dialect is `dialect`; else `None`."""
     return own.fields if own and own.dialect == dialect else None
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The id and model of a reply. Another `Start` comes if a later frame has others."""
+    """The beginning of a reply, with its id and model. If a later frame has another id or model,
+    another `Start` comes.
+    """
 
     id: str
     model: str
@@ -43,8 +51,9 @@ class Text:
     """Text of the answer, or of a refusal.
 
     Attributes:
-        own: set if the server sent the content as a list that has parts of other types beside
-            text (images). An `Opaque` holds the list, and this text is not searched for tags.
+        refusal: True for text of a refusal.
+        own: not `None` if the server sent the content as a list with other parts than text
+            (images). An `Opaque` then holds the list, and this text is not searched for tags.
     """
 
     text: str
@@ -72,9 +81,12 @@ class ThinkingEnd:
     """The end of a thought. Thinking that follows is another block.
 
     Attributes:
-        thought_type, confidence: from the attributes of the thought's tag
-            (`<thinking thought_type="plan" confidence="0.7">`).
-        around: the line ends that stood before and behind the thought and were taken from it.
+        thought_type: the attribute of the thought's tag, as in `<thinking thought_type="plan">`;
+            `None` if it has none.
+        confidence: the attribute of the thought's tag, as in `<thinking confidence="0.7">`; `None`
+            if it has none.
+        signature: the vendor's proof that its model wrote the thought; empty for none.
+        around: the line ends that were removed from the beginning and the end of the thought.
     """
 
     choice: int = 0
@@ -85,22 +97,22 @@ class ThinkingEnd:
 
     @property
     def note(self) -> str:
-        """The type and the confidence, as people are shown them."""
+        """Type and confidence as text for people ("plan, confidence 0.7")."""
         confidence = "" if self.confidence is None else f"confidence {self.confidence}"
         return ", ".join(filter(None, (self.thought_type, confidence)))
 
 
 @dataclass(frozen=True, slots=True)
 class LateCloser(ThinkingEnd):
-    """The closer of a thought that had ended before, at a tool call in the thought.
+    """The closer of a thought which a tool call in the thought had ended before.
 
-    The engine emits it, and the stage around the engine (`converter/core/reading/engine/stage.py`)
-    takes it out again.
+    Only the engine emits it, and the stage around the engine drops it
+    (`converter/core/reading/engine/stage.py`).
     """
 
 
 NO_INDEX = -1
-"""The index of a piece that the server sent without an index."""
+"""The index of a piece of a tool call that the server sent without an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +120,19 @@ class ToolCall:
     """A piece of a tool call. One piece has name and id; any piece may have arguments (JSON text).
 
     Attributes:
-        own: the piece as sent, under the name of its field (`tool_calls` or `function_call`).
-        read_from: the text in which the call was read, and its form ("text (hermes)"); empty if the
-            server itself sent the call as a tool call. It is shown to people.
+        index: the index of the call in the reply.
+        own: the piece as the server sent it, under the name of its field (`tool_calls` or
+            `function_call`).
+        read_from: where the call was read, and its form ("text (hermes)"), for people; empty if the
+            server itself sent the call as a tool call.
         ends: True in the last piece of a call. If the piece comes from the assembler, the call's
-            arguments are whole; if it comes from a decoder, they may be cut.
-        misshapen: True if the piece breaks the format of its dialect and must be written anew.
+            arguments are whole; if it comes from a decoder, they may be cut off.
+        misshapen: True if the server's piece breaks the format of its dialect, so that `own` cannot
+            be sent on.
         free_text: True if the call is of the type `custom`. Its arguments are plain text in a piece
             from a decoder, and an object that holds this text in a piece from the assembler.
-        is_value: True if the server sent the arguments as an object and not as text, so that they
-            are whole.
+        is_value: True if the server sent the arguments as an object and not as JSON text, so that
+            they are whole.
     """
 
     index: int
@@ -143,11 +158,12 @@ class Finish:
     """The reason why a choice ended.
 
     Attributes:
-        stop_sequence: the stop string of the request that ended the choice. `None`: no stop string
-            ended it. Empty: a stop string did, but the server does not name the string.
-        server_word: the reason in the server's own word.
-        at_limit: True if the server gives another reason than `length`, although it counts as many
-            tokens as the request allowed.
+        reason: the finish reason, a word of chat completions.
+        stop_sequence: the stop string of the request that ended the choice; empty if the server
+            does not name the string; `None` if no stop string ended the choice.
+        server_word: the finish reason as the server wrote it. at_limit: True if the reply has as
+        many tokens as the request allowed, by the server's count,
+            although the server's reason is not `length`.
     """
 
     reason: str
@@ -158,11 +174,11 @@ class Finish:
 
 
 BYTES_PER_TOKEN = 4
-"""How many UTF-8 bytes count as one token, where tokens of a reply are estimated.
+"""How many UTF-8 bytes count as one token where the tokens of a text are estimated.
 
 A token holds about 4 bytes in most languages: 4 letters of English, 2 of Russian, 1 to 2 characters
-of Chinese. If characters were counted, a Chinese thought could have several times as many tokens as
-an English one. Code has up to a third more tokens than this estimate.
+of Chinese. If characters were counted instead, the estimate for a Chinese thought would be several
+times too low. Code has up to a third more tokens than this estimate.
 """
 
 
@@ -171,10 +187,12 @@ class Usage:
     """Numbers of tokens, as the server counted them.
 
     Attributes:
-        input: tokens of the prompt, including those that were read from the server's cache.
-        cached, created: tokens of the prompt that were read from the cache, and written to it.
-        thinking: the part of `output` that is thinking.
-        estimated: True if the server counted nothing or not everything, and the addon estimated.
+        input: the tokens of the prompt, including those that the server read from its cache.
+        output: the tokens of the reply.
+        cached: the tokens of the prompt that the server read from its cache; `None` if not known.
+        created: the tokens of the prompt that the server wrote to its cache; `None` if not known.
+        thinking: the tokens of `output` that are thinking; `None` if not known.
+        estimated: True if a number is the addon's estimate, because the server did not count it.
     """
 
     input: int
@@ -191,8 +209,10 @@ class Failure:
     """A failure in the middle of a reply: the server reports an error, or the reply breaks off.
 
     Attributes:
-        status: the HTTP status that the error would have as a response of its own; 0: unknown.
-        code: another name that the error has, such as `context_length_exceeded`.
+        message: the message for people.
+        kind: the type of the error, such as `api_error`.
+        status: the HTTP status that a response with this error would have; 0 if it is not known.
+        code: a further name of the error, such as `context_length_exceeded`; empty for none.
     """
 
     message: str
@@ -204,7 +224,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a reply that the server calls complete."""
+    """The end of a reply that the server has sent completely, as shown by `[DONE]`."""
 
     own: Own | None = None
 
@@ -214,10 +234,11 @@ class Opaque:
     """Fields of a choice that have no event of their own.
 
     Attributes:
-        inner: fields that stand beside the content, in the delta or message.
-        outer: fields that stand beside the delta or message.
-        covered: names of `inner` that came as a `MappedField` too. Encoders of other dialects pass
-            over these names.
+        dialect: the name of the dialect that has the fields.
+        inner: the fields in the delta or message, beside its content.
+        outer: the fields of the choice, beside its delta or message.
+        covered: the names of `inner` whose values also came as a `MappedField`. Encoders of other
+            dialects ignore them here.
     """
 
     dialect: str
@@ -232,9 +253,9 @@ class MappedField:
     """The value of a server's field that the option `think_map` turns into a block of its own.
 
     Attributes:
-        block: the type of the block.
-        key: the field of the block that gets the value.
-        value: the server's value; a piece of the value if the server streams a string.
+        block: the type of this block.
+        key: the name of the block's field that gets the value.
+        value: the server's value. If the server streams a string, a piece of it.
     """
 
     block: str
@@ -245,7 +266,9 @@ class MappedField:
 
 @dataclass(frozen=True, slots=True)
 class DialectBlock:
-    """A wire event of a block that only one dialect has (`redacted_thinking`), as it was sent."""
+    """An event of a stream, as the server sent it, that belongs to a block which only one dialect
+    has (`redacted_thinking`).
+    """
 
     dialect: str
     event: Mapping[str, object]
@@ -253,9 +276,10 @@ class DialectBlock:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame that the decoder cannot read.
+    """A frame that the decoder does not read.
 
     Attributes:
+        own: the bytes of the frame.
         comment: True if the frame is not a part of the reply (a ping) and may be left out.
         lost: True if the frame may have held text of the reply, so that the reply is not whole.
     """
@@ -285,10 +309,11 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events, with neighbours of one kind joined: text, thinking, or pieces of one call.
+    """Return the events. Those of one kind that follow each other are joined into one: text,
+    thinking, or pieces of one call.
 
-    `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`. `fields`: also join
-    events that have an `own` with the same field names; the first event's `own` stays.
+    `[Text("a"), Text("b"), Thinking("c")]` -> `[Text("ab"), Thinking("c")]`. `fields`: events whose
+    `own` has the same field names are joined too; the first event's `own` stays.
     """
     groups: list[list[Joined]] = []
     for event in events:
@@ -313,17 +338,19 @@ def _goes_on(last: Any, event: Any, fields: bool) -> bool:
 
 
 def _names(own: Own | None) -> tuple[str, ...] | None:
+    """Return the names of the fields in `own`."""
     return tuple(own.fields) if own else None
 
 
 def _as_one(group: Sequence[Any]) -> Any:
+    """Return the first event with the joined text of all events."""
     first = group[0]
     if isinstance(first, ToolCall):
         text = "".join([piece.arguments for piece in group])
         return replace(first, arguments=text, ends=any(piece.ends for piece in group))
     text = "".join([event.text for event in group])
     refusal = (first.refusal,) if isinstance(first, Text) else ()
-    # The constructor takes a third of the time of `replace`.
+    # The constructor takes a third of the time that `replace` would take.
     return type(first)(text, first.choice, *refusal, first.own)
 
 

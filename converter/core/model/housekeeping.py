@@ -1,4 +1,4 @@
-"""Recognition of requests that a client makes for itself in the middle of a conversation.
+"""Recognition of requests that a client's program sends by itself in the middle of a conversation.
 
 Such a request asks for a title of the conversation, or for a summary that replaces its turns.
 """
@@ -17,7 +17,7 @@ from converter.core.model.raw_messages import (
 
 TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
-"""How many characters of a text are searched for the patterns below."""
+"""How many characters at the beginning of a text are searched for the patterns."""
 _PATTERNS = (
     # Claude Code 2.1, Codex 0.169
     (
@@ -37,11 +37,11 @@ _GOES_ON = re.compile(
 
 
 def housekeeping_of(body: Mapping[str, object], path: str = "") -> str:
-    """Return `TITLE` if a request asks for the conversation's title, `COMPACTION` if it asks for a
-    summary, and an empty string for all other requests.
+    """Return `TITLE` if the request `body` asks for the conversation's title, `COMPACTION` if it
+    asks for a summary, and an empty string for all other requests.
 
     A request with tools does not count as `TITLE`, and a conversation without a reply of the model
-    does not count as `COMPACTION`.
+    does not count as `COMPACTION`. `path` is the path to which the request was sent.
     """
     last = messages_of(body)[-1:]
     if path.partition("?")[0].endswith("/compact") or any(
@@ -66,12 +66,13 @@ def goes_on_from_summary(message: object) -> bool:
 
 
 def _is_item(message: object, kind: str) -> bool:
+    """Return True if a message is an item of Responses of the type `kind`."""
     return isinstance(message, dict) and message.get("type") == kind
 
 
 def _instructions(body: Mapping[str, object]) -> Iterator[str]:
-    """Yield the texts of the system messages, and the texts of the last message unless it is the
-    model's.
+    """Yield the texts of the system messages, and the texts of the last message unless its role is
+    `assistant`.
     """
     messages = all_messages(body)
     systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]

@@ -1,5 +1,5 @@
-"""The states in which a reply may begin. The option `think_start`, the stages and the rules that
-choose a state share these values.
+"""The states in which a reply may begin: in the answer or in a thought. The option `think_start`,
+the stages and the rules that choose a state share these values.
 """
 
 import enum
@@ -9,12 +9,12 @@ class InitialState(enum.Enum):
     """The state in which a reply begins.
 
     Attributes:
-        AUTO: not known yet. The rules in `converter.addon.servers.initial_state` choose a state. If
-            they choose none, the text of a whole reply is read first and decides.
+        AUTO: not decided. The rules in `converter.addon.servers.initial_state` choose a state. If
+            they choose none, the marks in a whole reply decide.
         TEXT: in the answer.
         THINKING: in a thought.
-        LIKELY_THINKING: in a thought, by a guess from the model's name, llama.cpp's prompt, or a
-            lesson.
+        LIKELY_THINKING: in a thought, as guessed from the model's name, from llama.cpp's prompt, or
+            from what earlier replies showed (a lesson).
     """
 
     AUTO = "auto"
@@ -28,5 +28,5 @@ class InitialState(enum.Enum):
 
     @property
     def inside(self) -> bool:
-        """Return True if the reply begins in a thought, for certain or by a guess."""
+        """True if the reply begins in a thought, certainly or as guessed."""
         return self in (InitialState.THINKING, InitialState.LIKELY_THINKING)

@@ -2,23 +2,24 @@
 
 An agent's request repeats all messages of its request before and adds some at the end.
 `converter.core.wire.known_json` returns the same Python object for a repeated message, and this
-object is the key of the cache. If a client moves a cache mark, only the messages that have or had
-the mark are read again; changed metadata of the request costs nothing.
+object is the key of the cache. If a client moves a cache mark (`cache_control`), only the messages
+that have or had the mark are read again. Changed metadata of the request costs nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 
 class RepeatedTurns[Turn, Request]:
-    """The messages of one request, kept for the next request of the conversation: as turns, as
-    messages for the server, and as bytes.
+    """The cache for one request: its messages as turns, as messages for the server, and as bytes.
+    The next request of the conversation takes from it all that it repeats.
 
     Entries are found by the `id()` of a message object. Each entry also holds the object itself, so
     that Python cannot use the same `id()` for another object.
 
     Attributes:
-        before: the messages of the request before; `None` once this request is kept in its place.
-        request: the parsed request, with which the next request is compared; `None`: nothing of
+        before: the cache for the request before; `None` for a first request, and once this cache
+            has taken its place.
+        request: the parsed request, with which the next request is compared; `None` if nothing of
             this request can be used again.
     """
 
@@ -35,10 +36,10 @@ class RepeatedTurns[Turn, Request]:
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
-        """Return the hash of a conversation up to and including `message`.
+        """Return the hash of a conversation up to and including `message`: the cached one if the
+        request before had this message behind the same messages, else the result of `make()`.
 
-        `history_hash` is the hash of all messages before. The cached hash is returned if the
-        request before had this message behind the same history, else the result of `make()`.
+        `history_hash` is the hash of all messages before this one.
         """
         cached = self.before._hashes.get(id(message)) if self.before else None
         if cached is None or cached[1] != history_hash:
@@ -47,7 +48,7 @@ class RepeatedTurns[Turn, Request]:
         return cached[2]
 
     def mended(self, message: object, mend: Callable[[object], object]) -> object:
-        """Return the mended message, from the cache or from `mend(message)`."""
+        """Return the result of `mend(message)`, from the cache if the request before had it."""
         cached = self.before._mended.get(id(message)) if self.before else None
         self._mended[id(message)] = cached = cached or (message, mend(message))
         return cached[1]
@@ -55,11 +56,14 @@ class RepeatedTurns[Turn, Request]:
     def read(
         self, message: object, reader: Callable[[], tuple[Turn, bool]], basis: object = None
     ) -> Turn:
-        """Return the turn of a message, from the cache or from `reader()`.
+        """Return the turn for a message, from the cache or from `reader()`.
 
-        `basis` holds the facts of other messages on which the reading depends; the cached turn is
-        used only if they are equal. `reader` returns the turn, and True if the turn may not be
-        cached, because reading the message also makes a note for the log.
+        Args:
+            message: the message.
+            reader: returns the turn, and True if the turn may not be cached, because the reading
+                also makes a note for the log.
+            basis: the facts of other messages on which the reading depends. The cached turn is
+                returned only if they are equal.
         """
         cached = self.before._turns.get(id(message)) if self.before else None
         if cached is None or cached[1] != basis:
@@ -73,9 +77,11 @@ class RepeatedTurns[Turn, Request]:
     def run(
         self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
-        """Return the server's messages for neighbouring turns, from the cache or from `write()`.
+        """Return the messages for the server for some turns in a row, from the cache or from
+        `write()`.
 
-        The cached messages are used only if the request before had the same turns and `basis`.
+        The cached messages are returned only if the request before had the same turns in a row, and
+        an equal `basis`: the facts on which the writing depends.
         """
         key, before, self._basis = tuple(map(id, turns)), self.before, basis
         cached = before._runs.get(key) if before and before._basis == basis else None
@@ -83,7 +89,9 @@ class RepeatedTurns[Turn, Request]:
         return cached[1]
 
     def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
-        """Return the bytes of a request: repeated messages from the cache, the rest by `write`."""
+        """Return the JSON of the request `body`: the bytes of repeated messages come from the
+        cache, all other bytes from `write`.
+        """
         pieces = list[bytes]()
         for name, value in body.items():
             pieces += [b"," if pieces else b"{", write(name), b":"]
@@ -94,7 +102,7 @@ class RepeatedTurns[Turn, Request]:
         return b"".join([*pieces, b"}"])
 
     def _bytes(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
-        """Return the bytes of a list of messages in pieces, which `body` joins."""
+        """Return the JSON of a list of messages, in pieces which `body` joins (see `body`)."""
         cached = self.before._written if self.before else {}
         self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}
         pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]

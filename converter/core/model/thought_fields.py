@@ -1,4 +1,6 @@
-"""Names under which servers and clients send thinking, in messages and deltas of any dialect."""
+"""The names of the fields in which servers and clients send thinking, in messages and deltas of any
+dialect.
+"""
 
 FIELDS = (
     "reasoning_content",  # DeepSeek, SGLang, llama.cpp, LM Studio, NIM
@@ -9,8 +11,8 @@ FIELDS = (
     "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
     "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
 )
-"""The names of fields, in the order in which they count: if two hold the same thinking, the field
-that stands first in this list is read.
+"""The names of the fields. If two fields hold the same thinking, the one that stands first in this
+list is read.
 """
 PARTS = ("thinking", "redacted_thinking", "reasoning")
 """The `type` of content parts that hold thinking."""

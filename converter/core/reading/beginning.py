@@ -1,4 +1,4 @@
-"""The beginning of a reply, as far as it is known before the reply comes."""
+"""Facts about the beginning of a reply that are known before the reply comes."""
 
 import enum
 
@@ -11,8 +11,9 @@ class Mode(enum.Enum):
         CLOSED: in the answer, because thinking is turned off.
         THINKING: in a thought.
         GUESSED: in a thought, by a guess that may be wrong.
-        UNDECIDED: not known. Only for whole replies: if the first mark is a closer, all text before
-            it is a thought, else it is the answer.
+        UNDECIDED: in the answer or in a thought. The text is held up to the first mark: if this
+            mark is a closer, the text is a thought, else it is the answer. Only for replies that
+            come whole, or whose answer is constrained by a grammar.
     """
 
     ANSWERING = enum.auto()
@@ -23,7 +24,7 @@ class Mode(enum.Enum):
 
 
 JSON_BEGINS = ("[", "{", '"')
-"""The first characters of an answer in JSON. A thought begins with a word instead."""
+"""The characters with which an answer in JSON may begin. A thought begins with a word instead."""
 
 
 class Grammar(enum.Enum):
@@ -34,7 +35,7 @@ class Grammar(enum.Enum):
 
     Attributes:
         NONE: the answer is not constrained.
-        JSON: the answer is JSON, so that its first character tells it from a thought.
+        JSON: the answer must be JSON, so that its first character tells it from a thought.
         OTHER: any other grammar, such as a regular expression.
     """
 

@@ -1,9 +1,9 @@
-"""A stage that removes blanks next to thoughts from the answer.
+"""A stage that removes blanks before and behind thoughts from the answer.
 
 Models write blank lines between a thought and the answer, and a client that prints the answer would
-show these lines. Blank lines at the beginning of a reply are removed too, because an empty thought
-may have stood before them: Qwen3 writes an empty thought if thinking is off. Blanks in a line with
-text stay, so that code keeps its indentation: `</think>\\n\\n  x = 1` becomes `  x = 1`.
+show them. Blank lines at the beginning of a reply are removed too, because an empty thought may
+have stood before them: Qwen3 writes an empty thought if thinking is off. Blanks before the first
+word of a line stay, so that code keeps its indentation: `</think>\\n\\n  x = 1` becomes `  x = 1`.
 """
 
 import re
@@ -21,22 +21,25 @@ from converter.core.model.events import (
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 _BEFORE_TEXT = re.compile(r"\A(?:\s*[\r\n]|\s+)")
-"""Blanks at the beginning of a text: up to the line with the first word; if the first word stands
-in the first line, up to this word.
+"""The blanks that are removed from the beginning of a text: all blank lines before the line with
+the first word; or, if the text has no line end before this word, all blanks before it.
 """
 
 
 class BlanksTrimmer:
-    """A stage for one choice that removes blanks from text, before and behind thinking and at the
+    """The stage, for one choice: it removes blanks from text before and behind thinking, and at the
     beginning of the reply.
     """
 
     def __init__(self) -> None:
         self._held: Text | None = None
-        self._behind_thought = True  # no text since a thought, or since the reply's beginning
+        # True if no text has come since the last thought, or since the reply's beginning.
+        self._behind_thought = True
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event without blanks at its end. These wait for the next event."""
+        """Return the event without the blanks that may have to be removed. Blanks at its end are
+        held until the next event.
+        """
         match event:
             case Text() if not event.refusal:
                 return self._read_text(event)
@@ -53,18 +56,19 @@ class BlanksTrimmer:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
-        """Return the blanks that wait, unless no text stands before them."""
+        """Return the held blanks; nothing if no text stands before them."""
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: TextKind) -> tuple[type[Thinking], str] | None:
-        """Pass plain thinking on, if no blanks wait; see `Stage.plain`. Text is never plain,
-        because blanks at its end must wait.
+        """Pass plain thinking on, if no blanks are held; see `Stage.plain`. Text is never plain,
+        because blanks at its end must be held.
         """
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None
 
     def _read_text(self, event: Text) -> list[Event]:
+        """Return a text event, with the held blanks before it (see `feed`)."""
         whole = (self._held.text if self._held else "") + event.text
         text = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
         blanks = whole[len(text) :]

@@ -1,7 +1,8 @@
-"""Repair of a call whose name holds the whole call: name and arguments.
+"""Repair of a call that a server sends with the whole call, name and arguments, in the field of the
+name.
 
-Servers whose own parser of calls fails send such names. The text in the name is read with the same
-functions as a call in a reply's text.
+Servers send such names if their own parser of calls fails. The text in the name is read with the
+same functions as a call in a reply's text.
 """
 
 import re
@@ -17,17 +18,18 @@ _ROWS = {row.name: row for row in FORMS}
 _FORMS = ("hermes", "mistral-args", "lfm2", "gemma", "glm", "qwen3-coder")
 """The forms of calls that were seen in names."""
 _LONGEST = 65_536
-"""A longer name is not searched for a call. Even a file that a tool writes is shorter."""
+"""The most characters of a name that is searched for a call. Even a call that writes a file is
+shorter.
+"""
 _IN_BRACKETS = re.compile(r"(\s*[\w.:/-]+\s*)\((\s*\{.*\}\s*)\)\s*", re.DOTALL)
 _IN_TAGS = re.compile(r"(?:<?function=)?([^<>]+)>?\s*(<.*)?", re.DOTALL)
 
 
 def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
-    """Return the tool's name and the arguments (JSON text) of the call that stands in a name.
+    """Return the tool's name, and the JSON of the arguments, of the call in the name `written`.
 
-    Return two empty strings unless the name holds exactly one call of an offered tool, with no
-    other text beside the call. `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city":
-    "Oslo"}`.
+    `get_weather({"city": "Oslo"})` -> `get_weather`, `{"city": "Oslo"}`. Return two empty strings
+    unless the name consists of exactly one whole call of an offered tool.
     """
     for row, text in _texts(written) if len(written) <= _LONGEST else ():
         verdict = judge(row, text, End.MARK, tools, last=True)
@@ -39,8 +41,8 @@ def call_in_name(written: str, tools: Schemas) -> tuple[str, str]:
 
 
 def _texts(written: str) -> Iterator[tuple[CallRow, str]]:
-    """Yield each form with the text of a possible call. Marks that the server may have removed are
-    put back.
+    """Yield each form, and the text `written` as the body of a call in this form: without openers
+    and closers, and with the marks that the server may have removed.
     """
     for row in map(_ROWS.__getitem__, _FORMS):
         text = written.strip()

@@ -1,14 +1,14 @@
-"""A finder of Markdown code in text that arrives in pieces. A tag within code is quoted, and does
-not begin a thought.
+"""`CodeSpans`: it finds Markdown code in text that arrives in pieces. A tag within code is quoted,
+and does not begin a thought.
 
-Fenced blocks and inline spans are those of CommonMark, with one difference: a run of backticks
-opens a span at once, while CommonMark first looks for the end of the span. In a stream the end has
-not arrived yet. A span ends at the end of its paragraph in any case. A fence may stand behind the
-marks of a list or a quotation. A line of three backticks with another backtick behind them is not a
-fence but begins an inline span.
+Fenced blocks and inline spans are those of CommonMark, with one difference: some backticks open a
+span at once, while CommonMark first looks for the end of the span, which has not arrived yet in a
+stream. A span ends with its paragraph in any case. A fence may stand behind the marks of a list or
+a quotation. Three backticks with another backtick behind them in the line are not a fence but begin
+an inline span.
 
-The text is read by lines, and only lines with backticks or tildes are examined, so that text of
-nothing but line ends is read fast.
+The text is read by lines, and only lines with backticks or tildes are examined, so that text which
+consists of line ends is read fast.
 """
 
 import re
@@ -23,16 +23,17 @@ _RUN = re.compile(r"(\\*+)(`++)")
 
 
 class CodeSpans:
-    """The code that is open behind the text that was fed so far.
+    """The fenced block and the inline span that are open behind the text which was fed so far.
 
-    A new object is needed behind each thought.
+    Code in a thought does not go on behind it: a new object is made for the text there.
     """
 
     def __init__(self) -> None:
-        # The runs that opened the fenced block and the span that are open before this line.
+        # The backticks or tildes that opened the block and the span which are open before the last
+        # line; empty for none.
         self._fence = self._span = ""
-        self._line_span = ""  # as `_span`, if a span ends with its line
-        self._text = ""  # the text of this line so far
+        self._line_span = ""  # as `_span`, for spans that end with their line at the latest
+        self._text = ""  # the text of the last line so far
 
     def feed(self, text: str) -> None:
         """Read the next piece of the text."""
@@ -52,14 +53,14 @@ class CodeSpans:
             self._shorten()
 
     def inside(self) -> bool:
-        """Return True if the next character stands in code. It must not be a backtick or a
-        tilde.
+        """Return True if the next character stands in code. The result counts only if this
+        character is not a backtick or tilde.
         """
         return any(_open_behind(self._text, self._fence, self._span))
 
     def inside_line(self) -> bool:
-        """Return True if the next character stands in code, if a span ends with its line and not
-        with its paragraph.
+        """Return True if the next character stands in a fenced block, or in a span that began in
+        the same line.
         """
         return any(_open_behind(self._text, self._fence, self._line_span))
 
@@ -68,7 +69,9 @@ class CodeSpans:
         return bool(_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten(self) -> None:
-        """Drop the text of a long line, except a run of marks at its end, which may go on."""
+        """Drop the text of a long line, except backticks, tildes and backslashes at its end, behind
+        which more of them may come.
+        """
         before = self._text.rstrip("\\`~")
         run = self._text[len(before) :][-LINE_LIMIT // 2 :]
         if re.fullmatch(_MARGIN, before):
@@ -82,10 +85,10 @@ class CodeSpans:
 
 
 def _open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
-    """Return the runs that opened the fenced block and the span that are open behind `line`; an
-    empty string for each that is not open.
+    """Return the backticks or tildes that opened the fenced block, and those that opened the span,
+    which are open behind `line`; an empty text for one that is not open.
 
-    `line` is a line or its beginning; `fence` and `span` are the same two runs before it.
+    `line` is a line or its beginning. `fence` and `span` are the two values before the line.
     """
     if "`" not in line and "~" not in line:
         return fence, "" if fence else span

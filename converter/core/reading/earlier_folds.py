@@ -1,4 +1,4 @@
-"""Removal of folded thoughts (`folding`) from the earlier turns that clients send back."""
+"""Removal of folded thoughts (`folding`) from the earlier turns of a request."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,12 @@ from converter.core.reading.folding import unfold
 
 
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without folded thoughts in its turns; `body` itself if there are none."""
+    """Return the request `body` without folded thoughts; `body` itself if it has none."""
     return with_each(body, _without_folds)
 
 
 def _without_folds(turn: object) -> object:
-    """Return a turn without folded thoughts if its role is `assistant`, else the turn itself."""
+    """Return a turn without folded thoughts. A turn whose role is not `assistant` has none."""
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = content_of(turn)
@@ -22,6 +22,7 @@ def _without_folds(turn: object) -> object:
 
 
 def _part(part: object) -> object:
+    """Return a part of a turn's content without folded thoughts in its text."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return {**part, "text": unfold([text])}
     return part

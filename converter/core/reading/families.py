@@ -10,7 +10,7 @@ from functools import partial
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, pair, tag
 from converter.core.reading.thought_row import PLAIN, Lone, ThoughtBody, ThoughtRow
 
-# Functions that make rows; the name of each says where the openers of its rows count (`Counts`).
+# Functions that make a row. Each sets the positions at which the row's openers count (`Counts`).
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
 _at_start = partial(ThoughtRow, counts=Counts.AT_START)
 _at_paragraph = partial(ThoughtRow, counts=Counts.AT_PARAGRAPH)
@@ -278,7 +278,8 @@ WORD_FAMILIES = (
         lone=Lone.TEXT,
     ),
 )
-"""Families whose openers are words. These count only at the beginning of a message, behind blanks.
+"""Families whose openers are words. They count only at the beginning of a message; blanks may stand
+before them.
 """
 TABLE = (*FAMILIES, *WORD_FAMILIES)
 _LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
@@ -303,20 +304,21 @@ HEURISTIC = _at_paragraph(
 """A family of phrases, for models that do not mark their thoughts. The user must switch it on,
 because it only guesses.
 
-It rather takes a thought for text than text for a thought, because an answer that is hidden in a
-thought is lost. So a thought begins only at the beginning of a paragraph. It ends at a closing
-phrase, which may have a leading word ("okay, now I'll"), and at a heading or a fenced block, which
-stand in answers and not in such thoughts.
+In doubt it takes a thought for text, because an answer that is hidden in a thought is lost. A
+thought therefore begins only at the beginning of a paragraph. It ends at a closing phrase, which
+may have a leading word ("okay, now I'll"), and before a heading or a fenced block, which stand in
+answers and not in such thoughts.
 """
 CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
-"""The usual closers of all families, without those that have another meaning too."""
+"""The usual closer of each family. A closer that is also an ignored mark of its family is left out.
+"""
 _SILENT = "|".join(map(re.escape, sorted(CLOSERS, key=len, reverse=True)))
 _BLANKS_AND_CLOSERS = re.compile(rf"(?:\s++|{_SILENT})*+")
 
 
 def behind_closers(text: str, offset: int) -> int:
-    """Return the offset behind all blanks and closers that stand at `offset`. Models that call a
-    tool in a thought may put a closer anywhere in the call.
+    """Return the offset behind all blanks and closers of thoughts that begin at `offset`. Models
+    that call a tool in a thought may put a closer anywhere in the call.
     """
     match = _BLANKS_AND_CLOSERS.match(text, offset)
     return match.end() if match else offset

@@ -16,16 +16,18 @@ _BY_NAME = {family.name: family for family in TABLE}
 
 
 def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
-    """Return the families that `names` request: `auto`, a family's name, or two marks `OPEN CLOSE`.
+    """Return the families for `names`. A name is `auto`, the name of a family, or an opener and a
+    closer with a blank between: `<mine> </mine>`.
 
     If two families have an opener in common, only the later one is returned. Raises ValueError for
-    any other name, and for families of which one's opener begins with another one's mark.
+    any other name, and if a mark of one family is the beginning of a mark of another.
     """
     return _chosen(tuple(filter(None, map(str.strip, names))))
 
 
 @lru_cache(32)
 def _chosen(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
+    """Return the families for `names` (see `choose`)."""
     families = _merged(family for name in names for family in _rows(name))
     if confused := _confused(families):
         mark, other = confused
@@ -36,7 +38,7 @@ def _chosen(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
 
 
 def for_model(model: str) -> tuple[ThoughtRow, ...]:
-    """Return the families that are on for models of this name only, and not by `auto`."""
+    """Return the families that are read only for certain models, if this model is one of them."""
     return tuple(
         family
         for family in TABLE
@@ -45,10 +47,10 @@ def for_model(model: str) -> tuple[ThoughtRow, ...]:
 
 
 def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
-    """Return `families` together with `more`.
+    """Return `families` together with the rows of `more`.
 
-    A row of `more` replaces the rows that have an opener in common with it. A row is left out if a
-    reader could confuse its marks with those of another row.
+    A row of `more` replaces the rows that have an opener in common with it. It is left out if one
+    of its marks is the beginning of a mark of another row, or the other way round.
     """
     for family in more:
         merged = _merged([*families, family])
@@ -57,18 +59,20 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
 
 
 def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
-    """Return the families by which a reply is read: the chosen ones, and with `auto` also those for
-    the model's name.
+    """Return the families by which a reply is read: those that the user chose, and, if these are
+    the ones of `auto` or more, the families for this model's name.
     """
     return _with_models_own(reading.tags, reading.expected.model)
 
 
 @lru_cache(maxsize=64)
 def _with_models_own(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
+    """Return the chosen families `tags` with those for the model's name (see `families_of`)."""
     return joined(tags, for_model(model)) if set(choose([AUTO])) <= set(tags) else tags
 
 
 def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
+    """Return the families, each once. Of several with an opener in common, the last one stays."""
     chosen: list[ThoughtRow] = []
     for family in families:
         if family not in chosen:
@@ -80,8 +84,8 @@ def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
 
 
 def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
-    """Return an opener and another mark if one is the beginning of the other; else `None`. Two
-    marks of the same row are compared only if the row is the user's own pair.
+    """Return two marks, at least one of them an opener, if the first is the beginning of the
+    second; else `None`. Two marks of one row are compared only if the user wrote the row as a pair.
     """
     rows = tuple(families)
     openers = [(row, mark, head_of(mark)) for row in rows for mark in row.opens]
@@ -106,6 +110,7 @@ def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
 
 
 def _rows(name: str) -> Iterable[ThoughtRow]:
+    """Return the families for one name (see `choose`)."""
     if name == AUTO:
         return [family for family in TABLE if not family.ambiguous_in_prose]
     if name in _BY_NAME:

@@ -1,13 +1,14 @@
-"""A stage for answers that a server sends as thinking: it turns them into text again.
+"""A stage for answers that a server sends as thinking in a field: it turns them into text.
 
 The reasoning parsers of some servers take a reply without a closer for one long thought: SGLang
 0.5.23 with `--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM
 Studio if a grammar constrains the answer. mlx-lm leaves the closer and the answer of Kimi-K2.6 in
 the reasoning field.
 
-The stage holds the server's thinking if there is a sign that it may be the answer (`_Sign`): no
-thought is expected, the thinking fits the grammar of the request, or a closer stands in it. The
-held thinking is the answer if the model stops and sends no text and no call; else it is a thought.
+The stage holds the thinking if there is a sign that it may be the answer (`_Sign`): no thought is
+expected, the thinking may be an answer by the request's grammar, or a closer stands in it. The held
+thinking becomes the answer if the model ends the reply without text or a call; else it is a
+thought.
 """
 
 import enum
@@ -30,7 +31,7 @@ from converter.core.reading.reading import Expected
 from converter.core.wire import json_text
 
 LONGEST = 1 << 18
-"""The most characters of thinking that wait. Longer thinking is a thought, because hardly any
+"""The most characters of thinking that are held. Longer thinking is a thought, because hardly any
 answer is so long.
 """
 
@@ -42,8 +43,8 @@ class _Sign(enum.Enum):
         NONE: no sign so far.
         NO_THOUGHT_DUE: the request turns thinking off, or ends in a closed thought.
         GRAMMAR: the thinking may be an answer by the request's grammar.
-        CLOSER: a closer stands in the thinking; the answer may stand behind it.
-        DECIDED: the thinking is a thought, whatever follows.
+        CLOSER: a closer of a thought stands in the thinking; the answer may stand behind it.
+        DECIDED: it is certain that the thinking is a thought.
     """
 
     NONE = enum.auto()
@@ -54,10 +55,10 @@ class _Sign(enum.Enum):
 
 
 class FieldAnswer:
-    """The stage, for one choice. It stands before the engine.
+    """The stage, for one choice. It stands before the engine, and drops thoughts that consist of
+    blanks.
 
-    `closers` are the closers of the families by which the reply is read. A thought of nothing but
-    blanks is dropped.
+    `closers` are the closers of the families by which the reply is read.
     """
 
     def __init__(self, expected: Expected, closers: Sequence[str], findings: Findings) -> None:
@@ -68,10 +69,10 @@ class FieldAnswer:
         self._sign = _Sign.NO_THOUGHT_DUE if expected.no_thought_due else self._sign
         self._held: list[Event] = []
         self._size = 0
-        self._blank = True  # this thought has only blanks so far
+        self._blank = True  # True if the open thought has only blanks so far
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that need not wait any longer."""
+        """Read an event, and return the events that need not be held any longer."""
         match event:
             case Thinking(text=text) if text:
                 self._held.append(event)
@@ -91,14 +92,14 @@ class FieldAnswer:
                 return [event]
 
     def close(self) -> Sequence[Event]:
-        """Return the thinking that waits, as a thought; nothing if it is only blanks."""
+        """Return the held thinking unchanged; nothing if it has only blanks."""
         held = [] if self._blank else self._held
         self._held, self._size = [], 0
         return held
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on if nothing waits; see `Stage.plain`. Thinking with the first character
-        of a closer is not plain.
+        """Pass plain text on if nothing is held; see `Stage.plain`. Thinking must not have the
+        first character of a closer.
         """
         if self._held or self._waits or self._blank == (kind is Thinking):
             return None
@@ -108,17 +109,19 @@ class FieldAnswer:
 
     @property
     def _waits(self) -> bool:
-        """True if thinking waits for the end of the reply."""
+        """True if thinking is held until the reply ends, because it may be the answer."""
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
     def _released(self, event: Event) -> Sequence[Event]:
-        """Return the thinking that waits, as a thought, and the event that ends it."""
+        """Return the held thinking unchanged, and behind it `event`, which ends it."""
         out = [*self.close(), event]
         self._blank = True
         return out
 
     def _decided(self) -> Sequence[Event]:
-        """Return the part of the held thinking that is certain to be a thought."""
+        """Return the part of the held thinking that certainly is a thought. Note a sign if the rest
+        may be the answer.
+        """
         self._blank = self._blank and not _text(self._held).strip()
         if self._size > LONGEST:
             self._sign, self._blank = _Sign.DECIDED, False
@@ -146,7 +149,9 @@ class FieldAnswer:
         return json_text.readable(text.encode(errors="surrogatepass"), json_text.read_strictly)
 
     def _up_to_closer(self) -> Sequence[Event]:
-        """Return the held thinking before a closer, or before a possible beginning of a closer."""
+        """Return the held thinking up to a closer, or up to text with which one may begin. Hold the
+        rest.
+        """
         text = _text(self._held)
         closer = self._marks.search(text)
         at = closer.start() if closer else len(text) - self._marks.undecided(text, 0)
@@ -156,8 +161,8 @@ class FieldAnswer:
         return _as_one(before)
 
     def _answer(self, choice: int) -> Sequence[Event]:
-        """Return the held thinking as the answer, if it is one. A thought in front of the answer,
-        up to the closer, comes first.
+        """Return the held thinking as text, if it is the answer; else leave it held. A thought that
+        a closer separates from the answer comes first, as thinking.
         """
         thought: Sequence[Event] = []
         if self._sign is _Sign.GRAMMAR and not self._fits(_text(self._held)):
@@ -174,19 +179,24 @@ class FieldAnswer:
 
 
 def _is_silent(event: Event) -> bool:
+    """Return True unless the event is text that is not blank."""
     return not isinstance(event, Text) or not event.text.strip()
 
 
 def _text_of(event: Event) -> str:
+    """Return the text of an event of text or thinking; empty for any other event."""
     return event.text if isinstance(event, Text | Thinking) else ""
 
 
 def _text(events: Sequence[Event]) -> str:
+    """Return the joined text of the events."""
     return "".join(map(_text_of, events))
 
 
 def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
-    """Return the events, divided in two at the character `at` of their joined text."""
+    """Return the events before and behind the offset `at` of their joined text. An event of
+    thinking in which the offset lies is divided.
+    """
     before, behind = list[Event](), list[Event]()
     for event in events:
         size = len(_text_of(event))
@@ -200,8 +210,8 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
 
 
 def _as_one(events: list[Event]) -> list[Event]:
-    """Return thinking as one event, if all events have the same fields and all these are strings;
-    else the events as they are.
+    """Return the events joined into one, if all are thinking with the same fields, all of them
+    strings; else the events unchanged.
     """
     thoughts = [each for each in events if isinstance(each, Thinking)]
     fields = [each.own.fields if each.own else {} for each in thoughts]
@@ -213,8 +223,8 @@ def _as_one(events: list[Event]) -> list[Event]:
 
 
 def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:
-    """Return the event with a part of its text. Fields that are not strings (a list of blocks) stay
-    only in the last part, the `rest`.
+    """Return the event with `text`, a part of its text, also in its fields. Fields that are not
+    strings (a list of blocks) cannot be divided: they stay only in the last part (`rest`).
     """
     if event.own is None:
         return replace(event, text=text)

@@ -1,4 +1,4 @@
-"""Findings: facts that the stages learn from a reply, for the log and for the next reply."""
+"""The facts that the stages learn from a reply, for the log and for reading the next reply."""
 
 from dataclasses import dataclass, field
 
@@ -15,14 +15,15 @@ _ANSWERED = (
 
 @dataclass(slots=True)
 class Beginning:
-    """The state in which a reply began, as the reply itself showed it.
+    """The state in which a reply began, in the answer or in a thought, as the reply itself showed.
 
     Attributes:
-        correction: the state, if the reply was read as beginning in another one.
-        confirmed: the state, if it was guessed and the guess was right.
-        closer_apart: True if the closer that showed the state stood at the border of a line or
-            behind a sentence, as models write closers. False if it stood amid other words, as in
-            text about tags.
+        correction: the state in which it began, if it was read as beginning in another; else
+            `None`.
+        confirmed: the state in which it began, if this was guessed rightly; else `None`.
+        closer_apart: True if the closer that showed the state stood at the beginning or end of a
+            line, or behind a sentence, as models write closers. False if it stood amid other words,
+            as in text about tags.
     """
 
     correction: InitialState | None = None
@@ -32,16 +33,16 @@ class Beginning:
 
 @dataclass(slots=True)
 class Ends:
-    """The ends of thoughts that the addon ended.
+    """The thoughts of a reply that the addon ended before the model did.
 
     Attributes:
-        reasons: `budget`, `loop` or `unanswered`, one for each ended thought.
-        at: how many characters of thinking came before the last end.
-        turn: the text and thinking of the reply up to the last end; empty if the reply has a tool
-            call, behind which it cannot be continued.
-        added: how many tokens the end adds to the turn (a sentence and marks).
-        by_server: how many of the thoughts the server ends itself, because the addon tells it to.
-        pending: True if the server was told to end the last thought and has not ended it yet.
+        reasons: for each of these thoughts `budget`, `loop` or `unanswered`.
+        at: how many characters of thinking the reply had when the last of them was ended.
+        turn: the text and thinking of the reply up to this end, which the server is asked to
+            continue; empty if it cannot be, as behind a tool call.
+        added: how many tokens the addon adds to the turn: a sentence and marks.
+        by_server: how many of the thoughts are ended by the server, which the addon asks to do so.
+        pending: True if the server was asked to end the last thought and has not done so yet.
     """
 
     reasons: list[str] = field(default_factory=list)
@@ -53,13 +54,13 @@ class Ends:
 
     @property
     def here(self) -> int:
-        """The number of thoughts that the addon ends itself: it stops to read the server's
+        """The number of thoughts that the addon ended itself, by reading no more of the server's
         reply.
         """
         return len(self.reasons) - self.by_server
 
     def leave(self) -> None:
-        """Note that the server does not end the last thought, so that the addon must end it."""
+        """Count the last thought as ended by the addon, because the server has not ended it."""
         self.by_server, self.pending = self.by_server - self.pending, False
 
 
@@ -69,17 +70,19 @@ class Findings:
 
     Attributes:
         native: True if the server sent thinking in a field.
-        thought: True if the reply has thinking, in a field or in text.
-        beginning: the state in which the reply began.
-        unclosed: the choices whose last thought began with a phrase and was not ended by a phrase.
-        calls: the tool calls that were read from the text.
-        unread: the opener at the beginning of the text, if it looks like that of a thought and no
-            family has it, and the closer that probably belongs to it.
-        marks: the opener and the closer of the last thought that was read from the text.
-        loop: the words that a thought repeats.
-        ends: the ends of thoughts that the addon ended.
-        answers_as_thinking: True if the server sent the answer as thinking.
-        stopped: True if the addon has cut the answer at a stop string.
+        thought: True if the reply has thinking, in a field or in the text.
+        beginning: what the reply showed about the state in which it began.
+        unclosed: the indexes of the choices whose last thought began with a phrase and has not
+            ended.
+        calls: the notes on tool calls that were read from the text.
+        unread: a tag at the beginning of the text that seems to be that of a thought but belongs to
+            no family that was read, and the closer that probably belongs to it; else `None`.
+        marks: the opener and the closer of the last thought that was read from the text; `None` if
+            it had no opener.
+        loop: the words that a thought repeats; empty if none does.
+        ends: the thoughts that the addon ended.
+        answers_as_thinking: True if the server sent the answer as thinking, and it became text.
+        stopped: True if the addon ended the answer at a stop string.
     """
 
     native: bool = False

@@ -21,15 +21,15 @@ _FOLDED = re.compile(f"{re.escape(OPENER)}.*?\n\n</details>\\s*", re.DOTALL)
 
 
 class ThoughtFolder:
-    """A stage for one choice that turns thinking into folded text."""
+    """The stage, for one choice: it turns thinking into folded text of the answer."""
 
     def __init__(self, choice: int) -> None:
         self._choice = choice
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event; thinking becomes text, behind the fold's opener. An event that ends the
-        thought comes behind the fold's closer.
+        """Return the event. Thinking becomes text, the first of a thought with `OPENER` before it.
+        Before an event that ends the thought, also return `CLOSER`.
         """
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER
@@ -40,14 +40,14 @@ class ThoughtFolder:
         return [*(self.close() if isinstance(event, (Text, ToolCall, Finish)) else ()), event]
 
     def close(self) -> list[Event]:
-        """Return the fold's closer as text, if a fold is open."""
+        """Return `CLOSER` as text, if a thought is open."""
         closer: list[Event] = [Text(CLOSER, self._choice)] if self._is_open else []
         self._is_open = False
         return closer
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on if it is of the same kind as the last event, thinking as text; see
-        `Stage.plain`.
+        """Pass plain text on; see `Stage.plain`. Thinking passes, as text, only in an open thought,
+        and other text only outside thoughts.
         """
         if self._is_open != (kind is Thinking):
             return None
@@ -55,5 +55,5 @@ class ThoughtFolder:
 
 
 def unfold(texts: Iterable[str]) -> str:
-    """Return the texts, joined, without their folded thoughts."""
+    """Return the joined texts without the folded thoughts in them."""
     return _FOLDED.sub("", "".join(texts))

@@ -1,8 +1,8 @@
 """A stage that joins the halves of a character which a server has cut between two frames.
 
 JSON can write a character as two escapes (a surrogate pair, `\\ud83d\\ude00`). Servers in Python
-and JavaScript may cut between them, and models may write only one. A half without its other half
-becomes U+FFFD, because UTF-8 does not allow it.
+and JavaScript may cut between the two, and models may write only one of them. A half without its
+other half becomes U+FFFD, because UTF-8 cannot express it.
 """
 
 import re
@@ -17,8 +17,8 @@ _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
 class HalfCharacters:
-    """A stage for one choice. The first half of a character, at the end of an event's text, waits
-    for the next event of the same kind.
+    """The stage, for one choice. It holds the first half of a character, at the end of an event's
+    text, until the next event.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class HalfCharacters:
         self._begun: TextEvent | None = None  # the event whose text ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event with whole characters in its text."""
+        """Return the event with whole characters in its text, behind the held half."""
         if not isinstance(event, Text | Thinking | ToolCall):
             return [*self.close(), event]
         text = event.arguments if isinstance(event, ToolCall) else event.text
@@ -42,11 +42,11 @@ class HalfCharacters:
         return [*out, *_with(event, whole_characters(text))]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, unless a half waits; see `Stage.plain`."""
+        """Pass plain text on, unless a half is held; see `Stage.plain`."""
         return None if self._held else (kind, "")
 
     def close(self) -> Sequence[Event]:
-        """Return U+FFFD in place of a half that waits, because its other half did not come."""
+        """Return U+FFFD in place of the held half, because its other half did not come."""
         if not self._held or self._begun is None:
             return []
         self._held = ""
@@ -57,13 +57,16 @@ class HalfCharacters:
 
 
 def _goes_on(begun: TextEvent | None, event: TextEvent) -> bool:
+    """Return True if the text of `event` continues that of `begun`: both are of one kind, and calls
+    have the same index.
+    """
     if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
         return begun.index == event.index
     return type(begun) is type(event)
 
 
 def _with(event: TextEvent, text: str) -> Sequence[Event]:
-    """Return the event with another text; an empty list if the event is then empty."""
+    """Return the event with `text` in place of its text; nothing if the event is then empty."""
     if isinstance(event, ToolCall):
         says = text or event.name or event.id or event.ends
         return [replace(event, arguments=text)] if says else []

@@ -1,6 +1,7 @@
-"""The end of a JSON value, or of a list of Python calls, in text that arrives in pieces.
+"""`JsonExtent`: it finds the end of a JSON value, or of a list of Python calls, in text that
+arrives in pieces.
 
-Only strings and brackets are read, because models also write Python, or text that is neither JSON
+It reads only strings and brackets, because models also write Python, or text that is neither JSON
 nor Python. A single quote begins a string only behind an opening bracket, a comma, a colon or `=`;
 elsewhere it is an apostrophe.
 """
@@ -13,36 +14,37 @@ _INERT = re.compile(
     r"""(?:[^\[\](){{}}"',:=]++|"{}"|[,:=]\s*+(?:'{}'|(?!'))|')*+""".format(*_STRING.values()),
     re.DOTALL,
 )
-"""Text without brackets outside of strings; each string in the text is whole."""
+"""Text in which nothing opens or closes a bracket, and in which each string is whole."""
 _BETWEEN = re.compile(r"[ \t\r\n,;]*+")
 _SINGLE = re.compile(r"\s*+'")
 _BEFORE_SINGLE = frozenset("[{(,:=")
 
 
 class JsonExtent:
-    """A finder of a value's end. The first text must begin with the bracket that opens the value.
+    """Finds the end of one value after another. The first text must begin with the bracket that
+    opens a value.
 
     Attributes:
-        quote: the quote that ends the open string; empty outside strings.
-        may_quote: True if a single quote would begin a string here.
+        quote: the quote that ends the open string; empty if no string is open.
+        may_quote: True if a single quote, as the next character, would begin a string.
     """
 
     def __init__(self) -> None:
         self.quote = ""
         self.may_quote = True
         self._depth = 0
-        self._escapes = False  # the text so far ends in a string, with a backslash
+        self._escapes = False  # True if the text so far ends with a backslash in a string
 
     @property
     def wakes(self) -> str:
-        """The characters that can end plain text of the open string; empty if no string is open.
-        Text without these characters changes nothing.
+        """The characters that must be read by `feed` while a string is open: a text without them
+        only continues the string. Empty if every text must be read.
         """
         return f"{self.quote}\\" if self.quote and not self._escapes else ""
 
     def feed(self, text: str, at: int = 0) -> int | None:
-        """Read a text from the offset `at` on. Return the offset behind the bracket that closes the
-        value; `None` if the value goes on.
+        """Read `text` from the offset `at` on. Return the offset behind the bracket that closes the
+        value; `None` if the value goes on behind the text.
         """
         while at < len(text):
             if self.quote:
@@ -67,8 +69,8 @@ class JsonExtent:
         return None
 
     def skip_between(self, text: str, at: int) -> int:
-        """Read blanks, commas and semicolons, which may stand between two values. Return the offset
-        behind them.
+        """Read blanks, commas and semicolons at the offset `at`, which may stand between two
+        values. Return the offset behind them.
         """
         between = _BETWEEN.match(text, at)
         if between and between[0]:
@@ -76,12 +78,14 @@ class JsonExtent:
         return between.end() if between else at
 
     def goes_on(self, mark: str) -> bool:
-        """Return True if the next character, `mark`, is a bracket or begins a string."""
+        """Return True if the next character, `mark`, is a bracket or begins a string, so that
+        another value may follow.
+        """
         return mark in '[](){}"' or (self.may_quote and mark == "'")
 
     def _in_string(self, text: str, at: int) -> int:
-        """Read text of the open string. Return the offset behind the string, or that of the text's
-        end or beyond if the string goes on.
+        """Read text of the open string from the offset `at` on. Return the offset behind its
+        closing quote; if the string goes on, an offset at or behind the text's end.
         """
         string = _IN_STRING[self.quote].match(text, at + self._escapes)
         end = string.end() if string else at

@@ -1,4 +1,6 @@
-"""The search for marks in a text that arrives in pieces."""
+"""The search for marks in text that arrives in pieces: `MarkSearch`, and `PhraseSearch` for
+phrases.
+"""
 
 import enum
 import re
@@ -8,10 +10,10 @@ from functools import lru_cache
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
 
 SUFFIX_LIMIT = 32
-"""The most characters of a suffix. Vocabularies have eight hexadecimal digits."""
+"""The most characters that SUFFIX stands for. Vocabularies have eight hexadecimal digits there."""
 GAP_LIMIT = 48
-"""The most characters of a gap, once on each side of `<|constrain|>`. gpt-oss writes blanks there,
-and a content type (`json`).
+"""The most characters that GAP stands for on each side of `<|constrain|>`. gpt-oss writes blanks
+and a content type (`json`) there.
 """
 _SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
@@ -20,33 +22,41 @@ _WHOLE = {
     SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
     GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
-"""The patterns for the wildcards of marks; the group holds the suffix."""
+"""For each wildcard of marks, the pattern of the text that it stands for. The group holds the
+suffix; it is empty for GAP.
+"""
 _BEGUN = {
     SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
     GAP: rf"(?!\w){_GAP_TEXT}(?:{re.escape(_CONSTRAIN)}{_GAP_TEXT})?",
 }
 _REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
-"""The most characters that a wildcard may stand for."""
+"""The most characters for which a wildcard stands."""
 
 
 class NeedMore(Exception):  # noqa: N818 - nothing is wrong
-    """More text must come before the next step is decided. Nothing was taken for that step."""
+    """The step that raises it cannot be decided before more text has come. It has changed nothing,
+    so that it can be tried again.
+    """
 
 
 class Mark(enum.Enum):
-    """The kinds of marks, by the effect that a mark has on the text.
+    """The kinds of marks, by the effect that a mark has.
 
     Attributes:
-        OPEN: begins a thought.
-        WITH_ATTRIBUTES: begins a thought with a tag that has attributes.
-        WHOLE: is a whole thought, `<thinking thought="..."/>`.
-        LABEL: names the kind of a thought, behind its opener (`thought` in Gemma's channel).
-        CLOSE: ends a thought.
-        SILENT: is dropped.
-        UNMATCHED: a closer without an opener; it is dropped.
-        ANSWER_OPEN, ANSWER_CLOSE: the answer's tags (`<answer>`, `</answer>`); they are dropped.
-        TOOL, TOOL_END: begins a call; closes a call or a section of calls.
-        PHRASE, PHRASE_END: words that begin and end a thought; they stay in the text.
+        OPEN: an opener; it begins a thought.
+        WITH_ATTRIBUTES: an opener with attributes; it begins a thought.
+        WHOLE: a tag that is a whole thought, `<thinking thought="..."/>`.
+        LABEL: a word behind an opener that names the kind of the thought (`thought` in Gemma's
+            channel); it is dropped.
+        CLOSE: a closer; it ends a thought.
+        SILENT: a mark that is dropped.
+        UNMATCHED: a closer without an opener, which is dropped.
+        ANSWER_OPEN: the opener of an answer (`<answer>`), which is dropped.
+        ANSWER_CLOSE: the closer of an answer (`</answer>`), which is dropped.
+        TOOL: a mark with which a call may begin.
+        TOOL_END: the closer of a call or of a section of calls.
+        PHRASE: words that begin a thought and stay in the text.
+        PHRASE_END: words that end such a thought and stay in the text.
         TEXT: not a mark, but text that is not blank.
     """
 
@@ -70,9 +80,14 @@ class MarkSearch:
     """A search for marks in text that arrives in pieces.
 
     Arguments:
-        kinds: the marks and their kinds.
-        suffix: the only suffix that SUFFIX in a mark may stand for; without it, any suffix fits.
-        counts: returns False for a match of a mark that does not count, and is then skipped.
+        kinds: the kinds of the marks, by mark.
+        suffix: the only text for which SUFFIX in a mark stands; if it is empty, any suffix fits.
+        counts: a function that returns False for a match which does not count. The search then
+            skips this match.
+
+    Attributes:
+        search: returns the first match of a mark in a text; `None` if there is none.
+        firsts: the first characters of all marks.
     """
 
     def __init__(
@@ -98,7 +113,7 @@ class MarkSearch:
         self._worded = re.compile(
             rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
-        # Cached, because the same end of a text is examined again at each mark in the text.
+        # `undecided` is called again for the same end of a text at each mark in the text.
         self._end_of = lru_cache(maxsize=64)(self._undecided)
         self._longest = max(
             [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
@@ -109,14 +124,15 @@ class MarkSearch:
         self.search = self._search if counts else self._pattern.search
 
     def _search(self, text: str) -> re.Match[str] | None:
+        """Return the first match of a mark that counts; `None` if there is none."""
         match = self._pattern.search(text)
         while match and self._counts and not self._counts(match):
             match = self._pattern.search(text, match.start() + 1)
         return match
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of a mark in the text, the mark as its row has it (with its wildcard),
-        and the suffix if the wildcard is SUFFIX.
+        """Return the kind of `literal`, a mark that was found, the mark as its row has it (with its
+        wildcard), and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
         """
         if literal in self._kinds and literal not in self._opened:
             return self._kinds[literal], literal, ""
@@ -130,17 +146,20 @@ class MarkSearch:
         return self._first.search(text) is not None
 
     def is_torn(self, text: str) -> bool:
-        """Return True if a text can only be the beginning of a mark, and not of an answer."""
+        """Return True if `text`, the end of a reply, is an incomplete mark and not the beginning of
+        an answer.
+        """
         begun = text in self._beginnings or not self._worded.match(text)
         return begun and self.undecided(text, 0) == len(text)
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a
-        mark.
+        """Return how many characters at the end of `text[begin:]` are the beginning of a mark that
+        may go on behind the text; 0 for none.
         """
         return self._end_of(text[max(begin, len(text) - self._longest) :])
 
     def _undecided(self, end: str) -> int:
+        """Return how many characters at the end of `end` are the beginning of a mark."""
         for match in self._first.finditer(end):
             offset = match.start()
             if end[offset:] in self._beginnings or self._begun.match(end, offset):
@@ -150,26 +169,28 @@ class MarkSearch:
 
 @lru_cache(maxsize=512)
 def beginnings(*marks: str) -> frozenset[str]:
-    """Return all texts that are the beginning of one of the marks, the empty text among them."""
+    """Return all incomplete marks: the beginnings of the marks, and the empty text."""
     return frozenset(mark[:length] for mark in marks for length in range(len(mark)))
 
 
 @lru_cache(maxsize=256)
 def marks_of(*marks: str) -> MarkSearch:
-    """Return the search for these marks; it is made once and kept."""
+    """Return a search for these marks, whose kind does not matter. Equal arguments get the same
+    search.
+    """
     return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
 
 _PHRASE_LIMIT = 40
-"""The most characters of a phrase, with a leading word such as "okay, "."""
+"""The most characters of a phrase, with a word such as "okay, " before it."""
 _WORD = re.compile(r"(?<!\S)\S")
 
 
 class PhraseSearch(MarkSearch):
     """A search for marks and phrases.
 
-    A phrase is a mark that consists of words, in upper or lower case. It counts only at the
-    position that the first character of the mark names (`POSITIONS`).
+    A phrase is a mark that consists of words, in upper or lower case. The first character of the
+    mark (`POSITIONS`) is not searched for: it names the position at which the phrase counts.
     """
 
     def __init__(self, kinds: Mapping[str, Mark]) -> None:
@@ -181,31 +202,34 @@ class PhraseSearch(MarkSearch):
         self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return the kind of a mark or phrase, the mark as its row has it, and the suffix."""
+        """Return the kind of `literal`, a mark or phrase that was found, the mark as its row has
+        it, and the text for which SUFFIX stands; empty if the mark has no SUFFIX.
+        """
         phrase = self._phrases.get(_folded(literal))
         return (*phrase, "") if phrase else super().read(literal)
 
     def may_begin(self, text: str) -> bool:
-        """Return True unless the text is blank, because any word may begin a phrase."""
+        """Return True unless the text is blank, since each word may be that of a phrase."""
         return not text.isspace()
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a phrase
-        or a mark.
+        """Return how many characters at the end of `text[begin:]` are the beginning of a phrase or
+        a mark that may go on behind the text; 0 for none.
         """
         phrasing = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
         begun = (word.start() for word in phrasing if self._positions_of(text[word.start() :]))
         return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
 
     def positions(self, text: str) -> set[str]:
-        """Return the positions (`POSITIONS`) of the phrases that begin with this text. Return an
-        empty set if the text may also be the beginning of a mark.
+        """Return the positions (`POSITIONS`) at which a phrase that begins with `text` counts.
+        Return an empty set if the text may also be the beginning of another mark.
         """
         return set() if super().undecided(text, 0) else self._positions_of(text)
 
     def _positions_of(self, text: str) -> set[str]:
-        """Return the positions of the phrases that begin with this text. A whole phrase counts only
-        if it ends in a letter or digit: one more letter would make another word of it.
+        """Return the positions at which a phrase that begins with `text` counts. A whole phrase is
+        left out, unless it ends in a letter or digit: another letter may still follow its last
+        word.
         """
         folded = _folded(text)
         begun = (phrase for phrase in self._phrases if phrase.startswith(folded))
@@ -214,6 +238,7 @@ class PhraseSearch(MarkSearch):
 
 
 def _folded(text: str) -> str:
+    """Return a text in lower case and with plain apostrophes, as the table has phrases."""
     return text.lower().replace("’", "'")
 
 
@@ -223,22 +248,28 @@ def head_of(mark: str) -> str:
 
 
 def _parts(mark: str) -> tuple[str, str, str]:
-    """Return a mark in three parts: the text before its wildcard, the wildcard, the text behind."""
+    """Return the text before the wildcard of a mark, the wildcard, and the text behind it. For a
+    mark without a wildcard the last two are empty.
+    """
     word = next((word for word in _WHOLE if word in mark), "")
     return mark.partition(word) if word else (mark, "", "")
 
 
 def expression(mark: str) -> str:
-    """Return the regular expression of a mark. The group of a wildcard holds the suffix."""
+    """Return the regular expression of a mark. If the mark has a wildcard, its group holds the
+    suffix.
+    """
     head, word, tail = _parts(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 
 
 def _begun(mark: str) -> str:
+    """Return the expression for a mark that is cut off within or behind its wildcard."""
     head, word, tail = _parts(mark)
     ends = [*_beginnings(tail), *(_beginnings(_CONSTRAIN) if word == GAP else ())]
     return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
 
 
 def _beginnings(mark: str) -> list[str]:
+    """Return the beginnings of a mark, the longest first, without the whole mark."""
     return [mark[:length] for length in range(len(mark) - 1, 0, -1)]

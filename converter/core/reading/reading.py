@@ -1,4 +1,4 @@
-"""Settings and facts by which one reply is read, all of them known before the reply comes."""
+"""The settings and facts by which one reply is read. All are known before the reply comes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,15 +19,17 @@ class ThoughtLimits:
     """The limits at which the addon ends thoughts.
 
     Attributes:
-        budget: the most tokens of all thoughts of the reply; `None`: no limit.
-        loops: `end` to end a thought that repeats itself, `tell` to report it, or `off`.
-        goes_on: True if the server can continue a turn, so that the reply goes on behind a thought
+        budget: the most tokens that all thoughts of the reply may have together; `None` for no
+            limit.
+        loops: `end` if a thought that repeats itself is ended, `tell` if it is only reported,
+            `off` if loops are not searched for.
+        goes_on: True if the server can continue a turn. The addon then asks it to, behind a thought
             that was ended.
-        sentence: the text that is put at the end of such a thought.
-        answers: True if the server is asked to continue a reply that is a thought without answer.
-        shows: True if a thought without answer is also sent as the answer.
-        by_server: True if the server ends a thought when it is told to, and goes on in the same
-            reply.
+        sentence: the text that is put at the end of a thought that was ended.
+        answers: True if the server is asked to continue a reply that has a thought and no answer.
+        shows: True if the text of such a thought is also sent as the answer.
+        by_server: True if the server can end a thought at the addon's request, and then goes on in
+            the same reply.
     """
 
     budget: int | None = None
@@ -40,17 +42,19 @@ class ThoughtLimits:
 
     @property
     def cuts(self) -> bool:
-        """True if a thought may be ended before the model ends it."""
+        """True if a thought may be ended at a limit, before the model ends it."""
         return self.budget is not None or self.loops == "end"
 
     @property
     def ends(self) -> bool:
-        """True if a thought may be ended, or a reply without answer continued."""
+        """True if a thought may be ended at a limit, or a reply without an answer continued."""
         return self.cuts or self.answers
 
     @property
     def without_ends(self) -> "ThoughtLimits":
-        """The limits of a reply whose thoughts cannot be ended: loops are only reported."""
+        """The limits for a reply whose thoughts cannot be ended: loops are only reported, and
+        `shows` stays.
+        """
         loops = "off" if self.loops == "off" else "tell"
         return ThoughtLimits(loops=loops, shows=self.shows)
 
@@ -60,14 +64,15 @@ NO_LIMITS = ThoughtLimits()
 
 @dataclass(frozen=True, slots=True)
 class ExpectedThoughts:
-    """Facts about a reply's thoughts.
+    """Facts about the thoughts of a reply.
 
     Attributes:
-        limits: the limits at which thoughts are ended.
+        limits: the limits at which the addon ends thoughts.
         hidden: True if the client gets no thinking, because it did not ask for any.
         folds: True if the client gets thinking as folded text (`folding`).
-        task, context: the ids of the exchange and of its conversation, for thought events. Without
-            `task` no thought events are made.
+        task: the id of the exchange in thought events (`ThoughtEventStage`); empty if none are
+            made.
+        context: the id of the conversation in thought events.
     """
 
     limits: ThoughtLimits = NO_LIMITS
@@ -79,14 +84,14 @@ class ExpectedThoughts:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCalls:
-    """Facts about a reply's tool calls.
+    """Facts about the tool calls of a reply.
 
     Attributes:
         offered: True if the request offers tools.
         schemas: the JSON schemas of all offered tools, by name.
-        read: the tools whose calls are read from the text; `None`: no calls are read.
+        read: the tools whose calls are read from the text; `None` if no calls are read.
         forbidden: True if the request allows no call.
-        ids: the ids of the calls in earlier turns.
+        ids: the ids of the calls in earlier turns, which no new call may get.
     """
 
     offered: bool = False
@@ -103,16 +108,17 @@ class Expected:
     Attributes:
         initial: the state in which the reply begins, as the addon knows or guesses it.
         model: the name of the model in the client's request.
-        thoughts, calls: facts about its thoughts and tool calls.
+        thoughts: facts about its thoughts.
+        calls: facts about its tool calls.
         off: True if thinking is turned off, so that the reply begins with the answer.
         no_thought_due: True if the request has a field that turns thinking off, or if its last
             message ends in a closed thought.
         stops: the stop strings that the server gets.
-        cuts: the stop strings at which the addon cuts the answer, in place of the server.
-        cuts_behind: True if the stop string itself stays in the answer.
+        cuts: the stop strings at which the addon ends the answer, in place of the server.
+        cuts_behind: True if such a stop string itself stays in the answer.
         wants_json: True if the request asks for an answer in JSON.
         grammar: the grammar to which the server constrains the answer.
-        choices: all possible answers, if the grammar allows only a few.
+        choices: all answers that the grammar allows, if it is a list of answers; else empty.
         limit: the most tokens of the reply; 0 if the request sets no limit.
     """
 
@@ -136,14 +142,15 @@ class Reading:
     """The settings and facts by which one reply is read.
 
     Attributes:
-        tags: the families that the user chose; `family_choice.families_of` adds those of the model.
-        attributes: True if tags with attributes are read.
+        tags: the families that the user chose. `family_choice.families_of` adds those for the
+            model's name.
+        attributes: True if tags with attributes (`<thinking thought="...">`) are read.
         phrases: True if phrases such as "Let me think" begin a thought.
-        chosen_start: the state in which replies begin, as the user set it.
-        whole: True if the whole text is there before any of it must be sent.
+        chosen_start: the state in which replies begin, if the user set one; else AUTO.
+        whole: True if the reply does not stream, so that its text may be held up to the end.
         expected: facts about the reply.
-        trims_blanks: True if blanks next to a thought are removed from the answer.
-        types_values: True if the values of arguments get the types of the tool's schema.
+        trims_blanks: True if blanks before and behind a thought are removed from the answer.
+        types_values: True if values of arguments are converted to the types of the tool's schema.
     """
 
     tags: tuple[ThoughtRow, ...]
@@ -157,15 +164,18 @@ class Reading:
 
     @property
     def inside(self) -> bool:
-        """True if the reply begins in a thought: as the user set it, else as it is expected."""
+        """True if the reply is read as one that begins in a thought: because the user set it, or
+        because it is expected.
+        """
         return self.chosen_start.or_else(self.expected.initial).inside
 
     @property
     def mode(self) -> Mode:
-        """The mode in which the engine begins.
+        """The mode in which the engine begins to read the reply.
 
-        A state that the user set or that is known counts for streams and whole replies alike. A
-        whole reply that is only expected to begin as text is UNDECIDED: its own marks decide.
+        A state that the user set, or in which a thought is expected, counts for streams and whole
+        replies alike. A whole reply that is only expected to begin as text is UNDECIDED: its own
+        marks decide.
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if state.inside:

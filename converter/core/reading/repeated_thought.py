@@ -1,4 +1,6 @@
-"""Removal of a thought from the content that the server has sent in a field already."""
+"""A filter that drops a thought in the content of a reply, if the server has sent the same thought
+in a field.
+"""
 
 from collections.abc import Iterable
 
@@ -6,10 +8,10 @@ from converter.core.reading.mark_search import MarkSearch, marks_of
 from converter.core.reading.thought_row import ThoughtRow
 
 HEAD = 64
-"""How many characters at a thought's beginning are compared, without the blanks before them."""
+"""How many characters of two thoughts are compared: the first ones that are not blank."""
 _HELD_LIMIT = 4 * HEAD
-"""The most characters of content that wait: an opener, blanks around it, and the beginning of a
-thought.
+"""The most characters of content that are held: an opener, blanks around it, and the beginning of
+the thought.
 """
 
 
@@ -17,13 +19,17 @@ class RepeatedThought:
     """A filter for the content of a reply whose thinking came in a field.
 
     `expect` takes the thinking of the field, `feed` the content. If the content begins with a
-    thought in tags, and that thought begins like the field's, it is dropped up to its closer. Only
-    the first `HEAD` characters are compared, so that a long thought costs no more than a short one.
+    thought in tags, and this thought begins like that of the field, it is dropped with its tags.
+    Only the first `HEAD` characters are compared, so that a long thought costs no more than a short
+    one.
 
     Arguments:
         families: the families whose openers are recognised.
-        closers: set if the content has opened a thought already, before the field came: the closers
-            of that thought.
+        closers: the closers of a thought that the content had opened before the thinking of the
+            field came; empty if it had opened none.
+
+    Attributes:
+        over: True once it is decided whether the content repeats the thought.
     """
 
     def __init__(self, families: Iterable[ThoughtRow], closers: tuple[str, ...] = ()) -> None:
@@ -41,23 +47,28 @@ class RepeatedThought:
 
     @property
     def listens(self) -> bool:
-        """True if more thinking of the field is needed for the comparison."""
+        """True if the comparison needs more thinking of the field."""
         return not self.over and len(self._expected) < HEAD
 
     def feed(self, text: str) -> str:
-        """Return the content without a repeated thought, as far as it is decided."""
+        """Read the next content. Return the content, without a repeated thought, that need not be
+        held.
+        """
         if self.over:
             return text
         self._held += text
         return self._drop(self._ends) if self._ends else self._look()
 
     def close(self) -> str:
-        """End the search, and return the content that waits."""
+        """Stop the comparison, and return the held content. A repeated thought whose closer has not
+        come is dropped.
+        """
         held, self._held = "" if self._ends else self._held, ""
         self.over = True
         return held
 
     def _look(self) -> str:
+        """Compare the held content with the thinking of the field; return content as `feed`."""
         body = self._held.lstrip()
         pair = next((pair for pair in self._pairs if body.startswith(pair[0])), None)
         if pair is None:
@@ -75,10 +86,13 @@ class RepeatedThought:
         return self._wait(end is None and agree)
 
     def _wait(self, undecided: bool) -> str:
+        """Go on holding the content if `undecided`; else return it, because it repeats nothing."""
         return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
 
     def _drop(self, ends: MarkSearch) -> str:
-        """Drop the thought up to its closer; return the content behind the closer."""
+        """Drop the held content up to the closer of the thought, one of `ends`. Return the content
+        behind the closer; empty if the closer has not come.
+        """
         match = ends.search(self._held)
         if not match:
             self._held = self._held[len(self._held) - ends.undecided(self._held, 0) :]
@@ -89,6 +103,6 @@ class RepeatedThought:
 
 
 NOTHING_REPEATED = RepeatedThought(())
-"""The filter for replies without thinking in a field: it passes all content on. All replies share
-it, because it keeps no state.
+"""The filter for replies without thinking in a field: it returns all content unchanged. All replies
+share it, because nothing changes in it.
 """

@@ -1,7 +1,7 @@
-"""A stage that cuts the answer at the first stop string, in place of the server.
+"""A stage that ends the reply at the first stop string in the answer, in place of the server.
 
-A server also looks for stop strings in thoughts. So an evaluation that sends the stop string
-`Question:` with each request gets no answer if the thought has this word. Other servers ignore stop
+Servers also end a reply at a stop string in a thought: if an evaluation sends the stop string
+`Question:` and the model thinks this word, the reply has no answer. Other servers ignore stop
 strings (mlx-vlm 0.7.10, mlx-openai-server 1.8.1).
 """
 
@@ -13,17 +13,17 @@ from converter.core.model.events import Event, Finish, Text, TextKind
 from converter.core.reading.findings import Findings
 
 STOPS_LIMIT = 1_024
-"""If the stop strings of a request have more characters than this together, they go to the server
-instead. Evaluations send about ten strings. The limit is there because each piece of text is
-compared with all beginnings of the strings.
+"""The most characters that all stop strings of a request may have together. If they have more, the
+server must look for them, because this stage compares each piece of text with all beginnings of the
+strings. Evaluations send about ten strings.
 """
 
 
 class StopStrings:
-    """The stage, for one choice: events up to the first stop string in the answer.
+    """The stage, for one choice: it drops all events behind the first stop string in the answer.
 
-    Stop strings in calls do not count, and neither do strings in the blanks before the answer's
-    first word. `included`: the string itself stays in the answer.
+    Stop strings in thoughts and calls do not count, nor does a stop string of blanks before the
+    answer's first word. `included`: the stop string itself stays in the answer.
     """
 
     def __init__(self, strings: Sequence[str], included: bool, findings: Findings) -> None:
@@ -37,8 +37,8 @@ class StopStrings:
         self._has_text = self._is_over = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the event up to a stop string. A possible beginning of a string, at the end of the
-        text, waits.
+        """Return the event, up to the first stop string in its text. Text at its end with which a
+        stop string may begin is held.
         """
         if self._is_over:
             return []
@@ -47,13 +47,13 @@ class StopStrings:
         return [*self.close(), event]
 
     def close(self) -> Sequence[Event]:
-        """Return the text that waits."""
+        """Return the held text, which is no stop string."""
         held, self._held = self._held, None
         return [held] if held else []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, if nothing waits; see `Stage.plain`. Text of the answer with the
-        first character of a stop string is not plain.
+        """Pass plain text on, if no text is held; see `Stage.plain`. Text of the answer must not
+        have the first character of a stop string.
         """
         if self._held or self._is_over:
             return None
@@ -62,6 +62,7 @@ class StopStrings:
         return (kind, self._firsts) if self._has_text else None
 
     def _text(self, event: Text) -> Sequence[Event]:
+        """Return text of the answer, with the held text before it (see `feed`)."""
         text = (self._held.text if self._held else "") + event.text
         self._held = None
         for match in self._pattern.finditer(text):
@@ -75,7 +76,9 @@ class StopStrings:
         return [replace(event, text=before)] if before else []
 
     def _cut(self, event: Text, text: str, match: re.Match[str]) -> Sequence[Event]:
-        """Return the last text of the answer, and a finish. The rest of the reply is dropped."""
+        """End the reply at `match`, a stop string in `text`. Return the text up to the stop string,
+        as an event like `event`, and a finish.
+        """
         self._is_over = self._findings.stopped = True
         before = text[: match.end() if self._included else match.start()]
         events = [replace(event, text=before)] if before else []

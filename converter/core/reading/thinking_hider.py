@@ -1,15 +1,15 @@
-"""A stage that drops all thinking, for clients that do not want it. Other stages before this one
-still see the thinking.
+"""A stage that drops all thinking, for clients that do not want it. It stands behind the stages
+that need the thinking.
 """
 
 from converter.core.model.events import Event, TextKind, Thinking, ThinkingEnd
 
 
 class ThinkingHider:
-    """A stage for one choice that drops thinking."""
+    """The stage, for one choice."""
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, or an empty list for an event of a thought."""
+        """Return the event; nothing for thinking or the end of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:

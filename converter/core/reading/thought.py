@@ -1,4 +1,6 @@
-"""Thoughts as they are emitted: without line ends around them, with the attributes of their tag."""
+"""Events of thoughts: `Thought` makes them of text and of tags with attributes, `Guess` holds the
+end of a thought that is only guessed.
+"""
 
 import math
 import re
@@ -10,16 +12,17 @@ from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMI
 type ThoughtEvent = Text | Thinking | ThinkingEnd
 
 UNREADABLE_CONFIDENCE = 0.5
+"""The confidence if the attribute is missing or is not a number."""
 NAME = r"[A-Za-z_][\w.:-]*+"
-"""A pattern for the name of an attribute."""
+"""The pattern of the name of an attribute in a tag."""
 _PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 
 
 class Thought:
     """A filter that turns the text of thoughts, one after another, into events.
 
-    CR and LF at the beginning and end of a thought are removed. A thought of nothing but blanks
-    makes no event. All other text is emitted as it comes.
+    CR and LF at the beginning and end of a thought are dropped. A thought that consists of blanks
+    makes no event. All other text is returned unchanged.
     """
 
     def __init__(self, choice: int = 0) -> None:
@@ -29,7 +32,9 @@ class Thought:
         self._attributes: dict[str, str] | None = None
 
     def feed(self, text: str) -> list[Thinking]:
-        """Return the thinking in this text. Line ends are held until more text follows."""
+        """Return the next text of the thought as an event. Line ends at its end are held until more
+        text follows.
+        """
         if self.at_ease and text and text[-1] not in "\r\n":
             return [Thinking(text, self._choice)]
         text = self._held + text
@@ -44,18 +49,23 @@ class Thought:
 
     @property
     def at_ease(self) -> bool:
-        """True if the thought has begun and nothing is held, so that text is emitted at once."""
+        """True if the thought has text and nothing is held, so that `feed` returns text without
+        line ends unchanged.
+        """
         return self._begun and not self._held
 
     def read_attributes(self, tag: str) -> list[Thinking]:
-        """Begin a thought with the attributes of its tag, and return the text of the attribute
-        `thought`. Text between tag and closer follows behind a blank line.
+        """Begin a thought with `tag`, which has attributes, and return the text of its attribute
+        `thought` as an event. If text stands between tag and closer, it follows behind a blank
+        line.
         """
         self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
         return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
 
     def end(self) -> list[ThinkingEnd]:
-        """End the thought, and return its end; an empty list if it was nothing but blanks."""
+        """End the thought. Return the event for its end, with the attributes of the tag; nothing if
+        the thought had only blanks.
+        """
         begun, attributes, around = self._begun, self._attributes, (self._head, self._held)
         self._begun, self._head, self._held, self._attributes = False, "", "", None
         if not begun:
@@ -72,6 +82,7 @@ class Thought:
 
 
 def _confidence(written: str) -> float:
+    """Return the number in the attribute `confidence`."""
     try:
         number = float(written)
     except ValueError:
@@ -85,12 +96,13 @@ _ATTRIBUTES = re.compile(
     rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
 ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
-"""The kind of a tag with attributes, by its last characters."""
+"""The kind of a tag with attributes, by the characters with which the tag ends."""
 
 
 def attribute_tag(buffer: str, begin: int, end: int) -> re.Match[str] | None:
-    """Return a match of the attributes behind the tag name at `begin:end`; `None` if no attributes
-    stand there. The group `end` is `None` if the tag is not complete yet.
+    """Return the match of the attributes in a tag, up to the tag's end; `None` if other text stands
+    there. `buffer[begin:end]` is the tag up to the blank behind its name. The group `end` of the
+    match is `>` or `/>`; `None` if the text ends within the tag.
     """
     return _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
 
@@ -101,18 +113,18 @@ _WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
 class Guess:
-    """A filter for a reply that begins in a thought by a guess only (`Mode.GUESSED`).
+    """A filter for a reply that is only guessed to begin in a thought (`Mode.GUESSED`).
 
-    If the guess is wrong, the reply is all answer, and a client that gets it as thinking has no
-    answer. So the end of the thinking is held: a short reply as a whole, and the last paragraph of
-    a longer one.
+    If the guess is wrong, the whole reply is an answer, and a client that gets it as thinking has
+    no answer. The end of the thinking is therefore held: a short reply as a whole, the last
+    paragraph of a longer one.
 
     - If a closer comes, the guess was right, and the held text is thinking.
-    - If the reply stops without a closer, the held text is the answer: a short reply is nothing
-      else, and a thought without closer often ends with the answer.
+    - If the reply stops without a closer, the held text is the answer: a short reply then has no
+      thought, and a thought without a closer often ends with the answer.
 
     Attributes:
-        rest: the text that is held.
+        rest: the held text.
     """
 
     def __init__(self) -> None:
@@ -120,7 +132,9 @@ class Guess:
         self._flows = False
 
     def feed(self, text: str) -> str:
-        """Return the text that is certain to be thinking."""
+        """Read the next text of the guessed thought. Return the text that need not be held any
+        longer, as thinking.
+        """
         self.rest += text
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
@@ -131,8 +145,8 @@ class Guess:
 
 
 def _last_paragraph(text: str, least: int) -> int:
-    """Return the offset of the last paragraph, if it is `least` or more; else that of the first
-    word behind `least`.
+    """Return the offset of the last paragraph, if this is at least `least`; else the offset of the
+    first word from `least` on.
     """
     begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
     if begun and begun[-1] >= least:

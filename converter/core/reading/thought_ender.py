@@ -1,10 +1,11 @@
 """A stage that ends a thought which has spent its budget or repeats itself, and a reply that is a
 thought without an answer.
 
-A thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
-Other code then asks the server to continue the turn behind this thought. It does the same, once,
-behind a thought without an answer. If the server itself ends the thought, only the rest of the
-thought is dropped. The result does not depend on where the stream was cut.
+The thought is cut at the limit, a sentence is put at its end, and the rest of the reply is dropped.
+The addon (`continued_reply`) then asks the server to continue the turn behind this thought. It also
+asks once behind a thought without an answer. If instead the server ends the thought, because the
+addon asked it to, only the rest of the thought is dropped. The result does not depend on where the
+stream was cut into pieces.
 """
 
 import re
@@ -25,10 +26,11 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import ThoughtLimits
 
 SHORTEST, LONGEST = 4, 128
-"""The fewest and the most words of a period: the words that a loop repeats."""
+"""The fewest and the most words of a period. A period is the words that a loop repeats."""
 TIMES = 3
+"""How often the period must stand in a row to be a loop."""
 LEAST = 250
-"""How many words a thought has before it is searched for a loop. A shorter one may repeat words in
+"""The fewest words of a thought that is searched for a loop. A shorter thought may repeat words in
 a list.
 """
 EVERY = 64
@@ -36,19 +38,19 @@ EVERY = 64
 LONGEST_WORD = 64
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]{{1,{LONGEST_WORD}}}")
-"""A word. Chinese and Japanese have no blanks between words, so that each character counts as a
-word. Other text without blanks is cut at `LONGEST_WORD` characters, because a word is held until it
-ends.
+"""The pattern of a word. In Chinese and Japanese, which have no blanks between words, each
+character counts as a word. Other text without blanks is cut at `LONGEST_WORD` characters, because a
+word is held until its end.
 """
 
 
 class LoopFinder:
-    """A search for a loop in one thought: the same words three times in a row. A model that writes
-    them so often mostly repeats them for ever.
+    """A search for a loop in one thought: the same words three times in a row. A model that has
+    repeated words so often mostly does not stop.
 
-    The result does not depend on how the text is cut, because a word counts only when the next
-    character has come. The time is linear: each word is read once, and a search takes no longer
-    than the reading of the words since the last search.
+    The result does not depend on where the text is cut into pieces, because a word counts only when
+    the character behind it has come. The time grows linearly with the text: each word is read once,
+    and a search takes no longer than the reading of the words since the last search.
 
     Attributes:
         period: the words that repeat; empty until a loop is found.
@@ -61,8 +63,8 @@ class LoopFinder:
         self._tail: list[str] = []
 
     def feed(self, text: str) -> int | None:
-        """Return the offset in `text` at which the third repetition ends; `None` if no loop is
-        found.
+        """Read the next text of the thought. Return the offset in `text` at which the period has
+        come for the third time; `None` if no loop is found.
         """
         parts = _split(whole := self._part + text)
         held = parts.pop() if parts and not whole[-1].isspace() else ""
@@ -78,6 +80,7 @@ class LoopFinder:
         return None
 
     def _repeats(self) -> bool:
+        """Return True if the last words are a loop, and set `period`."""
         tail = self._tail
         del tail[: -TIMES * LONGEST]
         last, before = tail[-1], tail[-2 : -LONGEST - 2 : -1]
@@ -94,14 +97,15 @@ class LoopFinder:
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of a text."""
-    # `split` takes a third of the pattern's time, and is right for almost all ASCII text.
+    """Return the words of a text, as `_WORD` matches them."""
+    # `str.split` takes a third of the time that `_WORD` takes. Its words are the same in ASCII text
+    # without very long words.
     parts = text.split() if text.isascii() else []
     return parts if parts and max(map(len, parts)) <= LONGEST_WORD else _WORD.findall(text)
 
 
 def _end_of(text: str, count: int) -> int:
-    """Return the offset at which the word number `count` ends, counted from 1."""
+    """Return the offset in `text` at which the word with this number ends, counted from 1."""
     matches = _WORD.finditer(text)
     return next(word.end() for number, word in enumerate(matches, 1) if number == count)
 
@@ -109,16 +113,17 @@ def _end_of(text: str, count: int) -> int:
 JOINT = "\n\n"
 """The text between a thought and the sentence at its end."""
 OVERRUN = 4096
-"""Characters for which a thought may go on after its server was told to end it: some seconds of
-tokens, and the sentence.
+"""How many characters a thought may still have after the server was asked to end it: some seconds
+of tokens, and the sentence. Behind them the addon ends the thought itself.
 """
 MARK = 2
-"""How many tokens an opener or a closer has, with the line end beside it, in most vocabularies."""
+"""The tokens of an opener or closer, with the line end beside it, in most vocabularies."""
 
 
 def added_tokens(sentence: str, opened: bool) -> int:
-    """Return about how many tokens the addon adds to a turn that is continued behind a thought: the
-    sentence and the marks. `opened`: the model itself has written the opener.
+    """Return an estimate of the tokens that the addon adds to a turn which is continued behind a
+    thought: the sentence at the thought's end, the closer, and the opener unless the model has
+    written it itself (`opened`).
     """
     marks = MARK if opened else 2 * MARK
     return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks
@@ -132,19 +137,21 @@ class ThoughtEnder:
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
-        # `_alone`: the reply is only thoughts so far. It is always False if nothing is done about a
-        # thought without an answer, or if this reply is a continuation already.
+        # `_alone`: True if the reply has only thoughts so far, and something is to be done about a
+        # reply without an answer. A reply that is a continuation already is not continued again.
         asks = limits.answers and limits.goes_on and not findings.ends.reasons
         self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
-        self._in_thought = False  # no text or call since the last thought, even if it was closed
+        # True from the first thinking of a thought until text or a call comes behind it.
+        self._in_thought = False
         self._by_server = limits.by_server and not findings.ends.here
         self._overrun = 0
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, up to the end of a thought that is ended. The rest of the thought, or
-        of the reply, is dropped.
+        """Return the event. If it makes a thought exceed its limit, return it cut at the limit,
+        with the sentence and the thought's end behind it. Drop the rest of the thought, or of the
+        reply.
         """
         if self._is_over or (self._ends.pending and self._is_rest(event)):
             return []
@@ -171,14 +178,16 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on; see `Stage.plain`. Thinking is plain only if no thought can be ended
-        before its end: a reply without answer is known only at its finish.
+        """Pass plain text on; see `Stage.plain`. Thinking passes only if the addon ends no thought
+        at a limit.
         """
         waits = self._is_over or self._ends.pending
         return None if waits or (kind is Thinking and self._limits.cuts) else (kind, "")
 
     def _is_rest(self, event: Event) -> bool:
-        """Return True if an event belongs to the thought that the server is ending."""
+        """Return True if an event belongs to the thought that the server was asked to end, and note
+        whether the thought has ended. End the reply if the thought goes on too long (`OVERRUN`).
+        """
         if isinstance(event, Thinking):
             self._overrun += len(event.text)
             self._is_over = self._overrun > OVERRUN
@@ -189,10 +198,12 @@ class ThoughtEnder:
         return isinstance(event, ThinkingEnd)
 
     def _keep(self, event: Text | Thinking) -> None:
+        """Keep an event for the turn that the server may be asked to continue."""
         if self._limits.cuts or self._alone:
             self._turn.append(event)
 
     def _think(self, event: Thinking) -> list[Event]:
+        """Return thinking, or its part before the limit and the end of the thought."""
         text, why = self._loop(event.text)
         if self._limits.budget is not None:
             paid, self._left = _spend(text, self._left)
@@ -204,8 +215,8 @@ class ThoughtEnder:
         return self._end(event, text, why)
 
     def _loop(self, text: str) -> tuple[str, str]:
-        """Return the text up to the end of a loop, and `loop` as the reason to end the thought;
-        else the whole text and no reason.
+        """Return the text up to the end of a loop, and `loop` as the reason to end the thought; the
+        whole text and an empty reason if no loop is found, or if loops are only reported.
         """
         if not self._looks:
             return text, ""
@@ -216,6 +227,9 @@ class ThoughtEnder:
         return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
+        """End the thought behind `text`, the part of the event's text before the limit, and note it
+        in the findings with the reason `why`. Return the last events of the thought.
+        """
         self._is_over, self._overrun = not self._by_server, 0
         self._ends.by_server += self._by_server
         self._ends.pending = self._by_server
@@ -237,15 +251,18 @@ class ThoughtEnder:
         return [*(_shortened(event, each) for each in texts), *closed]
 
     def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """Return a thought without answer once more, as the answer, and then the finish."""
+        """Return the text of all thoughts as the answer, and the finish, for a reply without an
+        answer.
+        """
         answer = "".join(thinking.text for thinking in thoughts)
         return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """End a reply that is only thoughts, so that the server is asked to continue it.
+        """End a reply that has only thoughts, without its finish, and note in the findings that the
+        server must be asked to continue it.
 
-        If the thought came in a field, two marks are added to the continued turn. If it came in the
-        text, the model has written its marks itself.
+        If the thought came in a field, opener and closer are added to the continued turn. If it
+        came in the text, the model has written them itself.
         """
         self._is_over = True
         self._ends.added = 0 if self._findings.marks else 2 * MARK
@@ -256,8 +273,8 @@ class ThoughtEnder:
 
 
 def _shortened(event: Thinking, text: str) -> Thinking:
-    """Return the event with the beginning of its text. Fields that are not strings are left out,
-    because they hold the whole text in another form.
+    """Return the event with `text` in place of its text, also in its fields. Fields that are not
+    strings are left out, because they hold the whole text in another form.
     """
     if event.own is None:
         return replace(event, text=text)
@@ -266,9 +283,12 @@ def _shortened(event: Thinking, text: str) -> Thinking:
 
 
 def _spend(text: str, left: int) -> tuple[str, int]:
-    """Return the text that fits in `left` bytes of UTF-8, and the number of bytes that remain."""
-    written = text.encode(errors="surrogatepass")  # the text may have half a character
+    """Return the beginning of the text that fits in `left` bytes of UTF-8, and the number of bytes
+    that remain of `left`.
+    """
+    written = text.encode(errors="surrogatepass")  # the text may have half a surrogate pair
     end = min(left, len(written))
-    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:  # the middle of a character
+    # The byte at `end` is in the middle of a character: cut before this character.
+    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:
         end -= 1
     return written[:end].decode(errors="surrogatepass"), left - end

@@ -7,15 +7,15 @@ from converter.core.reading.rows import Row
 
 
 class Lone(enum.Enum):
-    """The meaning of a closer without an opener, in the middle of a reply. At the beginning of a
-    reply it is always dropped.
+    """The meaning of a closer without an opener, behind text of the reply. At the beginning of a
+    reply such a closer is always dropped.
 
     Attributes:
-        THOUGHT: the text before it is a thought, if the reply is whole and it is not known where it
-            begins (`Mode.UNDECIDED`). In other replies the closer is text.
+        THOUGHT: in a reply that may begin in a thought (`Mode.UNDECIDED`), the text before the
+            closer is a thought. In other replies the closer is text.
         TEXT: the closer is text in all replies.
-        NOTHING: as THOUGHT, but in other replies the closer is dropped, because it is a special
-            token.
+        NOTHING: in a reply that may begin in a thought, the text before the closer is a thought. In
+            other replies the closer is dropped, because it is a special token.
     """
 
     THOUGHT = enum.auto()
@@ -25,13 +25,15 @@ class Lone(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ThoughtBody:
-    """The reading of the text of a thought.
+    """The rules by which the text of a thought is read.
 
     Attributes:
-        again: openers that are dropped if they stand within a thought.
-        labels: lines that may stand at the beginning of a thought, name its kind and are dropped.
+        again: openers that are dropped within a thought.
+        labels: words that may stand directly behind the opener and name the kind of the thought.
+            They are dropped.
         attributes: True if the opener may have attributes (`<thinking thought="...">`).
-        shown: headers of an answer; calls in text behind such a header are only shown to the user.
+        shown: marks of an answer (gpt-oss's headers). Calls in the text behind such a mark are only
+            shown to the user.
     """
 
     again: tuple[str, ...] = ()
@@ -48,14 +50,16 @@ class ThoughtRow(Row[ThoughtBody]):
     """A family: the marks with which some models enclose thinking.
 
     Attributes:
-        torn: the first special token of marks that have several tokens. If a reply was cut off in
-            such a mark, the incomplete mark is dropped.
-        answer_tags: tags around the answer. The opener is dropped directly behind a thought; if it
-            was, the closer is dropped at the reply's end.
+        torn: the first special tokens of marks that consist of several tokens. If a reply was cut
+            off in such a mark, the incomplete mark is dropped.
+        answer_tags: the opener and closer around an answer; `None` if models write none. The opener
+            is dropped directly behind a thought. If it was, the closer is dropped at the reply's
+            end.
         lone: the meaning of a closer without an opener.
-        not_behind: a regular expression. Behind text that it matches, the openers are text.
-        model_pattern: a regular expression for names of models. The family is on for these models
-            only; if the pattern is empty, it is on for all.
+        not_behind: a regular expression. If it matches in the text before an opener, the opener is
+            text. Empty for none.
+        model_pattern: a regular expression for names of models. The family is read only for these
+            models; if the pattern is empty, for all.
     """
 
     torn: tuple[str, ...] = ()
@@ -66,7 +70,7 @@ class ThoughtRow(Row[ThoughtBody]):
 
     @property
     def ambiguous_in_prose(self) -> bool:
-        """True if ordinary answers may have the same marks. Then the family is on only for models
+        """True if ordinary answers may have the same marks. The family is then read only for models
         of certain names, or if the user chooses it.
         """
         return self.model_pattern != ""

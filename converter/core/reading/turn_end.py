@@ -1,7 +1,7 @@
 """A stage that removes the model's end-of-turn token (`<|im_end|>`) from the end of an answer.
 
-vLLM 0.33 can be told to leave special tokens in the text, so that calls can be read from the text.
-The token with which the model ends its turn is then in the text too.
+vLLM 0.33 can be told to leave special tokens in the text, so that calls can be read from it. The
+token with which the model ends its turn is then in the text too.
 """
 
 import re
@@ -25,19 +25,23 @@ _PARTS = "|".join(
 _TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
 _TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
 _MOST = 200
-"""How many characters at the end of a text are searched: some tokens with blanks between them."""
+"""How many characters at the end of a text are searched for tokens: enough for several, with blanks
+between them.
+"""
 
 
 class TurnEnd:
-    """A stage for one choice. Tokens at the end of a text wait for the next event: they are dropped
-    if the choice ends or a tool call follows, and are text if anything else follows.
+    """The stage, for one choice. Tokens at the end of a text are held until the next event: they
+    are dropped if the choice ends or a tool call follows, and are text if anything else follows.
     """
 
     def __init__(self) -> None:
         self._held: Text | None = None
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event without tokens at its end. These wait for the next event."""
+        """Return the event without tokens, or the beginning of one, at its end. These are held
+        until the next event.
+        """
         if isinstance(event, Text) and not event.refusal:
             return self._read_text(event)
         if isinstance(event, (Finish, ToolCall)):
@@ -45,22 +49,24 @@ class TurnEnd:
         return [*self._released(), event]
 
     def close(self) -> list[Event]:
-        """Return the held text, unless it consists of whole tokens."""
+        """Drop the held text if it consists of whole tokens; else return it."""
         if self._held is not None and _TOKENS.fullmatch(self._held.text):
             self._held = None
         return self._released()
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Pass plain text on, unless text waits; see `Stage.plain`. Text with `<`, the first
-        character of all tokens, is not plain.
+        """Pass plain text on, unless text is held; see `Stage.plain`. Text must not have `<`, the
+        first character of all tokens.
         """
         return None if self._held else (kind, "<" if kind is Text else "")
 
     def _released(self) -> list[Event]:
+        """Return the held text."""
         held, self._held = self._held, None
         return [held] if held else []
 
     def _read_text(self, event: Text) -> list[Event]:
+        """Return a text event, with the held text before it (see `feed`)."""
         held, self._held = self._held, None
         if held is None and "<" not in event.text:
             return [event]

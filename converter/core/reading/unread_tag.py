@@ -1,8 +1,8 @@
-"""Detection of an unknown thinking tag at the beginning of a reply. The log then names the option
-with which the tag can be read.
+"""A search for a tag at the beginning of a reply that no family has, but that seems to begin a
+thought. The log then names the option with which the tag can be read.
 
-The name of the tag must have a word such as "think" in it, because answers in HTML or XML begin
-with tags too.
+The tag's name must have a word such as "think" in it, because answers in HTML or XML begin with
+tags too.
 """
 
 import re
@@ -21,8 +21,9 @@ _ENDS = {"begin": "end", "start": "end", "open": "close"}
 
 
 def pair_at_head(text: str) -> Pair | None:
-    """Return the tag at the beginning of a text, if its name has a word of thinking, and the closer
-    that probably belongs to it; else `None`. `<|begin_of_thought|>` -> `<|end_of_thought|>`.
+    """Return the tag at the beginning of a text, and the closer that probably belongs to it; `None`
+    if there is no tag, or its name has no word of thinking.
+    `<|begin_of_thought|>Hm` -> `("<|begin_of_thought|>", "<|end_of_thought|>")`.
     """
     match = _OPENER.match(text)
     if not match or (match["left"], match["right"]) not in _SIDES:
@@ -33,6 +34,7 @@ def pair_at_head(text: str) -> Pair | None:
 
 
 def _closer(left: str, name: str, right: str) -> str:
+    """Return the closer for the tag of this name, between the brackets `left` and `right`."""
     for begin, end in _ENDS.items():
         if match := re.search(begin, name, re.IGNORECASE):
             ended = name[: match.start()] + _cased(end, match[0]) + name[match.end() :]
@@ -41,4 +43,5 @@ def _closer(left: str, name: str, right: str) -> str:
 
 
 def _cased(word: str, like: str) -> str:
+    """Return `word` in upper case if `like` is written so."""
     return word.upper() if like.isupper() else word

@@ -1,5 +1,5 @@
-"""The first bytes of a reply, which show whether it is a stream or a whole body. Content types do
-not show it: servers send wrong ones, and saved replies have none.
+"""Recognition of a stream and of a whole body by the first bytes of a reply. Content types are no
+help: servers send wrong ones, and saved replies have none.
 """
 
 import codecs
@@ -21,15 +21,17 @@ class FirstBytes(enum.Enum):
 
 _NAMES = (b"data:", b"event:", b"id:", b"retry:", b":")
 FIELD = re.compile(rb"(?:%b)?\s*(?:%b)" % (codecs.BOM_UTF8, b"|".join(_NAMES)))
-"""The beginning of a stream of server-sent events."""
+"""The pattern of the beginning of a stream of server-sent events."""
 _MARKS = {b"{": FirstBytes.JSON, b"[": FirstBytes.JSON, b"<": FirstBytes.PAGE}
 SNIFFED = 4096
-"""How many bytes of a reply `beginning_of` reads; blanks may stand in front of the first mark."""
+"""How many bytes of a reply `beginning_of` reads at most. Blanks may stand before the bytes that
+show the kind.
+"""
 
 
 def beginning_of(raw: bytes, *, last: bool = False) -> FirstBytes | None:
-    """Return the kind of a reply's beginning; `None` if `raw` is too short to show the kind.
-    `last`: `raw` is the whole reply.
+    """Return the kind of beginning that a reply has; `None` if `raw`, its bytes so far, does not
+    show the kind yet. `last`: no more bytes come.
     """
     head = raw[:SNIFFED]
     if FIELD.match(head):

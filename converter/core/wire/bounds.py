@@ -1,11 +1,11 @@
 """The table of bounds: how much of a reply the addon holds in memory.
 
-`converter.addon.bounds` has the bounds of all that is not a reply, and `docs/faults.md` those that
-end a reply. Timeouts, and lengths up to which a grammar searches, stand in the modules that use
-them.
+`converter.addon.bounds` has the bounds of all other data, and `docs/faults.md` tells which bounds
+end a reply. Timeouts, and lengths up to which a pattern is searched for, stand in the modules that
+use them.
 
-A bound is checked where a frame or a body comes in (one that is too long is not read), and where
-text waits before it goes out.
+A bound is checked where a frame or a body comes in, which is not read if it is too long, and where
+text is held before it is emitted.
 """
 
 _K, _M = 1 << 10, 1 << 20
@@ -14,12 +14,13 @@ _ERROR = "the dialect's error"
 
 
 class Bound(int):
-    """A largest number: of bytes, characters, calls ... that are held.
+    """The largest number of bytes, characters, calls ... that are held.
 
     Attributes:
-        unit: the unit in which the number counts.
-        what: a phrase that names the data which is bounded, for error messages and docs.
-        beyond: a phrase that says what happens to more data than the bound allows, for the docs.
+        unit: the unit of the number, for error messages and docs: `bytes`.
+        what: a phrase that names the bounded data, for error messages and docs: `one frame of a
+            stream`.
+        beyond: a phrase for the docs that says what happens to more data.
     """
 
     unit: str
@@ -27,14 +28,16 @@ class Bound(int):
     beyond: str
 
     def __new__(cls, most: int, unit: str, what: str, beyond: str = _ERROR) -> "Bound":
-        """Return `most` as a bound."""
+        """Return a bound with the number `most`."""
         bound = super().__new__(cls, most)
         bound.unit, bound.what, bound.beyond = unit, what, beyond
         return bound
 
 
 class TooMuchError(Exception):
-    """A reply exceeds a bound. The client gets an error with this message, and the reply ends."""
+    """The error for a reply that exceeds a bound. The client gets an error with its message, and
+    the reply ends.
+    """
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(
@@ -43,7 +46,9 @@ class TooMuchError(Exception):
 
 
 def fault_of(error: Exception) -> tuple[str, int]:
-    """Return the message and the HTTP status for an exception that ended a reply."""
+    """Return the message and the HTTP status of the client's error, for an exception that ended a
+    reply: `TooMuchError`, or a fault of the addon.
+    """
     if isinstance(error, TooMuchError):
         return str(error), 502
     message = f"fault of the addon, please report it: {type(error).__name__}: {error}"

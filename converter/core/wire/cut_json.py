@@ -1,18 +1,18 @@
-"""JSON objects that were cut off: a check for a cut, and the part that is complete."""
+"""JSON objects that were cut off: a test whether text is one, and its complete part."""
 
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
 from converter.core.wire.partial_json import PartialJson
 
 
 def is_open(text: str) -> bool:
-    """Return True if a text is the beginning of a JSON object: no fault in it, but no end."""
+    """Return True if a text is the beginning of a JSON object without its end."""
     read = PartialJson()
     read.feed(text)
     return not read.complete and not read.unfit
 
 
 def complete_part(text: str, cut_string: bool = False) -> str:
-    """Return the complete fields of a JSON object that was cut off, as an object.
+    """Return the JSON of the complete values in `text`, a JSON object that was cut off.
 
     `{"a": 1, "b": "x` becomes `{"a": 1}`; with `cut_string` it becomes `{"a": 1, "b": "x"}`. The
     SDKs of Anthropic and OpenAI read streamed arguments in the same way.

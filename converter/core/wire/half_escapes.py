@@ -7,10 +7,10 @@ _PAIR_OR_HALF = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA
 
 
 def has_half_characters(data: bytes) -> bool:
-    """Return True if JSON has the escape of one half of a surrogate pair. A string with an escaped
-    backslash (`\\\\ud83d`) may be taken for such an escape.
+    """Return True if JSON has the escape for one half of a surrogate pair without the other half.
+    It may also return True for an escaped backslash before such letters (`\\\\ud83d`).
     """
-    # This search takes 0.2 ms for 600 kB; the search for pairs takes 7 ms.
+    # The search for one half takes 0.2 ms for 600 kB; the search for pairs takes 7 ms.
     first = _HALF.search(data)
     if first is None:
         return False

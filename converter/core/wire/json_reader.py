@@ -1,17 +1,18 @@
 """A reader of JSON as models write it, from text that arrives in pieces.
 
-Each module that reads incomplete JSON uses this reader: `PartialJson` (the part that can be sent
-on), `complete_part` (the part that is complete) and `ArgumentValues` (the types of the values).
+All code that reads incomplete JSON uses this reader: `PartialJson` (returns the JSON that can be
+sent on), `complete_part` (returns the part that is complete) and `ArgumentValues` (changes the
+types of values).
 
 The reader yields parts (`JsonPart`): a quote, text of a string, a bracket ... Each comes with its
 JSON and with the index behind it. `{'a': tr` is read as OPEN `{`, KEY `"`, TEXT `a`, END `"`,
 COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}`.
 
-`_STEPS` is the grammar. For each state (`Want`) it has the marks that may come, and the state
-behind each mark. A mark that is missing there is not JSON, and all text from it on is UNFIT. The
-text of a string is yielded before the string has ended. A bare value (a number, `true`) is yielded
-as far as it can only be JSON. Some text that is not JSON is mended: Python's words, single quotes,
-bare names, surplus commas, comments, half characters.
+`_STEPS` is the grammar. For each state (`Want`) it has the characters that may come, and the state
+behind each. Any other character is not JSON, and all text from it on is UNFIT, unless it is mended.
+The text of a string is yielded before the string has ended. A bare value (a number, `true`) is
+yielded as far as it can only be JSON. These are mended: Python's words (`True`), single quotes,
+keys without quotes, commas too many, comments, half characters.
 """
 
 import enum
@@ -23,27 +24,28 @@ from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
-"""The most characters of a bare value. A bare value waits for the text behind it, and no useful
-number is so long.
+"""The most characters of a bare value. It is held until text comes behind it, and no useful number
+is so long.
 """
 BARE_KEY_LIMIT = 256
-"""The most characters of a key without quotes. Such a key waits for its colon."""
+"""The most characters of a key without quotes. Such a key is held until its colon comes."""
 BLANKS = " \t\r\n"
 _NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """A decoder of JSON that refuses `NaN` and `Infinity`."""
 
 HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-"""Patterns of an escape: the first half of a surrogate pair, and the second half."""
+"""Patterns of the escapes for the two halves of a surrogate pair: the first half, and the second.
+"""
 _ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
-"""Text within a string that is valid JSON unchanged, for each kind of quote."""
+"""For each quote of a string, the pattern of text in the string that is valid JSON unchanged."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
-"""Characters within a string that must be looked at closely, for each kind of quote. Text without
-them is valid JSON unchanged.
+"""For each quote of a string, the pattern of the characters in the string that may have to be
+changed. Text without them is valid JSON unchanged.
 """
 _HALF = re.compile(rf"{HIGH}|{LOW}")
 _ESCAPE_BEGUN = re.compile(
@@ -58,14 +60,16 @@ _BEGUN = re.compile(
     r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
 )
-"""The beginning of `true`, `false`, `null` or a number: as many characters as fit."""
+"""The pattern of the beginning of `true`, `false`, `null` or a number. It matches as many
+characters as can still become one of these.
+"""
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 
 
 class JsonPart(enum.Enum):
-    """The kinds of parts."""
+    """The kinds of parts in which text of JSON is yielded."""
 
-    BLANK = enum.auto()  # blanks; or nothing, for text that is dropped, such as a comment
+    BLANK = enum.auto()  # blanks; empty in place of text that is dropped, such as a comment
     OPEN = enum.auto()
     CLOSE = enum.auto()
     COMMA = enum.auto()
@@ -81,7 +85,7 @@ class JsonPart(enum.Enum):
 
 
 class Want(enum.IntEnum):
-    """The states of the reader, named after the text that must come next."""
+    """The states of the reader. Each is named after the text that may come next."""
 
     OBJECT = enum.auto()
     KEY_OR_END = enum.auto()
@@ -94,8 +98,8 @@ class Want(enum.IntEnum):
 
 
 type ReadPart = tuple[JsonPart, str, int]
-"""A part, its JSON, and the index behind it. The index is that of the part's beginning if the part
-waits for more text.
+"""A part: its kind, its JSON, and the index behind its text. If the rest of the part has not come
+yet, the index is that of the part's beginning.
 """
 
 _VALUES = {
@@ -124,19 +128,20 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class JsonReader:
-    """A reader that is fed text and yields the parts of its JSON.
+    """The reader: it gets text by `feed`, and yields the parts of the JSON in it.
 
     Arguments:
-        want: the state at the beginning, such as `Want.OBJECT` if the text must be an object.
+        want: the state at the beginning. `Want.OBJECT` if the text must be an object.
         bare_names: True if a key may stand without quotes.
 
     Attributes:
+        want: the state.
         nested: the closing brackets of all open objects and lists, the innermost last.
-        quote: the quote that ends the open string; empty outside strings.
-        comment: the mark that ends the open comment; empty outside comments.
-        held: the text at the end that waits for more text.
+        quote: the quote that ends the open string; empty if no string is open.
+        comment: the text that ends the open comment; empty if no comment is open.
+        held: the text at the end that must be read again together with the text behind it.
         mended: True if some of the text was not JSON and was mended.
-        refused: True once text came that is not JSON and cannot be mended.
+        refused: True once text has come that is not JSON and cannot be mended.
     """
 
     def __init__(self, want: Want, bare_names: bool = True) -> None:
@@ -147,7 +152,7 @@ class JsonReader:
         self.mended = self.refused = False
         self._bare_names = bare_names
         self.comment = ""
-        self._passed = 0  # how many characters of the held text were yielded (BEGUN)
+        self._passed = 0  # how many characters of `held` were yielded already, as BEGUN
 
     @property
     def waiting(self) -> str:
@@ -156,25 +161,25 @@ class JsonReader:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that end plain text in the open string; `None` if no string in double
-        quotes is open.
-
-        Text without any of these characters is TEXT, unchanged, as long as it does not end within
-        an escape.
+        """The characters that must be read by `feed` in the open string: text without any of them
+        is TEXT and valid JSON unchanged, unless it ends within an escape. `None` if all text must
+        be read, because no string in double quotes is open.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
-        """Return True if `text` is text of the open string and is valid JSON unchanged."""
+        """Return True if `text` does not end the open string and is valid JSON unchanged, so that
+        it need not be read.
+        """
         if not self.quote or self.held:
             return False
         plain, stop = _PLAIN[self.quote], _STOP[self.quote]
         return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[ReadPart]:
-        """Yield the parts of the text. Raises TooMuchError.
+        """Yield the parts of the next text. Raises TooMuchError.
 
-        The attributes have the state behind a part when this part is yielded.
+        When a part is yielded, the attributes have the state behind it.
         """
         text, self.held = self.held + text, ""
         index = 0
@@ -198,10 +203,10 @@ class JsonReader:
             index = end
 
     def end_word(self, numbers: bool = False) -> str | None:
-        """End a bare value that waits, because no more text follows. Return the rest of its JSON;
-        `None` if no value waits that can end here.
+        """End the held bare value, because no more text follows. Return the rest of its JSON;
+        `None` if none is held, or if the held text is not a whole value.
 
-        `numbers`: also end a number. Else a number cannot end here, because it may have been cut.
+        `numbers`: also end a number. Else a number does not end here, because it may have been cut.
         """
         word = self.held
         if self.want not in _VALUE_WANTED or not (numbers or word in _LITERALS or word in _PYTHON):
@@ -212,13 +217,14 @@ class JsonReader:
         return rest
 
     def close(self) -> str:
-        """Close all open objects and lists, and return their closing brackets."""
+        """Close all open objects and lists, and return the closing brackets that are missing."""
         ends = "".join(reversed(self.nested))
         self.nested.clear()
         self.want, self.mended = Want.NOTHING, True
         return ends
 
     def _in_string(self, text: str, index: int) -> ReadPart:
+        """Return the part of the open string that begins at `index`."""
         if plain := _PLAIN[self.quote].match(text, index):
             return JsonPart.TEXT, plain[0], plain.end()
         if text[index] == self.quote:
@@ -229,12 +235,14 @@ class JsonReader:
         if self.quote == "'" and text.startswith("\\'", index):
             return JsonPart.TEXT, "'", index + 2
         self.mended = True
-        if half := _HALF.match(text, index):  # half a character, which UTF-8 does not allow
+        # The escape of half a surrogate pair, which UTF-8 cannot express.
+        if half := _HALF.match(text, index):
             return JsonPart.TEXT, "\ufffd", half.end()
-        # A control character, quote or backslash without its escape: it stands for itself.
+        # A control character, a quote or a backslash that lacks the backslash before it.
         return JsonPart.TEXT, json.dumps(text[index])[1:-1], index + 1
 
     def _in_comment(self, text: str, index: int) -> ReadPart:
+        """Return an empty part in place of text of the open comment, which is dropped."""
         closer = text.find(self.comment, index)
         if closer < 0:
             begun = len(self.comment) > 1 and text.endswith(self.comment[:-1])
@@ -244,6 +252,7 @@ class JsonReader:
         return JsonPart.BLANK, "", end
 
     def _token(self, text: str, index: int) -> ReadPart:
+        """Return the part at `index`, outside of strings and comments."""
         mark = text[index]
         want = _STEPS[self.want].get(mark)
         if want is not None:
@@ -259,6 +268,9 @@ class JsonReader:
         return self._refuse(text, index)
 
     def _scalar(self, text: str, index: int, written: str) -> ReadPart:
+        """Return the part for a bare value: SCALAR if `written` is the whole value, BEGUN if the
+        value may go on behind the text, UNFIT if it is not JSON.
+        """
         end = index + len(written)
         is_open = end == len(text) and len(written) <= SCALAR_LIMIT
         rest = None if is_open else self._whole(written)
@@ -275,8 +287,8 @@ class JsonReader:
         return JsonPart.BEGUN, begun, index + self._passed
 
     def _whole(self, written: str) -> str | None:
-        """Return the JSON of a bare value, without the part that was yielded; `None` if the value
-        is not JSON. Python's words become those of JSON.
+        """Return the JSON of the bare value `written`, without the characters that were yielded as
+        BEGUN; `None` if the value is not JSON. Python's words become those of JSON.
         """
         word = _PYTHON.get(written, written)
         try:
@@ -289,7 +301,9 @@ class JsonReader:
         return rest
 
     def _odd_key(self, text: str, index: int) -> ReadPart | None:
-        """Read a key without quotes, or a surplus comma, in place of a key."""
+        """Return the part for a key without quotes, or for a comma too many, where a key must come;
+        `None` for any other text.
+        """
         if text[index] == ",":
             self.mended = True
             return JsonPart.BLANK, "", index + 1
@@ -298,7 +312,7 @@ class JsonReader:
             return None
         blanks = _BLANK.match(text, match.end())
         stop = blanks.end() if blanks else match.end()
-        behind = text[stop : stop + 1]  # a name is a key only if a colon follows
+        behind = text[stop : stop + 1]  # the name is a key only if a colon stands behind it
         if behind == ":":
             self.want, self.mended = Want.COLON, True
             return JsonPart.NAME, json.dumps(match[0], ensure_ascii=False), match.end()
@@ -307,6 +321,9 @@ class JsonReader:
         return JsonPart.NAME, "", index
 
     def _begin_comment(self, text: str, index: int) -> ReadPart:
+        """Open a comment at `index`, and return an empty part in place of its first characters;
+        UNFIT if no comment begins there.
+        """
         opener = next((mark for mark in _COMMENTS if text.startswith(mark, index)), "")
         if opener:
             self.comment, self.mended = _COMMENTS[opener], True
@@ -314,7 +331,9 @@ class JsonReader:
         return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
     def _step(self, want: Want, mark: str, text: str, index: int) -> ReadPart:
-        """Read a mark that the grammar allows; `want` is the state behind it."""
+        """Return the part for the character `mark` at `index`, which the grammar allows there, and
+        set the state `want` behind it.
+        """
         part = JsonPart.KEY if want is Want.COLON else _PARTS[mark]
         if part is JsonPart.OPEN:
             if len(self.nested) >= DEPTH_LIMIT:
@@ -333,5 +352,6 @@ class JsonReader:
         return part, mark, index + 1
 
     def _refuse(self, text: str, index: int) -> ReadPart:
+        """Return all text from `index` on as UNFIT, and read all later text as UNFIT too."""
         self.refused = True
         return JsonPart.UNFIT, text[index:], len(text)

@@ -1,8 +1,8 @@
 """JSON of replies and requests: bytes to values and back.
 
-There are three readers. `read_strictly` takes only JSON that every client can read, `read` takes
-all that Python's `json` takes, and `rescue` also takes JSON with common mistakes. Whatever the
-bytes are, they raise no other exception than UnreadableError.
+There are three readers. `read_strictly` reads only JSON that every client can read, `read` all that
+Python's `json` can read, and `rescue` also JSON with common mistakes. For any bytes, they raise no
+other exception than UnreadableError.
 """
 
 import codecs
@@ -15,24 +15,25 @@ from typing import NoReturn
 _LONGEST_NUMBER = 4300
 """How many digits an integer may have; Python's `int` raises ValueError for more."""
 _COMMAS = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|,(?=\s*[\]}])', re.DOTALL)
-"""A string, or a comma before a closing bracket. Strings are matched whole, so that no
-mark in a string counts. A last string may lack its closing quote: else a search would begin again
-at each escaped quote in it, which is slow.
+"""The pattern of a string, or of a comma before a closing bracket. Strings are matched as a whole,
+so that no comma in a string counts. The last string may lack its closing quote: else a search would
+begin again at each escaped quote in it, which is slow.
 """
 _LEFT_OVER = " \t\r\n,;]}"
 """Characters that `rescue` ignores behind a value."""
 
 
 class UnreadableError(ValueError):
-    """The bytes are not JSON."""
+    """The error for bytes that are not JSON."""
 
 
 def refuse(name: str) -> NoReturn:
-    """Raise ValueError for a number that only Python's JSON has (`NaN`, `Infinity`)."""
+    """Raise ValueError for a number such as `NaN`, which is not JSON although Python reads it."""
     raise ValueError(f"{name} is no JSON")
 
 
 def _integer(digits: str) -> float:
+    """Return an integer; as a float if it has more digits than `int` can read."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
@@ -46,19 +47,21 @@ _READER = json.JSONDecoder()
 type Scan = Callable[[str, int], tuple[object, int]]
 scan: Scan = _READER.scan_once  # type: ignore[attr-defined]
 """Return the JSON value that begins at an index of a text, and the index behind the value. Raises
-StopIteration if no value begins there, ValueError and RecursionError.
+StopIteration if no value begins there, ValueError if it is not JSON, and RecursionError.
 """
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
-"""A reader of integers of any length. It reads integers three times as slowly as `_READER`."""
+"""A reader of JSON with integers of any length. It takes three times as long for each integer as
+`_READER`.
+"""
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
 
 
 def read(data: bytes) -> object:
-    """Return the value of JSON. Raises UnreadableError.
+    """Return the value of the JSON in `data`. Raises UnreadableError.
 
-    Bytes that are not UTF-8 become U+FFFD, so that a bad byte costs one character and not a whole
-    frame. A number that is too large for a float becomes infinite.
+    Bytes that are not UTF-8 become U+FFFD, so that only a character is lost and not a whole frame.
+    A number that is too large for a float becomes infinite.
     """
     try:
         return _decoded(_READER, data, "replace")
@@ -69,7 +72,7 @@ def read(data: bytes) -> object:
 
 
 def read_or_none(data: bytes) -> object:
-    """Return the value of JSON; `None` if the bytes are not JSON."""
+    """Return the value of the JSON in `data`; `None` if the bytes are not JSON."""
     try:
         return read(data)
     except UnreadableError:
@@ -82,7 +85,7 @@ def as_object(value: object) -> dict[str, object]:
 
 
 def object_in(data: bytes | str) -> dict[str, object]:
-    """Return the object that JSON holds; an empty object for another value or invalid JSON."""
+    """Return the object in `data`; an empty object if the JSON has another value or is invalid."""
     raw = data.encode(errors="replace") if isinstance(data, str) else data
     return as_object(read_or_none(raw))
 
@@ -93,15 +96,17 @@ def objects(value: object) -> list[dict[str, object]]:
 
 
 def read_strictly(data: bytes) -> object:
-    """Return the value of JSON that every client can read. Raises UnreadableError.
+    """Return the value of the JSON in `data`, if every client can read it. Raises UnreadableError
+    for all other bytes.
 
-    Other bytes than UTF-8, control characters in strings, `NaN` and integers of more than 4,300
+    Bytes that are not UTF-8, control characters in strings, `NaN` and integers of more than 4,300
     digits are refused.
     """
     return _read(_STRICT_READER, data, "strict")
 
 
 def _read(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
+    """Return the value of the JSON in `data`. Raises UnreadableError."""
     try:
         return _decoded(reader, data, errors)
     except (ValueError, RecursionError) as error:
@@ -112,7 +117,7 @@ def rescue(data: bytes) -> object:
     """Return the value of JSON that may have some mistakes. Raises UnreadableError.
 
     The mistakes are control characters in strings, `NaN`, integers that are too long for Python, a
-    comma before a closing bracket, and surplus brackets, commas or semicolons at the end.
+    comma before a closing bracket, and brackets, commas or semicolons too many at the end.
     """
     text = _COMMAS.sub(lambda match: match[1] or "", _text(data).lstrip())
     try:
@@ -133,7 +138,7 @@ def _text(data: bytes, errors: str = "replace") -> str:
 
 
 def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
-    """Return True if `reader` can read the bytes."""
+    """Return True if `reader` does not raise UnreadableError for the bytes."""
     try:
         reader(data)
     except UnreadableError:
@@ -142,10 +147,10 @@ def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
 
 
 def write(value: object) -> bytes:
-    """Return a value as JSON without blanks, in UTF-8.
+    """Return the JSON of a value, without blanks, in UTF-8.
 
-    A lone half of a surrogate pair, which UTF-8 does not allow, becomes U+FFFD. `NaN` and infinite
-    numbers become `null`, as JavaScript writes them.
+    Half a surrogate pair, which UTF-8 cannot express, becomes U+FFFD. `NaN` and infinite numbers
+    become `null`, as JavaScript writes them.
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
@@ -154,18 +159,18 @@ def write(value: object) -> bytes:
 
 
 def sendable(text: str) -> bytes:
-    """Return JSON that `LENIENT_WRITER` has written as bytes that can be sent: without lone
-    surrogates, `NaN` and infinite numbers.
+    """Return JSON that `LENIENT_WRITER` wrote as bytes that can be sent: with U+FFFD in place of
+    half surrogate pairs, and `null` in place of `NaN` and infinite numbers.
     """
     return whole_characters(_with_nulls(text)).encode()
 
 
 def whole_characters(text: str) -> str:
-    """Return the text with U+FFFD in place of each lone half of a surrogate pair; two halves that
-    stand together become their character.
+    """Return the text with whole characters only: two halves of a surrogate pair in a row become
+    their character, a half without the other becomes U+FFFD.
 
-    To encode the whole text at once would be faster, but it is one call of C, during which no other
-    thread can run.
+    It would be faster to encode the whole text at once, but this is one call of C, during which no
+    other thread can run.
     """
     return _HALVES.sub(
         lambda each: each[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),
@@ -174,4 +179,5 @@ def whole_characters(text: str) -> str:
 
 
 def _with_nulls(text: str) -> str:
+    """Return JSON with `null` in place of `NaN` and infinite numbers outside of strings."""
     return _NO_NUMBERS.sub(lambda match: match["string"] or "null", text)

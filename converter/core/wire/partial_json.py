@@ -1,12 +1,12 @@
-"""The arguments of a tool call while they stream: pieces of a model's text come in, pieces of valid
-JSON go out, and together these are one object. Calls in text and the server's own calls are read by
-the same class.
+"""The arguments of a tool call while they stream: `PartialJson` turns pieces of a model's text into
+pieces of valid JSON, which together are one object. It reads calls in text, and the calls that the
+server sends itself.
 
 A client parses the arguments again at each piece, and fails if they cannot be the beginning of
-JSON. So only text that is certain to be JSON goes out. A comma waits for the text behind it. Text
-that is not JSON but has one meaning is mended, as `json_reader` describes; a surplus bracket behind
-the object is dropped. Text without a clear meaning makes the object `broken`: nothing more goes
-out, and the object stays open.
+JSON. Only text that certainly is JSON is therefore returned, and a comma is held until the text
+behind it has come. Text that is not JSON but has only one meaning is mended, as `json_reader`
+describes. A bracket too many behind the object is dropped. Text without a clear meaning makes the
+object `broken`: no more is returned, and the object stays open.
 """
 
 import json
@@ -23,14 +23,16 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def means_nothing(behind: str) -> bool:
-    """Return True if text behind an object can be ignored: brackets, commas, or a mark of a
-    call.
+    """Return True if the text behind an object can be dropped: if it consists of blanks, brackets,
+    commas and backticks, up to its end or to a mark such as `</tool_call>`.
     """
     return _BEHIND.match(behind) is not None
 
 
 def mended(text: str) -> str:
-    """Return the JSON of a text that is one object, mended if needed; else an empty string."""
+    """Return the JSON of the object that a text is, mended where needed; empty if the text is not
+    one whole object.
+    """
     read = PartialJson()
     as_json = read.feed(text)
     return as_json if read.complete and not read.unfit else ""
@@ -39,15 +41,16 @@ def mended(text: str) -> str:
 class PartialJson:
     """A filter that turns a model's text into the JSON of one object.
 
-    `feed` and `close` return the JSON in pieces: the beginning of an object until `complete`.
+    `feed` and `close` return the JSON in pieces. The pieces so far are the beginning of an object,
+    and the whole object once `complete` is True.
 
     Arguments:
-        bare_names: accept names without quotes, `{city: "Oslo"}`.
+        bare_names: True if keys may stand without quotes, `{city: "Oslo"}`.
     """
 
     def __init__(self, bare_names: bool = True) -> None:
         self._reader = JsonReader(Want.OBJECT, bare_names)
-        self._gap: list[str] = []  # a comma and blanks that wait for the next value
+        self._gap: list[str] = []  # the comma and blanks that are held until the next value
         self._blanks = 0
         self._unfit: list[str] = []
         self._unfit_length = 0
@@ -59,12 +62,12 @@ class PartialJson:
 
     @property
     def unfit(self) -> str:
-        """The text that is not a part of the object."""
+        """The text that was not read as a part of the object."""
         return "".join(self._unfit)
 
     @property
     def bare_text(self) -> str:
-        """The text so far, if it does not begin with an object; else empty."""
+        """The text so far, if no object has begun in it; else empty."""
         return self.unfit if self._reader.want is Want.OBJECT else ""
 
     @property
@@ -88,7 +91,7 @@ class PartialJson:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that end plain text of the open string; see `JsonReader.wakes`."""
+        """The characters that must be read by `feed` in the open string; see `JsonReader.wakes`."""
         return self._reader.wakes
 
     @property
@@ -97,7 +100,7 @@ class PartialJson:
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
     def feed(self, text: str) -> str:
-        """Return the JSON that is certain after this text. Raises TooMuchError."""
+        """Read the next text. Return the JSON that need not be held. Raises TooMuchError."""
         reader = self._reader
         if reader.passes(text):
             return text
@@ -107,12 +110,12 @@ class PartialJson:
         return "".join([self._written(part, piece) for part, piece, _ in reader.feed(text)])
 
     def close(self) -> str:
-        """Return the JSON that completes the object; an empty string if it cannot be completed.
+        """End the text, and return the JSON that completes the object; empty if it stays open.
 
-        - No arguments at all, or `null`: `{}` is returned.
-        - A JSON string that holds an object: this object is returned.
-        - Only the last brackets are missing: they are returned. They are not if a number stands at
-          the end, because it may have been cut.
+        - For an empty text, or `null`, return `{}`.
+        - For a JSON string that holds an object, return this object.
+        - If only the last brackets are missing, return them. Behind a number they are not returned,
+          because the number may have been cut off.
         """
         reader = self._reader
         if reader.want is Want.OBJECT:
@@ -127,7 +130,9 @@ class PartialJson:
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def _written(self, part: JsonPart, piece: str) -> str:
-        """Return the JSON of a part, behind the comma and blanks that waited for it."""
+        """Return the JSON `piece` of a part, with the held comma and blanks before it. Return an
+        empty text for a part that is held or is not JSON.
+        """
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece
         if part is JsonPart.COMMA:
@@ -150,6 +155,9 @@ class PartialJson:
         return piece
 
     def _blank(self, piece: str) -> str:
+        """Return blanks within the object, or hold them behind a comma. Drop those beyond the
+        limit.
+        """
         piece = piece[: max(0, BLANKS_LIMIT - self._blanks)]
         self._blanks += len(piece)
         if not self._gap and self.begun:
@@ -158,8 +166,8 @@ class PartialJson:
         return ""
 
     def _put_aside(self, text: str) -> None:
-        """Add to the text that is not a part of the object. Raises TooMuchError, except behind the
-        object's end: there text beyond the limit is dropped.
+        """Add `text` to the text that is not a part of the object (`unfit`). Raises TooMuchError if
+        this text is too long; behind the object's end, drop what is too long instead.
         """
         self._unfit_length += len(text)
         if self.complete:
@@ -181,8 +189,8 @@ def _is_object(text: str) -> bool:
 
 
 def _object_in(text: str) -> str:
-    """Return the object for arguments without an object: `{}` for no arguments or `null`, the inner
-    object of a JSON string; an empty string for any other text.
+    """Return the JSON of the object for arguments that are not an object: `{}` for an empty text or
+    `null`, the object in a JSON string; an empty text for any other.
     """
     if text.strip() in _NOTHING:
         return "{}"

@@ -21,14 +21,14 @@ ACTING = re.compile(
 _DELETE = 0x7F
 _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
-"""A long run of base64. Because of the look-behind, `re` does not try again at each character of a
-run that is too short, which would take quadratic time.
+"""The pattern of 1,000 or more characters of base64 in a row. Its look-behind keeps `re` from
+trying again at each character of a shorter row, which would take quadratic time.
 """
 
 _SHORT_TEXT = 72
 _SHORT_JSON = 400
 _LONGEST_READ = 500_000
-"""How many characters of JSON are indented. Some millions would take a second."""
+"""The most characters of JSON that are indented. Some millions would take a second."""
 
 
 def visible(text: str) -> str:
@@ -49,27 +49,33 @@ def encodable(value: object) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the text, cut to `longest` characters, the last of which is then an ellipsis."""
+    """Return the text; if it is longer than `longest`, its beginning and an ellipsis, together of
+    this length.
+    """
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def bounded(text: str, longest: int) -> str:
-    """Return text for a log or a comment: in one line, visible, at most `longest` characters."""
+    """Return the text for a log or a comment: on one line, visible (`visible`), with single blanks,
+    and shortened to `longest` characters.
+    """
     return shortened(one_line(" ".join(text.split())), longest)
 
 
 def without_data(text: str) -> str:
-    """Return the text with the size in place of the base64 in each data URL."""
+    """Return the text with the size in place of the base64 in each data URL:
+    `data:image/png;base64,[12.3 kB]`.
+    """
     return _DATA_URL.sub(_cut_url, text) if ";base64," in text else text
 
 
 def without_base64(text: str) -> str:
-    """Return JSON text with the size in place of long base64, in data URLs and elsewhere."""
+    """Return JSON text with long base64, in data URLs and elsewhere, replaced by its size."""
     return _BASE64.sub(lambda match: f"[base64, {in_bytes(size_of(match[0]))}]", without_data(text))
 
 
 def size_of(base64: str) -> int:
-    """Return the number of bytes that base64 stands for."""
+    """Return the number of bytes that a text in base64 encodes."""
     return max(0, len(base64) * 3 // 4 - base64[-2:].count("="))
 
 
@@ -81,8 +87,8 @@ def trimmed(text: str) -> str:
 
 
 def laid_out(arguments: str) -> str:
-    """Return JSON text indented. Text stays as it is if it is not JSON, is longer than
-    `_LONGEST_READ`, or has an object with one name twice.
+    """Return JSON text with indents. Return the text unchanged if it is not JSON, is longer than
+    `_LONGEST_READ`, or has an object with a key twice.
     """
     try:
         return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
@@ -91,8 +97,8 @@ def laid_out(arguments: str) -> str:
 
 
 def object_of(arguments: str) -> dict[str, object] | None:
-    """Return the object in JSON text; `None` for other values, and for text that `laid_out` leaves
-    as it is.
+    """Return the object in JSON text; `None` for other values, and for text that `laid_out` returns
+    unchanged.
     """
     try:
         value = _exactly(arguments)
@@ -102,7 +108,9 @@ def object_of(arguments: str) -> dict[str, object] | None:
 
 
 def compact(value: object) -> str:
-    """Return a value as JSON in one line, with blanks between its members."""
+    """Return the JSON of a value on one line, with a blank behind each comma and colon. Return a
+    sentence for people if JSON cannot express the value.
+    """
     try:
         return json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError, TypeError):
@@ -110,8 +118,8 @@ def compact(value: object) -> str:
 
 
 def fits(value: object) -> bool:
-    """Return True if a value is short enough to be shown without indents: a text of one line, or a
-    value whose JSON is short.
+    """Return True if a value is short enough to be shown on one line: a short text without line
+    ends, or another value whose JSON is short.
     """
     if isinstance(value, str):
         return len(value) <= _SHORT_TEXT and "\n" not in value
@@ -119,8 +127,8 @@ def fits(value: object) -> bool:
 
 
 def in_json(value: object) -> str:
-    """Return a value as JSON. An object or a list is indented if it has members and is not longer
-    than `_LONGEST_READ`.
+    """Return the JSON of a value. An object or a list gets indents if it is not empty, and if its
+    JSON is not longer than `_LONGEST_READ`.
     """
     line = compact(value)
     try:
@@ -131,13 +139,13 @@ def in_json(value: object) -> str:
 
 
 def json_of(value: object) -> str:
-    """Return the JSON text of a call's arguments. `value` is the text itself, or an object."""
+    """Return the JSON text of a call's arguments, which are JSON text already or an object."""
     return value if isinstance(value, str) else in_json(value)
 
 
 def _exactly(text: str) -> object:
-    """Return the value of JSON text. Raises ValueError for text that is not JSON or too long, and
-    for an object with one name twice.
+    """Return the value of JSON text. Raises ValueError for text that is not JSON, is longer than
+    `_LONGEST_READ`, or has an object with a key twice.
     """
     if len(text) > _LONGEST_READ:
         raise ValueError
@@ -145,6 +153,7 @@ def _exactly(text: str) -> object:
 
 
 def _spelled(match: re.Match[str]) -> str:
+    """Return the visible sign for a match of `ACTING`."""
     code = ord(match[0])
     if code < ord(" "):
         return chr(0x2400 + code)
@@ -154,10 +163,12 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def _cut_url(match: re.Match[str]) -> str:
+    """Return a data URL with the size in place of its base64."""
     return f"data:{match[1]};base64,[{in_bytes(size_of(match[2]))}]"
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the object of these keys and values. Raises ValueError if a key stands twice."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError

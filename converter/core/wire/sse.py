@@ -1,9 +1,9 @@
-"""Bytes to frames and back: server-sent events and lines of JSON. The network may cut the bytes
-anywhere.
+"""Bytes to frames and back: server-sent events and lines of JSON. The bytes may come in chunks that
+end anywhere.
 
 A server-sent event ends with a blank line. Its lines end with LF, CRLF or CR. `str.splitlines` is
 not used, because it also splits at U+2028, which models write. The `raw` bytes of all frames
-together are the bytes that came in, so that an unchanged frame can go on as it came.
+together are the bytes that came in, so that an unchanged frame can be sent on as it came.
 """
 
 import codecs
@@ -24,11 +24,12 @@ class Frame:
     """One unit of a stream.
 
     Attributes:
-        raw: the bytes of the frame, with the blank line or line end.
-        data: the values of its `data:` lines, joined by LF; `None` if it has no such line.
-        comment: True if the frame has comments alone.
-        event: the value of its `event:` line.
-        oversized: True if this is a part of a frame that is too long to be read.
+        raw: the bytes of the frame, with the blank line or line end behind it.
+        data: the values of its `data:` lines, joined by LF; `None` if it has no such line. In JSON
+            lines, the line.
+        comment: True if the frame consists of comments.
+        event: the value of its `event:` line; empty if it has none.
+        oversized: True if these are bytes of a frame that is too long to be read.
     """
 
     raw: bytes
@@ -39,7 +40,7 @@ class Frame:
 
     @property
     def is_body(self) -> bool:
-        """True if the frame is a whole body, which has nothing around its data."""
+        """True if the frame is a whole body: it has no bytes beside its data."""
         return self.data == self.raw
 
 
@@ -49,11 +50,12 @@ class Framing:
 
     Attributes:
         content_type: the content type of such a stream.
-        cutter: returns a new `FrameDecoder` for the format.
-        write: returns the bytes of a frame, given its data and the name of its event.
-        begins: a pattern for the beginning of a stream, which fits no whole body.
-        ends: the bytes that can end a frame.
-        bare: True if a frame is nothing but its data, so that a single frame could be a whole body.
+        cutter: returns a new decoder for a stream of this format.
+        write: returns the bytes of a frame from its data and the name of its event.
+        begins: the pattern of the beginning of a stream. It does not match any whole body.
+        ends: the bytes with which a frame may end.
+        bare: True if a frame has only its data, so that a stream with one frame looks like a whole
+            body.
     """
 
     content_type: str
@@ -64,18 +66,18 @@ class Framing:
     bare: bool = False
 
     def is_named(self, content_type: str) -> bool:
-        """Return True if the content type is that of this format."""
+        """Return True if `content_type`, the value of a header, names this format."""
         return content_type.lower().startswith(self.content_type)
 
 
 class FrameDecoder:
-    """A decoder of bytes into frames. A chunk may end anywhere in a frame. `close` returns a last
-    frame even if its blank line is missing.
+    """A decoder of bytes into frames. A chunk may end anywhere in a frame. `close` returns the last
+    frame if its blank line is missing.
 
     Attributes:
-        ends: a pattern for the end of a frame.
-        usual: the end of a frame in streams without CR.
-        longest: the most bytes that an end may have.
+        ends: the pattern of the bytes that end a frame.
+        usual: the bytes that end a frame if the stream has no CR.
+        longest: the most bytes that may end a frame.
     """
 
     ends = _BLANK_LINE
@@ -89,7 +91,7 @@ class FrameDecoder:
         self._oversized = False
 
     def held(self) -> int:
-        """Return how many bytes wait for the end of their frame."""
+        """Return how many bytes are held, because the end of their frame has not come."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -97,8 +99,8 @@ class FrameDecoder:
         return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of each frame that `chunk` completes. The caller passes each to `read`,
-        in this order.
+        """Return the bytes of each frame that `chunk` completes. The caller passes them to `read`,
+        frame by frame in this order.
         """
         come = chunk
         if self._buffer:
@@ -109,14 +111,14 @@ class FrameDecoder:
         for end in self._ends_in(come):
             raws.append(come[begin:end])
             begin = end
-        if come:  # else no frame has ended, and the buffer goes on growing
+        if come:  # else no frame has ended, and the buffer has the chunk already
             self._buffer[:] = come[begin:]
         self._searched = max(0, len(self._buffer) - self.longest + 1)
         return raws
 
     def _ends_in(self, come: bytes) -> Iterator[int]:
-        """Yield the offsets at which frames end."""
-        # `find` for the usual end takes a third of the pattern's time.
+        """Yield the offset in `come` behind each end of a frame."""
+        # `find` for the usual end takes a third of the time that the pattern would take.
         end = self._searched
         if b"\r" in come:
             yield from (match.end() for match in self.ends.finditer(come, end))
@@ -126,19 +128,21 @@ class FrameDecoder:
             yield end
 
     def read(self, raw: bytes) -> Frame:
-        """Return a frame whose bytes `cut` has returned."""
+        """Return the frame for bytes that `cut` has returned; an oversized frame if they, with the
+        bytes of `overflow` before them, are more than the limit.
+        """
         oversized, self._oversized = self._oversized or len(raw) > self._limit, False
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame of these bytes, whatever their length is."""
+        """Return the frame for these bytes, of any length."""
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return an oversized frame with the buffer's bytes, if they are more than the limit."""
+        """Return an oversized frame with the held bytes, if they are more than the limit."""
         if len(self._buffer) <= self._limit:
             return []
-        # The last bytes stay, because they may be the beginning of the frame's end.
+        # The last bytes stay in the buffer, because the frame's end may begin with them.
         cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
@@ -147,17 +151,17 @@ class FrameDecoder:
         return [Frame(piece, None, oversized=True)]
 
     def close(self) -> list[Frame]:
-        """Return the rest of the bytes as a frame. A server that dies cuts its last frame short."""
+        """Return the held bytes as a frame, because a server that fails cuts its last frame off."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         return [self.read(rest)] if rest else []
 
 
 class MislabelledBody(FrameDecoder):
-    """A decoder of a body whose content type says that it is an event stream.
+    """A decoder of a body with the content type of an event stream, which may be wrong.
 
-    If the body begins as JSON or HTML, it is a whole body nevertheless: it may have any length, and
-    `close` returns all of it as one frame.
+    If the body begins like JSON or HTML, it is read as a whole body: it may have any length, and
+    `close` returns all of it as one frame. Else it is read as an event stream.
     """
 
     _is_whole: bool | None = None
@@ -174,7 +178,7 @@ class MislabelledBody(FrameDecoder):
         return super().cut(b"") if self._is_whole is False else []
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame of these bytes."""
+        """Return the frame for these bytes, which are a whole body or an event."""
         return Frame(raw, raw) if self._is_whole else read_frame(raw)
 
 
@@ -187,9 +191,12 @@ class WholeBody(MislabelledBody):
 
 
 def read_frame(raw: bytes) -> Frame:
-    """Return the frame of these bytes. Its `id:` and `retry:` lines are only in `raw`."""
+    """Return the frame for the bytes of a server-sent event. Lines with `id:` and `retry:` are only
+    in its `raw`.
+    """
+    # The usual frame, one line of data. It is not split, because it may have megabytes.
     if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
-        return Frame(raw, raw[6:-2])  # a quick way for the usual frame, which may have megabytes
+        return Frame(raw, raw[6:-2])
     data: list[bytes] = []
     event = ""
     comment = True
@@ -232,7 +239,7 @@ class LineDecoder(FrameDecoder):
     usual = b"\n"
 
     def parse(self, raw: bytes) -> Frame:
-        """Return the frame of a line; a line of blanks is a comment."""
+        """Return the frame for a line. A line that consists of blanks is a comment."""
         line = raw.strip()
         return Frame(raw, line or None, comment=not line)
 
