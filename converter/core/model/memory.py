@@ -1,9 +1,10 @@
-"""A bounded memory of replies by id, for clients that leave their history with the server.
+"""A bounded memory of kept replies by id, for clients that leave their history with the server, as
+in Responses with `previous_response_id`.
 
-An entry holds only the messages that one request and its reply added to a conversation, and the id
-of the entry before. The history of an entry is the entry with all entries before it.
+An entry has only the messages that one request and its reply added to a conversation, and the id of
+the entry before. The history of an entry is this entry with all entries before it.
 
-If the memory is full, the least recently used entry is dropped; reading a history counts as use of
+If the memory is full, the least recently used entry is dropped. Reading a history counts as use of
 all its entries. An entry belongs to an owner: no other owner can find, continue or drop it.
 """
 
@@ -17,7 +18,9 @@ from threading import RLock
 
 
 class AwayError(Exception):
-    """The store (a file, Redis) does not answer, so that no entry can be read or written now."""
+    """The error for a store (a file, Redis) that does not answer, so that no entry can be read or
+    written now.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Bounds:
     Attributes:
         count: the most entries.
         size: the most bytes of all entries together.
-        seconds: an entry that is not used for so long is dropped.
+        seconds: the longest time since its last use for which an entry is kept.
     """
 
     count: int
@@ -41,8 +44,8 @@ class Bounds:
 
 
 def utf8(name: str) -> bytes:
-    """Return an id or name as bytes. Clients may choose names with lone surrogates, which strict
-    UTF-8 does not allow.
+    """Return an id or name as bytes. Clients may choose names with half surrogate pairs, which
+    strict UTF-8 does not allow.
     """
     return name.encode("utf-8", "surrogatepass")
 
@@ -70,12 +73,14 @@ class Entry:
 
 
 class Store:
-    """Entries by id, of all owners. Any thread may use a store.
+    """The entries of all owners, by id. Any thread may use a store.
 
-    This class itself hands each call on to another `store`. A subclass can override `_ask`, which
-    makes each such call, and `_own`, which returns the name that an entry has in the other store.
+    This class itself passes each call on to another store, `store`. A subclass can override `_ask`,
+    which makes each such call, and `_own`, which returns the name that an entry has in `store`.
 
     Attributes:
+        store: the other store.
+        bounds: the bounds of the store.
         elsewhere: True if a call may take long (a file, Redis). All methods but `begin` can then
             raise AwayError, and must not be called from the event loop's thread.
     """
@@ -92,8 +97,8 @@ class Store:
         return self._ask(lambda: self.store.size)
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
-        """Run `work`, which writes to the store. If `elsewhere`, start `work` in another thread and
-        return its future.
+        """Run `work`, which writes to the store, and return `None`. A store that is `elsewhere`
+        starts `work` in another thread and returns its future.
         """
         work()
         return None
@@ -106,26 +111,29 @@ class Store:
         self._ask(partial(self.store.keep, *entry, self._own(line)))
 
     def forget(self, key: str) -> bool:
-        """Drop an entry; return True if there was one."""
+        """Drop the entry with this id. Return False if there is none."""
         return self._ask(partial(self.store.forget, self._own(key)))
 
     def find(self, name: str) -> str:
-        """Return the id of the entry with this name; empty if there is no such entry."""
+        """Return the id of the entry that has this further name; empty if there is none."""
         return self._ask(partial(self.store.find, self._own(name)))
 
     def get(self, key: str) -> bytes | None:
-        """Return an entry's value; `None` if the entry is gone."""
+        """Return the value of the entry with this id; `None` if there is none."""
         values = self.values(key, one=True)
         return values[0] if values else None
 
     def history(self, key: str) -> list[bytes] | None:
-        """Return the values of an entry's history, oldest first; `None` if an entry is gone."""
+        """Return the values of an entry's history, the oldest first; `None` if one of its entries
+        was dropped.
+        """
         values = self.values(key)
         return None if values is None else values[::-1]
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values of an entry's history, newest first; `None` if an entry is gone. Each
-        entry of the history then counts as used. `one`: only this entry.
+        """Return the values of an entry's history, the newest first; `None` if one of its entries
+        was dropped. Each entry that was read counts as used. `one`: return only the value of the
+        entry itself.
         """
         return self._ask(partial(self.store.values, self._own(key), one=one))
 
@@ -134,16 +142,19 @@ class Store:
         self.store.close()
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
+        """Return the result of `question`, a call of the other store."""
         return question()
 
     def _own(self, name: str) -> str:
+        """Return the name or id that an entry `name` of this store has in the other store."""
         return name
 
 
 class BoundedStore(Store):
-    """The rules by which entries are kept, read and evicted: in this process and in a file.
+    """A store that keeps entries itself, within its bounds. Subclasses keep them in this process or
+    in a file.
 
-    The store in Redis has the same rules as Lua scripts, because Redis runs each script as one
+    The store in Redis follows the same rules in Lua scripts, because Redis runs each script as one
     step.
     """
 
@@ -166,13 +177,14 @@ class BoundedStore(Store):
                 self._evict()
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back; see `Store.values`."""
+        """Return the values of an entry's history, the newest first; see `Store.values`."""
         values, seen = list[bytes](), set[str]()
         with self._operation():
             self._evict()
             while key and not (one and values):
                 entry = None if key in seen else self._use(key)
-                if entry is None:  # gone, or the history leads back to an entry that was read
+                # The entry was dropped, or it was read already, so that the history has a circle.
+                if entry is None:
                     return None
                 seen.add(key)
                 values.append(entry.value)
@@ -184,20 +196,22 @@ class BoundedStore(Store):
         return self._lock
 
     def _add(self, key: str, entry: Entry) -> None:
-        """Add an entry, used now."""
+        """Add an entry with this id. Its time of use is now."""
         raise NotImplementedError
 
     def _use(self, key: str) -> Entry | None:
-        """Return an entry and note its use; `None` if the entry is not there."""
+        """Return the entry with this id, and note its use; `None` if there is none."""
         raise NotImplementedError
 
     def _evict(self) -> None:
-        """Drop entries that are unused for too long, and the least recently used beyond a bound."""
+        """Drop entries that were not used for too long, and the least recently used ones until the
+        store is within its bounds.
+        """
         raise NotImplementedError
 
 
 class ProcessStore(BoundedStore):
-    """Entries in this process. `now`: a clock, in seconds."""
+    """A store in this process. `now` returns the time in seconds."""
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__(bounds)
@@ -255,10 +269,10 @@ class ProcessStore(BoundedStore):
 
 @dataclass(slots=True)
 class Waits:
-    """The waiting of one exchange for its store.
+    """The time that one exchange waits for its store.
 
     Attributes:
-        writes: the writes that were begun and for which nobody has waited yet.
+        writes: the writes that were begun, and whose end the exchange has not awaited yet.
         seconds: how long the exchange has waited so far, for writes and reads together.
     """
 
@@ -269,8 +283,11 @@ class Waits:
 class Memory(Store):
     """The entries of one owner in a store that all owners share.
 
-    In the store, an id has the owner's name and a blank in front. Without `owner` nothing stands in
-    front. Without `store`, the entries are kept in this process.
+    In the store, the owner's name and a blank stand before each id; nothing if `owner` is empty. If
+    `store` is `None`, the entries are kept in this process, within the bounds `count` and `size`.
+
+    Attributes:
+        waits: the time that the exchange waits for the store.
     """
 
     def __init__(
@@ -294,32 +311,33 @@ class Memory(Store):
         names: Iterable[str] = (),
         line: str = "",
     ) -> None:
-        """Begin to keep an entry; it replaces an entry with the same id. An entry larger than the
-        whole memory is not kept.
+        """Begin to keep an entry, in place of an entry with the same id. An entry that is larger
+        than the whole memory is not kept.
 
         Args:
             key: the id.
             value: the entry's value.
-            previous: the id of the entry before.
-            names: further names for the entry; a name that another entry has already is left out.
-            line: the name of a growing conversation, which its newest entry has. If an entry has
-                this name, the new entry follows that entry instead of `previous` and takes the
-                name over; else `line` does nothing.
+            previous: the id of the entry before; empty at the beginning of a conversation.
+            names: further names for the entry. A name that another entry has is left out.
+            line: the name of a growing conversation; empty for none. If an entry has this name, it
+                is the entry before the new one, instead of `previous`, and the new entry gets the
+                name from it. If no entry has the name, `line` has no effect.
         """
         self.begin(partial(super().keep, key, value, previous, [*names], line))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
-        """Begin to keep an entry. If the id has another value already, begin to keep `disputed` in
-        place of both values.
+        """Begin to keep an entry with the value `value`. If an entry with this id has another
+        value, keep the value `disputed` in place of both.
         """
         self.begin(partial(self._agree, key, value, disputed))
 
     def _agree(self, key: str, value: bytes, disputed: bytes) -> None:
+        """Keep the entry of `keep_agreed`."""
         agreed = self.get(key) in (None, value)
         super().keep(key, value if agreed else disputed, "", [])
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin `work`, which writes to the store, and remember the write in `waits`."""
+        """Begin `work`, which writes to the store, and add it to `waits` if it is not done yet."""
         if write := self.store.begin(work):
             self.waits.writes.append(write)
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from converter.core.model import thought_fields
 
 # Claude Code writes such a line into its system text, with another value in each request. The
-# pattern begins with letters, for which `re` searches fast; only then it looks back for the line's
-# beginning.
+# pattern begins with letters, which `re` finds fast. Only behind them it looks back for the
+# beginning of the line.
 BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
 )
@@ -26,8 +26,8 @@ MESSAGE_FIELDS = ("messages", "input")
 _MARK = "cache_control"
 """The field with which a client marks the end of a cached prompt. No model reads it."""
 _HEAD = 4000
-"""How many characters of a message are in its fingerprint. The limit is there because a client
-may later shorten a long result of a tool; the message still has the same fingerprint.
+"""How many characters of a message are in its fingerprint. A client may later shorten a long result
+of a tool, and the message must still have the same fingerprint.
 """
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
@@ -40,20 +40,22 @@ DATE = re.compile(
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[object]:
-    """Return the messages of a request, of whatever dialect."""
+    """Return the list of messages in a request of any dialect; empty if there is none."""
     messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
 
 
 def all_messages(body: Mapping[str, object]) -> Sequence[object]:
-    """Return the messages of a request. `"input": "Hi"` is a message of the user."""
+    """Return the messages of a request of any dialect. A text in place of the list (`"input":
+    "Hi"`) is returned as a message of the user.
+    """
     text = body.get("messages") or body.get("input")
     return [{"role": "user", "content": text}] if isinstance(text, str) else messages_of(body)
 
 
 def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the last message if its role is `assistant`, else `None`. The model's reply continues
-    such a message.
+    """Return the last message of a request if its role is `assistant`, so that the model's reply
+    continues it; else `None`.
     """
     messages = messages_of(body)
     last = messages[-1] if messages else None
@@ -81,7 +83,7 @@ def role_of(message: object) -> str:
 
 
 def content_of(message: object) -> object:
-    """Return the content of a message."""
+    """Return the content of a message; `None` if it has none."""
     return message.get("content") if isinstance(message, dict) else None
 
 
@@ -127,8 +129,8 @@ def entries_of(message: object) -> list[Mapping[str, object]]:
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
-    """Yield each text of a message, behind True if the text is a thought. A value that is not a
-    text comes as JSON.
+    """Yield each text of a message as a pair: True if it is a thought, and the text. A value that
+    is not a text is yielded as JSON.
     """
     fields = message if isinstance(message, dict) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):
@@ -147,14 +149,16 @@ def _text(part: object) -> str:
 
 
 def _unmarked(value: object) -> object:
+    """Return an object without its cache mark; any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if key != _MARK}
 
 
 def fingerprint_of(message: object) -> str:
-    """Return a message's role and the beginning of its text, by which it is recognised in the next
-    request. Dates, reminders and billing lines are left out, because they change between requests.
+    """Return a text by which a message is recognised in the next request: its role, and the
+    beginning of its text. Thoughts are left out, as are dates, reminders and billing lines, which
+    change between requests.
     """
     role = role_of(message)
     if role in SYSTEM:
@@ -169,8 +173,8 @@ def fingerprint_of(message: object) -> str:
 
 
 def shared_count(before: Sequence[object], now: Sequence[object]) -> int:
-    """Return how many messages at the beginning of two conversations are equal or have the same
-    fingerprint. No fingerprint is made of equal messages.
+    """Return how many messages at the beginning of the conversations `before` and `now` are equal,
+    or have the same fingerprint. No fingerprint is made of equal messages, which would take time.
     """
     for number, (one, other) in enumerate(zip(before, now, strict=False)):
         if one != other and fingerprint_of(one) != fingerprint_of(other):
@@ -182,8 +186,9 @@ class PromptPart(NamedTuple):
     """A tool, system text or message, as a part of the prompt.
 
     Attributes:
-        text: all text, the thoughts last.
-        plain: the text without thoughts.
+        name: the name of the part for people ("message 3 (user)").
+        text: all text of the part, the thoughts last.
+        plain: the text of the part without thoughts.
     """
 
     name: str
@@ -192,8 +197,9 @@ class PromptPart(NamedTuple):
 
 
 def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the parts of the prompt, each behind its name ("message 3 (user)"), in the order of
-    chat templates: tools, system text, messages.
+    """Yield the parts of a request's prompt as pairs: the name of the part ("message 3 (user)"),
+    and the message, or a tool or system text in the form of a message. They come in the order that
+    chat templates have: tools, system text, messages.
     """
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
@@ -205,7 +211,7 @@ def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def part_of(name: str, message: object) -> PromptPart:
-    """Return the texts of a message, or of a tool that `pieces` yields as one."""
+    """Return the part of the prompt for a pair of `pieces`."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
@@ -219,12 +225,15 @@ def texts_of(body: Mapping[str, object]) -> dict[str, str]:
 
 
 def _name(tool: object) -> str:
+    """Return the name of a tool in a request of any dialect; empty if it has none."""
     function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
 def strings_of(value: object, levels: float = inf) -> Iterator[str]:
-    """Yield the strings in a JSON value, in their order, down to a depth of `levels`."""
+    """Yield the strings in a JSON value, in their order. Objects and lists more than `levels` deep
+    are left out. Keys are not yielded.
+    """
     left = [(value, levels)]
     while left:
         inner, deep = left.pop()

@@ -1,4 +1,6 @@
-"""Checked reading of parsed JSON: an error names the path of the wrong value."""
+"""`Fields`: it reads the fields of parsed JSON and checks their types. An error names the path to
+the wrong value.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -6,7 +8,7 @@ from typing import Any
 
 from converter.core.model.conversation import RequestError
 
-# The names of JSON's types in the error messages of Anthropic's API.
+# The name of each type of JSON in the error messages of Anthropic's API.
 TYPE_NAMES: dict[type, str] = {
     str: "a valid string",
     int: "a valid integer",
@@ -17,17 +19,23 @@ TYPE_NAMES: dict[type, str] = {
 
 
 type Kinds = Mapping[str, type | list[type[str]]]
-"""The types of an object's fields. `float` is any finite number, `[str]` an array of strings."""
+"""The types of fields by their names. `float` stands for any finite number, `[str]` for an array of
+strings.
+"""
 
 
 class Fields:
-    """The fields of one JSON object, and the path to the object.
+    """The fields of one JSON object.
 
-    A method that reads a field raises `RequestError` with the field's path
-    (`messages.0.content.1.text`) if the value has another type, or is absent and required. `null`
-    counts as absent, as in the Messages API. Types are exact: `true` is not an integer.
+    A method that reads a field raises `RequestError` with the path to the field
+    (`messages.0.content.1.text`) if the value has another type, or if a required field is absent.
+    `null` counts as absent, as in the Messages API. Types are exact: `true` is not an integer.
 
-    The object notes the names of the fields that were read. `unread` yields all others.
+    The names of the fields that were read are noted. `unread` yields all others.
+
+    Attributes:
+        path: the path to the object; empty for the whole request.
+        values: the object.
     """
 
     __slots__ = ("_read", "path", "values")
@@ -37,7 +45,7 @@ class Fields:
             raise RequestError(path, "Input should be an object")
         self.path = path
         self.values = value
-        # The names of the fields that were read, with the `Fields` of the objects in them.
+        # The names of the fields that were read. Each with the `Fields` of the objects in it.
         self._read: dict[str, Sequence[Fields]] = {}
 
     def path_of(self, name: str) -> str:
@@ -45,7 +53,7 @@ class Fields:
         return f"{self.path}.{name}" if self.path else name
 
     def error(self, name: str, problem: str) -> RequestError:
-        """Return the error to raise when this field is wrong."""
+        """Return the error for a fault of the field `name`, which the caller raises."""
         return RequestError(self.path_of(name), problem)
 
     def value(self, name: str) -> Any:
@@ -59,7 +67,9 @@ class Fields:
         return self._read.keys()
 
     def unread(self) -> Iterator[tuple[str, object]]:
-        """The fields that were not read, of this object and of objects in its fields."""
+        """Yield the name and value of each field that was not read, of this object and of the
+        objects in its fields.
+        """
         for name, value in self.values.items():
             if name not in self._read:
                 yield name, value
@@ -75,7 +85,7 @@ class Fields:
         raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
 
     def required[T](self, name: str, kind: type[T]) -> T:
-        """The field's value, which must be there."""
+        """The field's value. Raises RequestError if it is absent."""
         self._read.setdefault(name, ())
         value = self.values.get(name)
         if type(value) is kind:
@@ -84,7 +94,9 @@ class Fields:
         raise self.error(name, problem)
 
     def read(self, kinds: Kinds) -> dict[str, Any]:
-        """The values of the fields of `kinds` that the object has; each must have its type."""
+        """The values of those fields of `kinds` that the object has, by name. Raises RequestError
+        if one has another type than its type in `kinds`.
+        """
         values = dict[str, Any]()
         for name, kind in kinds.items():
             self._read.setdefault(name, ())
@@ -112,20 +124,21 @@ class Fields:
         return strings
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
-        """The field's value, which must be one of `choices`."""
+        """The field's value. Raises RequestError if it is not one of `choices`."""
         value = self.required(name, str)
         if value not in choices:
             raise self._none_of(name, choices)
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
-        """The row whose name is the field's value, which must be a name in `rows`."""
+        """The row in `rows` that the field's value names. Raises RequestError if there is none."""
         value = self.required(name, str)
         if value not in rows:
             raise self._none_of(name, rows)
         return rows[value]
 
     def _none_of(self, name: str, choices: Iterable[str]) -> RequestError:
+        """Return the error for a field whose value is not one of `choices`."""
         return self.error(name, f"Input should be {' or '.join(map(repr, choices))}")
 
     def child(self, name: str) -> "Fields | None":
@@ -140,7 +153,7 @@ class Fields:
         return self.child(name) or Fields({}, self.path_of(name))
 
     def inner(self, name: str) -> "Fields":
-        """The object in this field, which must be there."""
+        """The object in this field. Raises RequestError if the field is absent or no object."""
         inner = Fields(self.values.get(name), self.path_of(name))
         self._read[name] = (inner,)
         return inner

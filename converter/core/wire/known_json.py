@@ -1,9 +1,9 @@
-"""A reader of requests' JSON that does not read values again whose bytes are kept.
+"""A reader of requests' JSON. Bytes that an earlier request had are not read again.
 
 An agent's request repeats the messages of its request before and adds some at the end. The reader
-keeps the bytes of each member of a request's object, and of each message in its list of messages.
-If the next request has the same bytes, the reader returns the same Python object for them. To
-compare bytes takes a hundredth of the time of reading them.
+keeps the bytes of each value in a request's object, and of each message in its list of messages. If
+the next request has the same bytes, the reader returns the same Python object for them. To compare
+bytes takes a hundredth of the time that their reading takes.
 
 Code that gets these values must not change them, because later requests share them.
 """
@@ -21,28 +21,32 @@ from converter.core.wire.long_json import scan_of
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
-"""The name of a member, written without escapes, and the colon behind the name."""
+"""The pattern of a key without escapes, and of the colon behind it."""
 _NEXT_MEMBER = re.compile(rb"[ \t\n\r]*+([,}])")
 _LIST = re.compile(rb"(\[)[ \t\n\r]*+")
 _NEXT = re.compile(rb"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 _END = re.compile(rb"[ \t\n\r]*+")
 _BEHIND = frozenset(b",]} \t\n\r")
-"""Bytes that may follow a value. A digit behind kept bytes `12` would make another number."""
+"""The bytes that may stand directly behind a value. A digit behind the kept bytes `12`, for
+example, would make another number of them.
+"""
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
-"""How many bytes are compared at once, at first and at most. The first steps are short, because
-most kept lists have other bytes at their beginning.
+"""How many bytes are compared at once: in the first step, and in the longest. The first steps are
+short, because most kept lists differ at their beginning.
 """
 _MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
-"""The most members and elements that are read one by one, which takes some milliseconds of
-mitmproxy's event loop. JSON with more is read by `long_json`.
+"""The most keys of an object and elements of a list that are read one by one, which takes some
+milliseconds of mitmproxy's event loop. JSON with more of them is read by `long_json`.
 """
 _MOVES = 2
-"""How many messages may lose their cache mark in the next request; Claude Code marks two."""
+"""How many messages may lose their cache mark (`cache_control`) in the next request. Claude Code
+marks two messages.
+"""
 
 
 class KeptValue(NamedTuple):
-    """A value, and the offsets at which its bytes begin and end."""
+    """A value, and the offsets at which its bytes begin and end in a request."""
 
     begin: int
     end: int
@@ -50,12 +54,21 @@ class KeptValue(NamedTuple):
 
 
 Spans = list[tuple[int, int]]
-"""The offsets at which each element begins and ends, counted from the first element's beginning."""
+"""The offsets at which each element of a list begins and ends, counted from the beginning of the
+first element.
+"""
 
 
 @dataclass(slots=True)
 class KeptList:
-    """The elements of a list in `data`; `begin` is the offset of the first element."""
+    """The elements of a list.
+
+    Attributes:
+        data: the bytes of the request with the list.
+        begin: the offset of the first element in `data`.
+        values: the elements.
+        spans: the offsets of each element.
+    """
 
     data: bytes
     begin: int
@@ -63,14 +76,20 @@ class KeptList:
     spans: Spans = field(default_factory=Spans)
 
     def add(self, value: object, begin: int, end: int) -> None:
-        """Add an element, with the offsets of its bytes in `data`."""
+        """Add an element, whose bytes are `data[begin:end]`."""
         self.values.append(value)
         self.spans.append((begin - self.begin, end - self.begin))
 
 
 @dataclass(frozen=True, slots=True)
 class KeptObject:
-    """A request's object, kept for the next requests: its bytes, members and lists of messages."""
+    """The object of a request, kept for the reading of the next requests.
+
+    Attributes:
+        data: the bytes of the request.
+        members: the values of the object by their keys, without the lists of messages.
+        lists: the lists of messages by their keys.
+    """
 
     data: bytes
     members: Mapping[str, KeptValue]
@@ -82,9 +101,9 @@ class ReadObject(NamedTuple):
 
     Attributes:
         value: the object.
-        kept: the object to keep, for the reading of the next requests.
+        kept: the same object, to be kept for the reading of the next requests.
         before: the index of the kept object whose messages this object repeats; `None` if it
-            repeats no messages.
+            repeats none.
     """
 
     value: dict[str, object]
@@ -93,17 +112,17 @@ class ReadObject(NamedTuple):
 
 
 def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> ReadObject | None:
-    """Return the object in the bytes of a request, as `json_text.read` reads it.
+    """Return the object in the bytes of a request, with the values that `json_text.read` returns.
 
-    `None` is returned for bytes that are not JSON, and for JSON that this reader does not know: a
-    value that is not an object, names with escapes, a name that stands twice, too many members.
+    Return `None` for bytes that are not JSON, and for JSON that this reader does not read: a value
+    that is not an object, keys with escapes, a key that stands twice, too many keys or elements.
     JSON may be one or two levels deeper here than in `json_text.read`, because each value is read
     in a call of its own.
 
     Args:
         data: the bytes.
         kept: the objects that were read before, the newest first.
-        lists: the names of members that hold messages; their elements are kept one by one.
+        lists: the keys with lists of messages. The elements of these lists are kept one by one.
     """
     try:
         return _Reading(data, kept).object(lists)
@@ -112,10 +131,10 @@ def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> Rea
 
 
 def goes_on(before: KeptObject, now: KeptObject) -> bool:
-    """Return True if `now` continues the conversation of `before`.
+    """Return True if the request `now` continues the conversation of the request `before`.
 
-    It does if it repeats the messages of `before`, except up to `_MOVES` messages that may have
-    lost their cache mark. It must repeat more messages than are missing.
+    It does if it has all messages of `before` at the same indexes, except at most `_MOVES` of them,
+    which may have lost their cache mark. It must have more of these messages than it lacks.
     """
     for name, one in before.lists.items():
         shared = _shared(one, now.lists[name]) if name in now.lists else 0
@@ -125,14 +144,15 @@ def goes_on(before: KeptObject, now: KeptObject) -> bool:
 
 
 def _shared(one: KeptList, other: KeptList) -> int:
+    """Return how many elements of both lists are the same object at the same index."""
     return sum(map(is_, one.values, other.values))
 
 
 class _Reading:
     """The reading of one request's bytes.
 
-    The bytes from the first new value on are also decoded to text. `_at` is the offset of the
-    reading in the bytes, and `_index` the same position in this text.
+    The bytes from the first value on that is not kept are also decoded to text. `_at` is the offset
+    in the bytes up to which they were read, `_index` the same position in this text.
     """
 
     def __init__(self, data: bytes, kept: Sequence[KeptObject]) -> None:
@@ -145,7 +165,9 @@ class _Reading:
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> ReadObject:
-        """Return the object. Raises ValueError, RecursionError or StopIteration."""
+        """Return the object in the bytes; see `read`. Raises ValueError, RecursionError or
+        StopIteration.
+        """
         members, lists_read = dict[str, KeptValue](), dict[str, KeptList]()
         value = dict[str, object]()
         mark = self._take(_BEGIN)
@@ -165,6 +187,7 @@ class _Reading:
         return ReadObject(value, KeptObject(self._data, members, lists_read), self._before)
 
     def _member(self, name: str) -> KeptValue:
+        """Return the value of the key `name`: a kept one if its bytes stand here, or a new one."""
         for before in self._kept:
             one = before.members.get(name)
             if one and self._stands(before.data, one.begin, one.end):
@@ -174,16 +197,16 @@ class _Reading:
         return self._new()
 
     def _list(self, name: str) -> KeptList:
-        """Read the elements of a list, with the help of the kept list whose bytes are repeated
-        furthest.
+        """Return the list of messages with the key `name`. Its elements are taken from the kept
+        list with which it has the most bytes at the beginning in common.
 
-        The elements up to the first difference are copied. Behind it, each element is compared with
-        the kept element at the same index, and read if it differs. After more than `_MOVES`
-        different elements in a row, all further elements are read.
+        The elements up to the first difference are taken unchanged. Behind it, each element is
+        compared with the kept element at the same index, and read if it differs. After more than
+        `_MOVES` different elements in a row, all further elements are read.
         """
         self._take(_LIST)
         elements, (old, same) = KeptList(self._data, self._at), self._furthest(name)
-        # The byte behind an element must be the same too: else a number in it might go on.
+        # The byte behind an element must be the same too: else a number at its end might go on.
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
         if count:
@@ -207,8 +230,8 @@ class _Reading:
         return elements
 
     def _furthest(self, name: str) -> tuple[KeptList, int]:
-        """Return the kept list that has the most bytes in common with the list that begins here,
-        and the number of these bytes.
+        """Return the kept list with the key `name` that has the most bytes in common with the list
+        at `_at`, counted from the first element, and the number of these bytes.
         """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
@@ -219,8 +242,8 @@ class _Reading:
         return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
-        """Return True if the bytes of a kept value, `before[begin:end]`, stand here, and the byte
-        behind them ends the value.
+        """Return True if the bytes of a kept value, `before[begin:end]`, stand at `_at`, and the
+        byte behind them ends the value.
         """
         data, behind = self._data, self._at + end - begin
         if data[self._at : behind] != before[begin:end]:
@@ -228,7 +251,7 @@ class _Reading:
         return behind < len(data) and data[behind] in _BEHIND
 
     def _read_on(self, elements: KeptList) -> None:
-        """Read all further elements of a list."""
+        """Read all further elements of a list, and add them to `elements`."""
         text = self._rest()
         first = index = self._index
         values, spans, mark = list[object](), Spans(), ","
@@ -245,7 +268,7 @@ class _Reading:
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
     def _new(self) -> KeptValue:
-        """Read a value that is not kept."""
+        """Read the value at `_at`, which is not kept, and move behind it."""
         text = self._rest()
         value, end = self._scan(self._index)
         begin, size = self._at, len(text[self._index : end].encode())
@@ -253,15 +276,15 @@ class _Reading:
         return KeptValue(begin, begin + size, value)
 
     def _rest(self) -> str:
-        """Return the text from the first new value on."""
+        """Return the text that `_index` counts in, and decode it if this has not been done."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
             self._scan = partial(scan_of(self._text), self._text)
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
-        """Move behind a match of `pattern`, and return its group. Raises ValueError if the bytes do
-        not match here.
+        """Move behind the match of `pattern` at `_at`, and return its group. Raises ValueError if
+        the pattern does not match there.
         """
         match = pattern.match(self._data, self._at)
         if match is None:
@@ -270,13 +293,16 @@ class _Reading:
         return match[1]
 
     def _move(self, to: int) -> None:
+        """Go on reading at the offset `to`."""
         if self._text is not None:
             self._index += len(self._data[self._at : to].decode())
         self._at = to
 
 
 def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
-    """Return how many bytes are equal in `data` from `at` on and in `other` from `begin` on."""
+    """Return how many bytes in a row are equal in `data`, from the offset `at` on, and in `other`,
+    from the offset `begin` on.
+    """
     same, step, grows = 0, _STEP, True
     while step:
         piece = data[at + same : at + same + step]
@@ -289,7 +315,9 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
 
 
 def _in_bytes(text: str, spans: Spans) -> Spans:
-    """Return spans of a text as spans of its bytes. All characters between the spans are ASCII."""
+    """Return the spans of a text, counted in bytes instead of characters. The characters between
+    the spans must be ASCII.
+    """
     if text.isascii():
         return spans
     spans_in_bytes, at, index = Spans(), 0, 0

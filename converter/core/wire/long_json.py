@@ -1,12 +1,13 @@
-"""Long JSON, read and written by the `json` module's Python code instead of its C code.
+"""Reading and writing of long JSON by the `json` module's Python code instead of its C code.
 
-No other thread can run during a call of C. On a busy machine, C reads 4 MB of numbers in 0.2
-seconds and writes 4 MB of fractions in 0.5 seconds. The Python code takes three times as long for
-an agent's request, but other threads can run meanwhile. Strings are always read and written by C.
+No other thread can run during a call of C code. On a busy machine, one call reads 4 MB of numbers
+in 0.2 seconds and writes 4 MB of fractions in 0.5 seconds. The Python code takes three times as
+long for an agent's request, but other threads can run meanwhile. Strings are always read and
+written by C code.
 
-Python's garbage collector visits all objects and lists of the process in one call too. So text with
-more than `CONTAINERS_LIMIT` objects and lists is refused, and text with more than `COMMAS_LIMIT`
-commas between values.
+Python's garbage collector, too, visits all objects and lists of the process in one call. Text with
+more than `CONTAINERS_LIMIT` objects and lists is therefore refused, as is text with more than
+`COMMAS_LIMIT` commas between values.
 """
 
 import codecs
@@ -18,28 +19,29 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""Text of up to so many characters is read without a count of its objects, lists and commas."""
+"""The most characters of a text whose objects, lists and commas are not counted."""
 IN_C = 1 << 20
-"""Text of up to so many characters is read by one call of C, in at most 25 milliseconds."""
+"""The most characters of a text that is read by one call of C code, in at most 25 milliseconds."""
 CONTAINERS_LIMIT = 1 << 15
 """The most objects and lists in a text. An agent's request of 4 MB has 4,000. Python's garbage
-collector visits the number of the limit in 50 milliseconds.
+collector visits as many as the limit allows in 50 milliseconds.
 """
 COMMAS_LIMIT = 1 << 17
 """The most commas between values in a text. An agent's request of 4 MB has 15,000. The Python code
-reads as many values as the limit in 0.2 seconds.
+reads as many values as the limit allows in 0.2 seconds.
 """
 _MOST = 1 << 12
-"""The most values that one call of C writes, in a millisecond."""
+"""The most values that one call of C code writes, in about a millisecond."""
 _BITS = 16
-"""So many bits of an integer count as one more value. The time to write an integer grows with the
-square of its digits.
+"""Each time an integer has so many bits, it counts as one more value, because the time to write an
+integer grows with the square of its digits.
 """
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
 """A whole string; or an opening bracket or a comma outside of strings."""
 
 
 def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
+    """Return the decoder, changed to read by Python code."""
     decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     return decoder
 
@@ -51,8 +53,8 @@ _SPACED = json.JSONEncoder(ensure_ascii=False)
 
 
 def scan_of(text: str) -> json_text.Scan:
-    """Return the function that reads values of this text: C code, or Python code if the text is
-    long. Raises TooManyError.
+    """Return the function that reads the values of this text: C code, or Python code if the text is
+    longer than `IN_C`. Raises TooManyError if the text has too many values.
     """
     check(text)
     return json_text.scan if len(text) <= IN_C else _READER.scan_once  # type: ignore[attr-defined]
@@ -120,8 +122,8 @@ def spaced(value: object) -> str:
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call of C may write a value, because it has few values in it. The length
-    of strings does not count, because C writes them fast.
+    """Return True if one call of C code may write a value, because the value has at most `_MOST`
+    values in it. The length of strings does not count: C code writes them fast.
     """
     values, waiting = 0, [value]
     while waiting and values <= _MOST:
