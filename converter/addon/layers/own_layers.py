@@ -41,7 +41,8 @@ class OwnLayers:
         self._lazy = False
 
     def running(self) -> None:
-        """Log the members that this mitmproxy lacks, and install the hook table. If mitmproxy has
+        """Log the members of mitmproxy that the addon uses and this version lacks. If the layers
+        lack none, look up mitmproxy's hooks in our hook table from now on. If mitmproxy has
         reloaded the script, give the layers of open connections the new listener.
         """
         for part in PARTS:

@@ -218,7 +218,8 @@ class Rewriter:
         self._stages = Stages(self._table, reading, self.findings)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
-        self.end.feed([Start("", "")])  # the client's reply is not empty, even if no event follows
+        # the second reply may be empty: the client has the thought of the first one already
+        self.end.feed([Start("", "")])
         return []
 
     def abort(self, reason: str) -> list[bytes]:

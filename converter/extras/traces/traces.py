@@ -1,4 +1,6 @@
-"""An OpenTelemetry span for each reply, while the option says where they go."""
+"""An OpenTelemetry span for each reply to a chat request, sent to the URL in the option
+`think_traces`; none while the option is empty.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -198,6 +198,7 @@ class _Page(RequestHandler):
         self.metrics, self.allows = metrics, allows
 
     def prepare(self) -> None:
+        """Answer 403 if `allows` refuses the request. Tornado calls this before `get`."""
         if not self.allows(self.request):
             self.set_status(403)
             self.finish("think_hosts allows a web page's name\n")

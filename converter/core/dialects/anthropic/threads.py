@@ -66,8 +66,10 @@ def unsupported() -> RequestError:
 
 
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
-    """Return the request with all turns of its thread before its own, and the thread. A request
-    without a thread is returned as it is, with None. Raises RequestError.
+    """Return the request as a whole conversation, and its thread. If the request continues a
+    thread, the kept turns are put before its messages, and the thread's `system` and `tools` are
+    added. A request without a thread is returned as it is, with None. Raises RequestError if no
+    threads are kept, or if the thread is unknown.
     """
     request = Fields(body)
     thread = request.child("thread")

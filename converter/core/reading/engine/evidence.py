@@ -33,8 +33,8 @@ class Evidence:
         self._head = self._tail = ""  # the first and last characters of the reply's text
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
-        # `_ended`: the first thought has ended. `_ends_line`: no text has come behind it so far.
-        self._ended = self._ends_line = False
+        # `_ended`: the first thought has ended. `_awaits_text`: no text has come behind it so far.
+        self._ended = self._awaits_text = False
 
     def read(self, text: str) -> None:
         """Keep the beginning and the end of the reply's text. `text` is the next piece of it."""
@@ -63,14 +63,14 @@ class Evidence:
             return
         if isinstance(event, Text):
             self.answered = True
-            if not self._ends_line:
+            if not self._awaits_text:
                 return
             self._shown.closer_apart |= event.text[:1] in tuple(LINE_ENDS)
-            self._ends_line = not event.text
+            self._awaits_text = not event.text
             return
         self.answered = self.answered or not isinstance(event, LateCloser)
         if isinstance(event, ThinkingEnd) and self._reading.inside and not self._ended:
-            self._ended = self._ends_line = True
+            self._ended = self._awaits_text = True
             apart = event.around[1] or self._last in tuple(SENTENCE_ENDS)
             self._shown.closer_apart |= bool(apart)
 
