@@ -277,16 +277,15 @@ class AwaitedReply:
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
     def held(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the client's response if it is one body, but the server has sent a stream.
-        `written`: the body that the rewriter has made from the stream. If the rewriter failed,
-        return an error.
+        """Return the one body that the client wants although the server has sent a stream; an error
+        if the rewriter failed. `written`: the body that the rewriter has made from the stream.
         """
         failed = rewriter.failure
         return self._failure(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _type_of_reply(self, content_type: str, streamed: bool) -> str:
         """Return the content type of the client's reply: the server's `content_type` if it fits the
-        body and the client speaks the server's dialect, else that of the client's dialect.
+        body and the client speaks the server's dialect, else the type of the client's dialect.
         `streamed`: True if the client gets a stream.
         """
         exchange = self.request.exchange

@@ -1,7 +1,7 @@
 """Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
 
 The thoughts of a reply are kept in the memory under a hash of all messages of the conversation,
-from the first up to that reply. A later request gets the thoughts back if it begins with the same
+from the first up to the reply. A later request gets the thoughts back if it begins with the same
 messages. So a conversation that was forked gets the thoughts from before the fork. No thought is
 put back behind a message that the client has edited, or into another conversation.
 

@@ -170,8 +170,8 @@ class ReadRequest:
 
     @property
     def ceiling(self) -> int | None:
-        """The limit of thinking tokens if budgets are enforced: the client's budget, else that of
-        the client's effort, else that of `think_budget_tokens`. `None`: no limit.
+        """The limit of thinking tokens if budgets are enforced: the client's budget, else the limit
+        of the client's effort, else the option `think_budget_tokens`. `None`: no limit.
         """
         own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort

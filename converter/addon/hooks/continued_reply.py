@@ -1,8 +1,8 @@
 """The rest of a reply behind a thought that the addon ended.
 
-If the server ends thoughts on request (llama.cpp), it is sent such a request, and continues the
-same response. Otherwise the addon leaves that response, and a second request with the reply so far
-makes the server continue the reply.
+A server that ends thoughts on request (llama.cpp) gets a request to do so, and continues the same
+response. From any other server the addon disconnects in the middle of the response. A second
+request, which contains the reply so far, makes the server continue the reply.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class ContinuedReply:
 
     @property
     def is_due(self) -> bool:
-        """Return True if a thought was ended here, and the second request is not made yet."""
+        """Return True if the addon has ended a thought, and not yet made the second request."""
         return self._rewriter.continuation.stopped
 
     @property

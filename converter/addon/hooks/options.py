@@ -1,4 +1,4 @@
-"""The addon's options in mitmproxy: they are declared, checked and read here."""
+"""Declares the addon's options in mitmproxy, checks their values, and reads them into settings."""
 
 import logging
 from collections.abc import Sequence

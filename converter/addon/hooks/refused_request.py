@@ -163,8 +163,8 @@ class RefusalReader(NextRequest):
         self._message = ""
 
     def in_stream(self, chunk: bytes) -> bool:
-        """Read the first chunk of a stream with the status 200. Return True if it is a refusal, and
-        a request without the refused part is ready.
+        """Read the first chunk of a stream with the status 200. Return True if the chunk is a
+        refusal, and a request without the refused part is ready.
         """
         event = chunk.partition(b"data:")[2].partition(b"\n")[0]
         if b'"error"' in event and json_text.readable(event):
@@ -220,7 +220,7 @@ class SilentStream(NextRequest):
 
 class PromptReader(NextRequest):
     """Reads the prompt that the server rendered for a request whose reply its own parser discarded.
-    The next request is that of `for_our_reader`.
+    `for_our_reader` makes the next request.
     """
 
     line = UNREAD

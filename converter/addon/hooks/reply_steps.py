@@ -69,14 +69,16 @@ class ReplySteps:
             self._open_stream(flow.response, record, record.awaited)
 
     def _learn_refusal(self, record: FlowRecord) -> None:
-        """Learn which parts the server refuses, if it has taken the request without them."""
+        """Store a lesson about the parts that the server has refused, if the response shows that it
+        takes the request without these parts.
+        """
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
             self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_unread(self, record: FlowRecord, failure: str) -> None:
-        """Learn that the server's own parser failed on this reply, so that the next request avoids
-        it.
+        """Store a lesson if the server's own parser of calls failed on this reply, so that the next
+        request avoids the parser.
         """
         sent, request = record.sides.sent, record.request
         if failure and sent and request and record.may_be_refused:
@@ -290,7 +292,7 @@ def _keep_thoughts(record: FlowRecord, rewriter: Rewriter) -> None:
 
 
 def _goes_on(record: FlowRecord) -> bool:
-    """Return True if the response is that of a second request, which continues the reply."""
+    """Return True if the response answers a second request, which continues the reply."""
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 

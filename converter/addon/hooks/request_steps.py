@@ -295,7 +295,7 @@ async def count(pending: PendingRequest) -> Response:
 
 
 async def meet(pending: PendingRequest) -> None:
-    """Register the server as one that clients use: only such a server is asked for tokens."""
+    """Register that a client uses the server: only such a server is asked for prompts' tokens."""
     pending.client.meets(pending.upstream)
 
 

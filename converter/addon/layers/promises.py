@@ -95,7 +95,7 @@ class StreamLayer(HttpStream):
 
     @property
     def _waits(self) -> bool:
-        """Return True if the request has ended, and the client has got no byte of a response."""
+        """Return True if the request is complete, and the client has got no byte of a response."""
         waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
         unanswered = self.server_state in waiting and self._function is None
         return unanswered and self.client_state == self.state_done

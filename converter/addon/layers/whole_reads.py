@@ -15,8 +15,9 @@ class WholeReads:
     returns the data of all chunks in the buffer.
 
     Attributes:
-        after: the body's end, or the error for a fault of its framing, if it follows the data that
-            was returned last; else `None`. The next call returns the end or raises the error.
+        after: the event of the body's end, or the error for a fault of the framing, which follows
+            the data that was returned last. The next call returns the event or raises the error.
+            `None`: neither follows.
     """
 
     def __init__(self, reader: Any) -> None:
@@ -60,7 +61,9 @@ class WholeReads:
         return [] if pending is None else usual_chunks(buffer, pending)
 
     def read_eof(self) -> Any:
-        """Return the end of the body if it ends with the connection, else raise h11's error."""
+        """Return the event of the body's end if the end of the connection ends this body. Else
+        raise h11's error.
+        """
         return self._reader.read_eof()
 
 

@@ -203,8 +203,8 @@ class UpstreamClient:
         body: Mapping[str, object],
         size: int = 0,
     ) -> str | None:
-        """Return the prompt that the server renders for a chat completion; `None` if it renders
-        none.
+        """Return the prompt that the server renders for a chat completion; `None` if the server
+        does not render prompts for clients.
         """
         ask = partial(self._fetch, upstream, headers)
         with suppress(ConnectionError):
@@ -226,8 +226,8 @@ class UpstreamClient:
         written: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the bytes of each token of a prompt, for a person who looks at the prompt; `None`
-        if the server does not report them in time. A server that is silent here is still probed
-        for requests. `written`: returns the chat completion for a server.
+        if the server does not report them in time. A server that does not answer this call is still
+        probed for requests. `written`: returns the chat completion for a server.
         """
         if upstream not in self._met or not upstream.direct:
             return None
@@ -258,8 +258,8 @@ class UpstreamClient:
     async def facts(
         self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
-        """Return the server's facts about a model, for a person who looks at them. A server that is
-        silent here is still probed for requests.
+        """Return the server's facts about a model, for a person who looks at them. A server that
+        does not answer this call is still probed for requests.
         """
         replies = dict[str, object]()
         if upstream not in self._met or not upstream.direct:

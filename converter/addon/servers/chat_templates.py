@@ -28,7 +28,7 @@ _EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 @dataclass(frozen=True, slots=True)
 class TemplateHistory:
-    """The thoughts of earlier turns that a chat template writes into the prompt.
+    """The treatment of earlier turns' thoughts by a chat template.
 
     Attributes:
         form: The field of a message, or the marks in its text, in which the template expects a
@@ -245,9 +245,9 @@ class WrittenHistory:
     def read_by(self, model: str, server: Server | None) -> TemplateHistory:
         """Return in which form earlier thoughts are sent to this model on this server.
 
-        The user's form goes before that of the model's row. A row that names the usual field
-        (`reasoning_content`) gets the field that the server reads (`Server.history`). `server` is
-        `None` while the server is not recognised: then the row's form stays.
+        The form is the user's if the user has set one, else the form of the model's row. If the row
+        has the usual field (`reasoning_content`), the field that the server reads takes its place
+        (`Server.history`), unless the server is not recognised yet (`None`).
 
         `wanted` is True if the row has a history or the user set a form, and neither is `drop`.
         """

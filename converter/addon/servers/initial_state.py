@@ -107,7 +107,9 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Return the state that an earlier reply has shown; `None` without such a reply."""
+    """Return the state in which an earlier reply to the same switches of thinking really began;
+    `None` if no reply has shown it.
+    """
     return facts.corrected
 
 

@@ -152,9 +152,9 @@ _LATEST = ":latest"
 
 
 def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
-    """Return the entry of the model that a client gets for `name`, with `name` as the entry's id:
-    the server's model of this name, else that of the first fitting row, else that of a variant.
-    `None` if the server has no such model.
+    """Return the entry of the model that a client gets for `name`, with `name` as the entry's id;
+    `None` if the server has no such model. It is the server's model of this name, else the model of
+    the first fitting row, else the model of a variant.
     """
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))

@@ -118,7 +118,7 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
 def end_thought(reply_id: str, model: object) -> Probe[bool | None]:
     """Have the server (llama.cpp) end the thought of a running reply. Return True if the server
     ends the thought, or if the reply has ended; `None` if the server has no such endpoint; else
-    False. `model` is the request's: llama.cpp's router finds the server by it.
+    False. `model`: the model of the reply's request, by which llama.cpp's router finds the server.
     """
     control = {"id": reply_id, "action": "reasoning_end", "model": model}
     reply = yield ProbeRequest(_CONTROL_AT, json_text.write(control))

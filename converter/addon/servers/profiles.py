@@ -120,7 +120,7 @@ class Server:
 
 def _owned_by(owner: str, beside: str = "") -> Fingerprint:
     """Return the fingerprint of a server in whose list of models the field `owned_by` is `owner`.
-    `beside`: another field that the same model must have; empty: any model fits.
+    `beside`: another field that the same model must have; empty: no other field is needed.
     """
     return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
 
@@ -258,7 +258,7 @@ SERVERS = (
         leaves_out=frozenset({"top_k"}),
     ),
     # An unknown server gets only fields of OpenAI's chat-completions reference, because it may
-    # refuse others. The effort is such a field, and eight servers and gateways accept its `none`.
+    # refuse others. The effort is such a field. Eight servers and gateways accept the value `none`.
     Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
 

@@ -5,7 +5,7 @@
 - `describe_tools`: the messages describe the tools in text, for servers and chat templates without
   tools. The tools go to the end of the system turn, earlier calls into the text of their turns, and
   results into user turns. The request then has no field of tools, and the reply may hold calls as
-  text. The form of a call is that of the model's family, if its name shows the family, else that of
+  text. If the model's name shows its family, calls have the form of the family, else the form of
   Hermes, on which most models have been trained.
 - `with_begun_turn`: an assistant turn at the end has the reply so far, and the server continues it.
   Each server's row says in which form the server takes such a turn (`Server.continues`).

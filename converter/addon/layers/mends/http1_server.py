@@ -6,7 +6,8 @@ mitmproxy 12.2.3 has three faults in the reading of a head:
 - It takes an interim head (such as 103 Early Hints) for the head of the response.
 - It raises an exception at a switch of protocols that the client did not request.
 
-All but `leave` and `read_body` can be deleted when mitmproxy's `Http1Client` has none of them.
+If mitmproxy's `Http1Client` has none of these faults, `read_headers` and `fault_of_head` can be
+deleted. `leave` and `read_body` are no mends.
 """
 
 import re
