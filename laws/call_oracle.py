@@ -16,7 +16,7 @@ from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, NamedArguments, Row
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
-_CLOSERS_BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
+_CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
 """Closers that stand twice or alone behind a call, and closers of thoughts."""
 
 
@@ -38,26 +38,24 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     """Return the calls of these tools in the text, outside of code. `whole`: the text may be all of
     a reply, in which a call needs no mark.
     """
-    alone = _calls_that_are_all(text, tools) if whole else []
+    alone = _whole_calls(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
         return alone
     accepted: list[Call] = []
     for begin, end, named in _calls_by_offset(text):
         blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
         begun = max(blanks.start() if blanks else begin, accepted[-1].end if accepted else 0)
-        behind = _CLOSERS_BEHIND.match(text, end)
+        behind = _CLOSED.match(text, end)
         ended = behind.end() if behind else end
         for name, arguments in named:
-            meant = _arguments_by_schema(arguments, tools.get(name, {}))
+            meant = _by_schema(arguments, tools.get(name, {}))
             if name in tools and meant is not None:
                 accepted.append(Call(begun, ended, name, meant))
                 begun = ended
     return accepted
 
 
-def _arguments_by_schema(
-    arguments: Mapping[str, object], schema: Schema
-) -> Mapping[str, object] | None:
+def _by_schema(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
     """Return the arguments by the tool's schema; None where they do not fit it."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
@@ -65,15 +63,14 @@ def _arguments_by_schema(
     return None if arguments is NOTHING and schema.get("required") else arguments
 
 
-def _calls_that_are_all(text: str, tools: Mapping[str, Schema]) -> list[Call]:
+def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
     """Return the calls that are the whole text."""
     for row in WHOLE:
         if (match := row.find(text, 0)) and (read := row.calls(text, match)):
             end, named = read
             if not text[end:].strip():
                 meant = [
-                    _arguments_by_schema(arguments, tools.get(name, {})) or {}
-                    for name, arguments in named
+                    _by_schema(arguments, tools.get(name, {})) or {} for name, arguments in named
                 ]
                 return [
                     Call(0 if at == 0 else len(text), len(text), each[0], arguments)
@@ -93,15 +90,13 @@ def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]
         if code and begin >= code.end():
             offset = code.end()
             continue
-        read = _first_readable(text, begin, [row for begun, _, row in firsts if begun == begin])
+        read = _read_at(text, begin, [row for begun, _, row in firsts if begun == begin])
         if read:
             yield begin, *read
         offset = read[0] if read else begin + 1
 
 
-def _first_readable(
-    text: str, begin: int, rows: list[Row]
-) -> tuple[int, list[NamedArguments]] | None:
+def _read_at(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArguments]] | None:
     """Return the end, the names and the arguments of a call, by the first row that can read it."""
     for row in rows:
         if (match := row.find(text, begin)) and (read := row.calls(text, match)):
@@ -113,19 +108,19 @@ def same(call: Call, name: str, arguments: object) -> bool:
     """Return True if a client's call is `call`; a typed value may stand for its text."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
-    return _equal_or_same_text(call.arguments, arguments)
+    return _same_value(call.arguments, arguments)
 
 
-def _equal_or_same_text(written: object, value: object) -> bool:
+def _same_value(written: object, value: object) -> bool:
     """Return True if two values are equal; a value in a form of tags is compared by its text."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):
         return written.keys() == value.keys() and all(
-            _equal_or_same_text(written[key], value[key]) for key in written
+            _same_value(written[key], value[key]) for key in written
         )
     if isinstance(written, list) and isinstance(value, list):
-        return len(written) == len(value) and all(map(_equal_or_same_text, written, value))
+        return len(written) == len(value) and all(map(_same_value, written, value))
     return isinstance(written, str) and written == json.dumps(value, ensure_ascii=False)
 
 

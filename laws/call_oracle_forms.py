@@ -28,34 +28,34 @@ _NAME = r"(?P<name>[\w.-]+)"
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """A name in a tag, and what stands behind it."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
-_BEFORE_ARGUMENTS = rf"(?:\s|{_TOKEN}\w*|json|code)"
+_BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
 """Between a header's name and its arguments: a channel, an id, a type of content."""
 
 
 @singledispatch
-def _patterns_and_readers(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
+def _syntaxes(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
     """Yield the pattern of a body's beginning, and the body's reader."""
     raise NotImplementedError(body, form)
 
 
-@_patterns_and_readers.register
+@_syntaxes.register
 def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    yield JSON_NEXT, objects(_closing_mark(form), body.name_is_key)
+    yield JSON_NEXT, objects(_closer(form), body.name_is_key)
 
 
-@_patterns_and_readers.register
+@_syntaxes.register
 def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     within = rf"(?!{_any_of(form.ends)})" if form.ends else ""
     name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
     heads = _any_of(body.heads)
-    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BEFORE_ARGUMENTS})*+"
+    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
     if form.whole:
         yield f"(?={pattern})", one_by_one(rf"\s*{pattern}(?=\{{)")
         return
     yield rf"{pattern}(?={_any_of(('{', *form.ends))})", header
 
 
-@_patterns_and_readers.register
+@_syntaxes.register
 def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if body.nested:
         yield rf"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}>", elements
@@ -88,15 +88,15 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     return begin, tags(parameter, close, padded=False)
 
 
-@_patterns_and_readers.register
+@_syntaxes.register
 def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.heads and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python("")
     else:
-        yield r"\s*(?=[\w\[{])", python(_closing_mark(form))
+        yield r"\s*(?=[\w\[{])", python(_closer(form))
 
 
-@_patterns_and_readers.register
+@_syntaxes.register
 def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     heads = _any_of(body.heads)
     if form.whole:
@@ -110,12 +110,12 @@ def _any_of(marks: Sequence[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
 
 
-def _closing_mark(form: CallRow) -> str:
+def _closer(form: CallRow) -> str:
     """Return the mark behind a call; empty for a form that has none."""
     return form.close or form.section[1]
 
 
-def _opening_pattern(form: CallRow) -> str:
+def _opening(form: CallRow) -> str:
     """Return the pattern of the marks before a body. The call's own opener may be missing in a
     section, and where a body's beginning counts alone.
     """
@@ -131,8 +131,8 @@ def _opening_pattern(form: CallRow) -> str:
 
 def _rows(form: CallRow) -> Iterator[Row]:
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
-    for begin, reader in _patterns_and_readers(form.body, form):
-        yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
+    for begin, reader in _syntaxes(form.body, form):
+        yield Row(form.name, _opening(form) + begin, reader, ends)
 
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))

@@ -126,7 +126,7 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
             except ValueError:
                 end = text.find(close, offset) if close else -1
                 try:
-                    value, offset = _with_missing_brackets(text[begun.end() : max(0, end)]), end
+                    value, offset = _completed(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
             for name, members in _entries(value, by_key):
@@ -140,7 +140,7 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
     return read
 
 
-def _with_missing_brackets(written: str) -> object:
+def _completed(written: str) -> object:
     """Read an object whose last brackets are missing."""
     for brackets in ("}", "}}", "]}}"):
         try:
@@ -181,16 +181,14 @@ def elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
-        (end + len("]<]minimax[>[</invoke>"), [(match["name"], _arguments_of_elements(xml))])
-        if end > 0
-        else None
+        (end + len("]<]minimax[>[</invoke>"), [(match["name"], _values(xml))]) if end > 0 else None
     )
 
 
-def _arguments_of_elements(xml: str) -> dict[str, object]:
+def _values(xml: str) -> dict[str, object]:
     arguments: dict[str, object] = {}
     for match in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
-        inner: object = _arguments_of_elements(match[2]) or match[2]
+        inner: object = _values(match[2]) or match[2]
         if isinstance(inner, dict) and list(inner) == ["item"]:
             inner = re.findall(r"<item>(.*?)</item>", match[2], re.DOTALL)
         arguments[match[1]] = inner

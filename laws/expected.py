@@ -149,10 +149,8 @@ def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     read += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     behind = choice.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
-    again = repeated(list(content), families_of(reading), _closers_of_open_thought(text, reading))
-    read += _without_stray_marks(
-        _without_repeated(_parts_by_fields(behind), len(again)), families_of(reading)
-    )
+    again = repeated(list(content), families_of(reading), _open_closers(text, reading))
+    read += _unmarked_parts(_unrepeated(_parts_by_fields(behind), len(again)), families_of(reading))
     read = _joined_text(read)
     if reading.trims_blanks:
         read = _trimmed(read)
@@ -182,7 +180,7 @@ def repeated(
     return ""
 
 
-def _closers_of_open_thought(text: str, reading: Reading) -> Sequence[str]:
+def _open_closers(text: str, reading: Reading) -> Sequence[str]:
     """Return the closers of a thought that is open and empty at the end of the text."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
@@ -192,7 +190,7 @@ def _closers_of_open_thought(text: str, reading: Reading) -> Sequence[str]:
     return [mark for row in opened or telling for mark in row.closes]
 
 
-def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
+def _unmarked_parts(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
     """Drop the marks that a server left in the content of a thought in its reasoning field."""
     out: list[Part] = []
     for part in read:
@@ -216,7 +214,7 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
     return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)
 
 
-def _without_repeated(read: Iterable[Part], length: int) -> list[Part]:
+def _unrepeated(read: Iterable[Part], length: int) -> list[Part]:
     """Drop so many characters from the beginning of the content."""
     out = []
     for part in read:

@@ -50,7 +50,7 @@ class Joined:
         """Build the reply of a server that ends its thought there by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
-        rest = b"".join(self._second_as_continuation()) if self.second else ended
+        rest = b"".join(self._continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
@@ -58,7 +58,7 @@ class Joined:
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
-    def _second_as_continuation(self) -> Iterator[bytes]:
+    def _continuation(self) -> Iterator[bytes]:
         """Yield the frames of the second reply as frames of the first: without their head, and with
         the counts of both replies.
         """

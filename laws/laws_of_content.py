@@ -91,30 +91,27 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
     received = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in got]
-    sent = _calls_with_typed_values(case, [*choice.calls.values()], received)
-    calls = [(call["name"], _parsed_arguments(call["arguments"])) for call in sent]
-    read = _calls_by_oracle(case, variant, choice)
-    _check_calls_in_text(variant, read, got)
+    sent = _typed_calls(case, [*choice.calls.values()], received)
+    calls = [(call["name"], _parsed(call["arguments"])) for call in sent]
+    read = _oracle_calls(case, variant, choice)
+    _compare_read(variant, read, got)
     expected = calls + (got if read else [])
     if all(name and isinstance(arguments, dict) for name, arguments in expected):
         compare(f"{variant}, the calls", expected, got)
     if case.recording.server_dialect is OPENAI_CHAT and choice.finish not in _CUT:
-        wants, ready = (
-            message["stop_reason"] == "tool_use",
-            got and not _possible_stop_strings(case, choice),
-        )
+        wants, ready = message["stop_reason"] == "tool_use", got and not _cut_by_stops(case, choice)
         compare(f"{variant}, whether the client is to call a tool", [bool(ready)], [wants])
     return bool(expected)
 
 
-def _possible_stop_strings(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
+def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
     return stopped_at(choice, reading_for(case.recording, whole=True))
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
     """Compare the stop string that ended the reply."""
     choice = case.reply.choice()
-    of_call = _possible_stop_strings(case, choice)
+    of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
         return
     fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
@@ -124,7 +121,7 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
-def _calls_with_typed_values(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
+def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
     """Return the server's calls, with the client's values where these have the same text, and the
     types of a schema that takes no string there.
     """
@@ -132,14 +129,12 @@ def _calls_with_typed_values(case: Case, sent: Sequence[Json], got: Sequence[Jso
         return [*sent]
     schemas = case.recording.awaited().expected.calls.schemas
     pairs = zip(sent, got, strict=True)
-    return [
-        _call_with_typed_values(call, other, schemas.get(call["name"], {})) for call, other in pairs
-    ]
+    return [_typed_call(call, other, schemas.get(call["name"], {})) for call, other in pairs]
 
 
-def _call_with_typed_values(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
-    sent = Call(0, 0, call["name"], as_object(_parsed_arguments(call["arguments"])))
-    received = _parsed_arguments(other["arguments"])
+def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
+    sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
+    received = _parsed(other["arguments"])
     if not (isinstance(received, dict) and same(sent, other["name"], received)):
         return call
     members = as_object(schema.get("properties"))
@@ -159,15 +154,13 @@ def _takes_strings(schema: object) -> bool:
     return "string" in schema.get("type", "string")  # a name, or a list of names
 
 
-def _calls_by_oracle(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
+def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     in_text = [call for _, call in calls_in_text(choice, reading)]
     return in_text or calls_in_thoughts(choice, reading)
 
 
-def _check_calls_in_text(
-    variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]
-) -> None:
+def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
     """Check that the calls that were read from text are the oracle's, in order."""
     matching = [same(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
@@ -176,7 +169,7 @@ def _check_calls_in_text(
         )
 
 
-def _parsed_arguments(written: str) -> object:
+def _parsed(written: str) -> object:
     try:
         return json.loads(written or "{}")
     except (ValueError, RecursionError):
@@ -189,24 +182,18 @@ def _check_completion(case: Case, variant: Variant) -> None:
         heads = (list(reply.heads.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
     got_reply = got if sent.usage else replace(got, usage={})  # the addon's estimate
-    compare(
-        f"{variant}, counts and marks of the stream",
-        _counts_and_ends(sent),
-        _counts_and_ends(got_reply),
-    )
+    compare(f"{variant}, counts and marks of the stream", _counts_of(sent), _counts_of(got_reply))
     for index, sent_choice in sent.choices.items():
         got_choice = got.choice(index)
-        read = _calls_by_oracle(case, variant, sent_choice)
+        read = _oracle_calls(case, variant, sent_choice)
         got_choice_calls = list(got_choice.calls.values())
-        got_calls = [
-            (call["name"], _parsed_arguments(call["arguments"])) for call in got_choice_calls
-        ]
-        _check_calls_in_text(variant, read, got_calls if read else [])
-        sent_calls = _calls_with_typed_values(case, [*sent_choice.calls.values()], got_choice_calls)
+        got_calls = [(call["name"], _parsed(call["arguments"])) for call in got_choice_calls]
+        _compare_read(variant, read, got_calls if read else [])
+        sent_calls = _typed_calls(case, [*sent_choice.calls.values()], got_choice_calls)
         compare(f"{variant}, the calls", sent_calls, [] if read else got_choice_calls)
         called = (read or sent_choice.calls) and sent_choice.finish == "stop"
         finish = "tool_calls" if called else sent_choice.finish
-        finish = "stop" if _possible_stop_strings(case, sent_choice) else finish
+        finish = "stop" if _cut_by_stops(case, sent_choice) else finish
         compare(f"{variant}, the finish", [finish], [got_choice.finish])
         compare(
             f"{variant}, fields beside the text",
@@ -227,7 +214,7 @@ def _check_completion(case: Case, variant: Variant) -> None:
         )
 
 
-def _counts_and_ends(reply: ParsedReply) -> list[tuple[object, ...]]:
+def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
     marks = ("usage", "comments", "done", "complete")
     return [(name, getattr(reply, name)) for name in marks]
 
@@ -240,7 +227,7 @@ def untouched(case: Case) -> bool:
     expected = awaited.expected
     if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
         return False  # an error follows, or blanks wait for what follows them, as behind a thought
-    if any(_possible_stop_strings(case, each) for each in case.reply.choices.values()):
+    if any(_cut_by_stops(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False

@@ -44,7 +44,7 @@ def error_4(recording: Recording, _: int) -> None:
     expected = recording.body if message else True
     compare("chat completions client", [recording.answered.status, expected], got)
     for client, (variant, names) in _SHAPES.items():
-        got_names, got_message = _keys_and_message(answer(recording, client).body)
+        got_names, got_message = _error_in(answer(recording, client).body)
         compare(variant, names, got_names or [])
         # for a prompt that is too long, the message is the API's
         if message and "tokens" not in message and message not in got_message:
@@ -53,7 +53,7 @@ def error_4(recording: Recording, _: int) -> None:
             )
 
 
-def _keys_and_message(body: bytes) -> tuple[list[str] | None, str]:
+def _error_in(body: bytes) -> tuple[list[str] | None, str]:
     """Return the keys of an error, and its message; `None` for a body that is no error. Ollama's
     errors are a message alone.
     """
@@ -79,7 +79,7 @@ def error_7(recording: Recording, _: int) -> None:
         got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
             raised = _raised(client, got)
-        message = _keys_and_message(got.body)[1]
+        message = _error_in(got.body)[1]
         if message not in raised or got.status < 400:
             raise BrokenLawError(
                 variant,
@@ -104,5 +104,5 @@ def error_8(recording: Recording, drawn: int) -> None:
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():
             got = answer(recording, client, body)
-            if _keys_and_message(got.body)[0] != keys:
+            if _error_in(got.body)[0] != keys:
                 raise BrokenLawError(f"{variant}, {name}", f"no error: {got.body[:200]!r}")

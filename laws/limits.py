@@ -98,7 +98,7 @@ def _whole_without_choices(case: Case) -> bool:
     return case.recording.server_form is Form.WHOLE and not case.reply.choices
 
 
-def _whole_without_finish(case: Case) -> bool:
+def _unfinished(case: Case) -> bool:
     reply = case.reply
     return case.recording.server_form is Form.WHOLE and bool(reply.choices) and not reply.complete
 
@@ -138,11 +138,11 @@ _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
 """Reasons for which a thought was ended, once, that the server's bytes and the options show."""
 
 
-def _choices_out_of_order(case: Case) -> bool:
+def _unsorted_choices(case: Case) -> bool:
     return [*case.reply.choices] != sorted(case.reply.choices)
 
 
-def _hides_thinking_or_blanks(recording: Recording) -> bool:
+def _hides(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.thoughts.hidden
 
 
@@ -156,7 +156,7 @@ LIMITS = (
     Limit(
         (4, 5),
         "a whole reply that has no finish, by its server's word, is an error for who waits for one",
-        _whole_without_finish,
+        _unfinished,
     ),
     Limit(
         (3,),
@@ -185,7 +185,7 @@ LIMITS = (
     Limit(
         (4,),
         "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
-        lambda case: _hides_thinking_or_blanks(case.recording),
+        lambda case: _hides(case.recording),
     ),
     Limit(
         (4, 5),
@@ -220,7 +220,7 @@ LIMITS = (
         (3, 7),
         "SGLang 0.5 gives each choice an id of its own and begins them in any order: the first "
         "frame's id is a stream's, and OpenAI's SDK (3.57) joins no choice before a lower one",
-        _choices_out_of_order,
+        _unsorted_choices,
     ),
     Limit(
         (7,),

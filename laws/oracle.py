@@ -239,10 +239,10 @@ class _Reader:
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
-        called = self._first_call(begin, end, tools)
-        gone = self._drop_repeated_openers(begin, end if called is None else called)
+        called = self._find_call(begin, end, tools)
+        gone = self._drop_openers(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
-        while (offset := self._first_call(start, end, tools)) is not None:
+        while (offset := self._find_call(start, end, tools)) is not None:
             behind_draft = self._behind_draft(offset, closers, tools)
             if behind_draft is None:
                 text, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
@@ -259,19 +259,19 @@ class _Reader:
         self.torn = whole != text
         return whole
 
-    def _drop_repeated_openers(self, begin: int, end: int) -> int:
+    def _drop_openers(self, begin: int, end: int) -> int:
         """Drop the openers that count for nothing within a thought; return their length."""
         kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
         self.rest = self.rest[:begin] + kept + self.rest[end:]
         return end - begin - len(kept)
 
-    def _first_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
+    def _find_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the offset of the first call in the text from `start` on."""
         offsets = (
             offset
             for offset in range(start, end + 1)
             if (mark := tool_mark(self.rest, offset)) in tools
-            and self._call_ends_thought(start, offset, mark)
+            and self._is_call(start, offset, mark)
         )
         return next(offsets, None)
 
@@ -304,7 +304,7 @@ class _Reader:
                 continue
             closer = _first_of(closers, self.rest, behind)
             end = closer.start() if closer else len(self.rest)
-            again = self._first_call(behind, end, tools)
+            again = self._find_call(behind, end, tools)
             if (end if again is None else again) - behind > GUESS_LIMIT or (
                 closer and again is None
             ):
@@ -313,7 +313,7 @@ class _Reader:
                 return None
             offset = again
 
-    def _call_ends_thought(self, begin: int, offset: int, mark: str) -> bool:
+    def _is_call(self, begin: int, offset: int, mark: str) -> bool:
         fenced = not TOOLS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 

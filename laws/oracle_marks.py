@@ -117,8 +117,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
         if row.answer_tags and here.head and here.closer in row.closes
     ]
     groups = {
-        "worded": [f"(?={end})." for end in _headers_with_text(marks, torn)],  # marks in it count
-        "torn": _cut_off_marks(marks, torn),
+        "worded": [f"(?={end})." for end in _open_headers(marks, torn)],  # marks in it count
+        "torn": _cut_marks(marks, torn),
         "tool": any_of(_text_tools(families, here)),
         "thought": [
             _thought(number, row, attributes and row.body.attributes) for number, row in rows
@@ -148,7 +148,7 @@ def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     return marks + _text_tools(families, here)
 
 
-def _cut_off_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _cut_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return the pattern of a reply's end that is the beginning of a mark, and never prose."""
     parts = _beginnings(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
@@ -161,7 +161,7 @@ def _beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
-def _headers_with_text(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _open_headers(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of a reply's end that may be an answer whose header lacks its last token."""
     others = rf"(?!(?:{'|'.join(_beginnings(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
@@ -342,9 +342,7 @@ def untorn(
         if len(text) - offset > longest:  # only blanks within a mark make its beginning longer
             count = [mark for mark in count if GAP in mark]
         if any(_begins(mark, text[offset:]) for mark in count):
-            worded = any(
-                re.match(match, text[offset:]) for match in _headers_with_text(count, torn)
-            )
+            worded = any(re.match(match, text[offset:]) for match in _open_headers(count, torn))
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 

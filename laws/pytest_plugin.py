@@ -120,7 +120,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     if (
         not ours
         or _is_ours(sys.modules.get("converter"))
-        or _is_ours(_converter_of_project(node.config))
+        or _is_ours(_project_converter(node.config))
     ):
         yield
         return
@@ -135,7 +135,7 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
         sys.modules.update(theirs)
 
 
-def _converter_of_project(config: pytest.Config) -> ModuleType | None:
+def _project_converter(config: pytest.Config) -> ModuleType | None:
     """Return the `converter` that the project's tests would import, without loading it."""
     folders = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
     spec = PathFinder.find_spec("converter", folders)

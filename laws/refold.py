@@ -165,7 +165,7 @@ def _anthropic_events(message: Json, cut: Cut) -> Iterator[Json]:
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
         yield {"type": "content_block_start", "index": index, "content_block": _empty_block(block)}
-        for delta in _block_deltas(block, cut):
+        for delta in _deltas_of(block, cut):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     ending = {name: message.get(name) for name in ("stop_reason", "stop_sequence")}
@@ -180,7 +180,7 @@ def _empty_block(block: Json) -> Json:
     return {name: empty.get(name, value) for name, value in block.items()}
 
 
-def _block_deltas(block: Json, cut: Cut) -> Iterator[Json]:
+def _deltas_of(block: Json, cut: Cut) -> Iterator[Json]:
     match block:
         case {"type": "tool_use", "input": given}:
             yield {"type": "input_json_delta", "partial_json": json.dumps(given)}
