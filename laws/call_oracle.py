@@ -21,16 +21,16 @@ _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS))
 
 
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
-"""Forms whose marks are special tokens."""
+"""The names of the forms whose marks are special tokens of the model."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call, and its span with the blanks around the call."""
+    """A call that the oracle read from a text."""
 
-    begin: int
-    end: int
-    name: str
+    begin: int  # the offset of the call, or of the blank lines before the call
+    end: int  # the offset behind the call's closing marks and the blanks that follow them
+    name: str  # the name of the tool
     arguments: Mapping[str, object]  # strings, in forms of tags
 
 
@@ -56,7 +56,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _by_schema(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return the arguments by the tool's schema; None where they do not fit it."""
+    """Return the call's arguments; None if the tool's schema cannot accept them."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
@@ -64,7 +64,7 @@ def _by_schema(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, 
 
 
 def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
-    """Return the calls that are the whole text."""
+    """Return the calls if the text consists of calls of one form in `WHOLE`; else an empty list."""
     for row in WHOLE:
         if (match := row.find(text, 0)) and (read := row.calls(text, match)):
             end, named = read
@@ -84,7 +84,7 @@ def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]
     offset = 0
     while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
-        if code:  # which hides all but special tokens
+        if code:  # in code, only special tokens begin a call
             firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
         begin = min((begun for begun, _, _ in firsts), default=len(text))
         if code and begin >= code.end():

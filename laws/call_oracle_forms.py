@@ -78,7 +78,7 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     key, key_end, value, value_end = map(re.escape, marks)
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
     opened, close = _any_of(form.opens), _any_of(form.closes)
-    # a value without its mark ends with its call
+    # if a value lacks its closing mark, the value ends where the call ends
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
@@ -137,4 +137,4 @@ def _rows(form: CallRow) -> Iterator[Row]:
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))
 WHOLE = tuple(row for form in FORMS if form.whole for row in _rows(form))
-"""Forms that count only as the whole reply."""
+"""The rows of forms that count only if calls are the whole reply. `ROWS` has the other forms."""

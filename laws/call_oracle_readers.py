@@ -1,5 +1,5 @@
-"""Readers of calls for the oracle: they read from a call's beginning, with regular expressions and
-Python's own parsers of JSON and of Python.
+"""Readers of calls for the oracle. A reader gets the match of a call's beginning and reads the rest
+of the call with regular expressions and the parsers of Python's modules `json` and `ast`.
 """
 
 import ast
@@ -18,7 +18,7 @@ _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
 """Blanks in a call; the closer of a thought counts as one."""
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
-"""Raised by Python's own parsers."""
+"""The errors that the parsers of `json` and `ast` raise for text that is no call."""
 _DECODER = json.JSONDecoder(strict=False)
 NOTHING: Mapping[str, object] = {}
 """The arguments of a name alone, which is a call where the tool requires no argument."""
@@ -30,7 +30,7 @@ class Members(dict[str, object]):
     """The members of a call's object; the tool's schema decides which of them are arguments."""
 
     behind: Sequence["Members"] = ()
-    """The members of objects without a name that follow the call's object."""
+    """Objects without a name that follow the call's object; they may hold its arguments."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
         """Return the arguments; None where a member is neither an argument nor known."""
@@ -55,7 +55,12 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the call's members, and those behind the call unless it has other arguments."""
+        """Yield the items of the call's object, then the items of the objects in `behind`, which
+        repeat the call or continue it.
+
+        If the call has arguments already and such an object differs from them, its item has the
+        unknown key `other arguments`, so that the call is refused.
+        """
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:
@@ -67,15 +72,15 @@ class Members(dict[str, object]):
 
 @dataclass(frozen=True)
 class Row:
-    """One way to write a call."""
+    """One syntax of calls."""
 
-    form: str  # the form's name
+    form: str  # the name of the form in the parser's table
     begin: str  # the pattern of a call's beginning
-    read: Reader
-    ends: Sequence[str] = ()  # patterns of the marks that may stand behind a call
+    read: Reader  # reads the call behind a match of `begin`
+    ends: Sequence[str] = ()  # patterns of marks that may follow the call; they become a part of it
 
     def find(self, text: str, offset: int) -> re.Match[str] | None:
-        """Return the match of the next call's beginning."""
+        """Return the match of the first beginning of a call from `offset` on."""
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
@@ -152,7 +157,7 @@ def _completed(written: str) -> object:
 
 def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
     """Read the arguments behind a header that has the name; a closing mark means no arguments."""
-    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # as Kimi has it
+    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi: functions.f:0
     if text.startswith(("<", "`"), match.end()):
         return match.end(), [(name, NOTHING)]
     arguments, offset = _DECODER.raw_decode(text, match.end())
@@ -210,7 +215,7 @@ def python(close: str) -> Reader:
 
 
 def _python_end(text: str, begin: int) -> int:
-    """Return the end of the longest valid Python from `begin` on."""
+    """Return the offset behind the longest text from `begin` on that is valid Python."""
     for end in reversed([match.end() for match in re.finditer(r"[)\]]", text[begin:])]):
         try:
             ast.parse(text[begin : begin + end].strip())

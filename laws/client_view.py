@@ -1,5 +1,5 @@
-"""A client's view of a reply, as events to compare: runs of thinking and text in order, calls, the
-finish, the counts.
+"""The content that a client reads from a reply, as a list of events that can be compared: runs of
+thinking and text in order, calls, finish and counts.
 """
 
 import json
@@ -59,7 +59,7 @@ def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
 
 
 def view_of(recording: Recording, variant: Variant) -> View:
-    """Return the view of this client."""
+    """Return all events that the client of this variant reads from its reply."""
     if variant.client in IN_BLOCKS:
         return list(view_of_message(message_of(recording, variant)))
     return list(view_of_completion(completion_of(recording, variant)))

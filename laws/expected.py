@@ -1,5 +1,5 @@
-"""The expected content of a client's reply, by the server's bytes and the oracle: thinking, text
-and calls, as each dialect has them.
+"""The content that a client's reply must have: thinking, text and calls that the oracle reads from
+the server's bytes, as each dialect shows them.
 """
 
 import re
@@ -30,29 +30,29 @@ _STARTS = {
     Mode.UNDECIDED: "undecided",
 }
 JOINT = "\n\n"
-"""Between two thoughts that share a field, and between the words around a call."""
+"""The separator of thoughts that share a field, and of the texts before and behind a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a reply: text, thinking, or a call that was read from the text."""
+    """A part of a reply."""
 
-    kind: str
-    text: str
-    native: bool = False  # sent by the server in a reasoning field
+    kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
+    text: str  # the text; of a call, its name
+    native: bool = False  # True if the server sent the part as thinking in a reasoning field
 
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
-    """Return the addon's way to read a recording. `whole`: the server sends or the client gets one
-    body.
+    """Return the settings with which the addon reads a recording's text. `whole`: True if the
+    server sends the reply as one body, or the client gets it so.
     """
     expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
 
 
 def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
-    """Return the request's stop strings that may have cut off the choice's last call; none where
-    the call is complete.
+    """Return the request's stop strings if one of them may have cut off the last call; empty if the
+    last call is complete.
     """
     return reading.expected.stops if choice.cut_call else ()
 
@@ -72,7 +72,7 @@ def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 
 
 def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
-    """Return the tool calls in the text of one choice, each behind its text."""
+    """Return each tool call in the text of a choice as a pair: its text and the call."""
     tools = reading.expected.calls.read
     if tools is None or choice.calls:
         return []
@@ -125,7 +125,7 @@ def _last_calls(thought: str, tools: Tools) -> str:
 
 
 def without(text: str, tools: Tools) -> str:
-    """Return the text without the tool calls in it."""
+    """Return the text without its tool calls."""
     return call_oracle.without(text, call_oracle.calls(text, tools.schemas, not tools.wants_json))
 
 
@@ -181,7 +181,7 @@ def repeated(
 
 
 def _open_closers(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers of a thought that is open and empty at the end of the text."""
+    """Return the closers that could end a thought which `text` opened and left empty."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -201,8 +201,8 @@ def _unmarked_parts(read: Sequence[Part], families: Sequence[ThoughtRow]) -> lis
 
 
 def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
-    """Drop closers and an answer's opener from the head of a content, and the answer's closer from
-    its end.
+    """Return the text without closers of thoughts and an opener of the answer at its beginning (if
+    `at_head`), and without a closer of the answer at its end.
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
     closers = [mark for row in families for mark in row.closes]
@@ -215,7 +215,7 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
 
 
 def _unrepeated(read: Iterable[Part], length: int) -> list[Part]:
-    """Drop so many characters from the beginning of the content."""
+    """Remove the first `length` characters of the text parts."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -251,8 +251,8 @@ def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Bloc
 
 
 def _initial_state(text: str, reading: Reading) -> str:
-    """Return the initial state of the text. A grammar decides as well: JSON is no thought, and any
-    other answer is one only if a closer follows within some length.
+    """Return the oracle's initial state for the text. Under a grammar, an answer that begins as
+    JSON begins as text, and other text is a thought only if a closer follows.
     """
     start, grammar = _STARTS[reading.mode], reading.expected.grammar
     if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
@@ -300,8 +300,8 @@ def openai_texts(read: Sequence[Part]) -> tuple[str, str]:
 
 
 def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
-    """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for
-    a client that wants none.
+    """Return the kind and text of each block of a message with these parts; blocks of nothing but
+    blanks are left out. `shown`: False for a client that wants no thinking.
     """
     trimmed = [
         replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 _AROUND = 60
-"""Characters that are shown before the first difference of two events, and behind it."""
+"""How many characters the error shows before and behind the first difference."""
 _NOTHING = "(nothing)"
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 class BrokenLawError(AssertionError):
-    """Raised by a law that does not hold.
-
-    Attributes:
-        variant: The client and the cuts.
-        difference: The first difference.
+    """Raised by a law that a reply breaks. `variant`: the client, and the cuts of the server's
+    bytes; `difference`: the first difference between the expected and the received events.
     """
 
     def __init__(self, variant: str, difference: str) -> None:
@@ -28,12 +25,12 @@ class BrokenLawError(AssertionError):
 
 @dataclass(frozen=True)
 class Broken:
-    """A law that does not hold for a recording."""
+    """A law that a recording breaks."""
 
-    recording: str
-    law: str
-    variant: str
-    difference: str
+    recording: str  # the recording's name
+    law: str  # the law's number and title
+    variant: str  # the client, its form of the reply, and how the server's bytes were cut
+    difference: str  # the first difference between the expected and the received events
 
     def message(self, command: str) -> str:
         """Return the message for a person, with the command to run next as its last line."""
@@ -62,8 +59,8 @@ def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> 
 
 
 def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
-    """Compare two bodies: their events are the frames of a stream, or the values in a whole
-    body.
+    """Raise BrokenLawError if two bodies differ. The error shows the first frame of a stream, or
+    the first value of a JSON body, that differs.
     """
     if expected != got:
         compare(variant, events_of(expected), events_of(got))
@@ -110,7 +107,7 @@ def _part_text(part: object) -> str:
 
 
 def _around(text: str, offset: int) -> str:
-    """Return the text around the first difference, in one line."""
+    """Return up to `_AROUND` characters before and behind `offset`, in one line."""
     begin, end = max(0, offset - _AROUND), offset + _AROUND
     cut = ("..." if begin else "") + text[begin:end] + ("..." if end < len(text) else "")
     return cut.replace("\r", "\\r").replace("\n", "\\n")

@@ -1,10 +1,10 @@
-"""The laws of content over two replies that the client gets as one, because a thought was ended or
-had no answer.
+"""The laws of content for recordings of two server replies that the client gets as one: the addon
+ended a thought, or a thought had no answer, and requested a second reply.
 
-The server's bytes are two replies. A third, single reply is built as a server would have sent that
-ends its thought there by itself. The laws apply to the single reply, and the client's message for
-the two replies has to be the same. This file reads the server's bytes and the options, never the
-addon's own output.
+From the two replies, this module builds a third: the single reply of a server that would have ended
+its thought at the same offset by itself. The laws are checked for the third reply, and the client's
+message must be the same for the third as for the two. The module reads the server's bytes and the
+options, never the addon's output.
 """
 
 import copy
@@ -27,7 +27,7 @@ type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]
 JOINT = "\n\n"
 _MARK_TOKENS = 2
-"""Tokens of a mark and the line end beside it; a thought has two marks."""
+"""The estimated tokens of a mark and its line end."""
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 _HEAD = ("choices", "usage", "timings")
 _DONE = b"data: [DONE]\n\n"
@@ -36,31 +36,31 @@ _PIECES = 6
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Two replies that the client gets as one."""
+    """Two server replies that the client gets as one."""
 
-    kept: bytes  # the first reply, up to the end of its thought
-    more: bytes  # the text or the finish behind the thought, which is not sent on
+    kept: bytes  # the frames of the first reply up to the end of its thought
+    more: bytes  # the frames of the first reply behind the thought, which the client does not get
     closing: bytes  # a frame with the text that ends the thought
-    second: bytes  # the other reply
-    head: Json  # the fields of a frame beside its choices and counts
-    written: int  # tokens that the server wrote in the first reply
-    added: int  # tokens of the thought's end
+    second: bytes  # the second reply; empty if the server cannot continue a reply
+    head: Json  # the fields of a frame without its choices and counts
+    written: int  # how many tokens the server wrote in the first reply
+    added: int  # how many tokens the text has that ends the thought
 
     def one(self, recording: Recording) -> Recording:
-        """Build the reply of a server that ends its thought there by itself."""
+        """Return the recording with the reply of a server that ends its thought there by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
         rest = b"".join(self._continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the text of both replies cut anew."""
+        """Return the recording with the text frames of both replies cut by `cut`."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
     def _continuation(self) -> Iterator[bytes]:
-        """Yield the frames of the second reply as frames of the first: without their head, and with
-        the counts of both replies.
+        """Yield the frames of the second reply with the id and model of the first, without the
+        frame that has only the role, and with the counts of both replies.
         """
         for frame in frames(self.second):
             value = value_of(frame)
@@ -110,7 +110,7 @@ def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
         return
     one = both.one(recording)
     holds(one, drawn)
-    # an estimate is of all that the server wrote, withheld words too
+    # without counts from the server, the addon estimates them, also for the withheld text
     counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
@@ -130,16 +130,16 @@ def _end_is_in_bytes(recording: Recording) -> bool:
 
 
 def last_of(recording: Recording, came: bytes) -> bytes:
-    """Return the received bytes of the reply whose finish the client gets: of the second reply,
-    where the finish of the first one is not sent on.
+    """Return the part of the received bytes that has the client's finish: the second reply if the
+    finish of the first is withheld, else all.
     """
     first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
 
 
 def is_between(recording: Recording, came: bytes) -> bool:
-    """Return True if the bytes end behind the finish of a thought alone, before the second reply:
-    then the thought is all of a complete reply.
+    """Return True if the received bytes are exactly the first reply, all of which is a thought with
+    a finish.
     """
     first, second = _separate_replies(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)

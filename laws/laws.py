@@ -1,5 +1,5 @@
-"""The nine laws of `docs/recordings.md` over a recording: every kept reply is a test by itself,
-with no golden and no second recording.
+"""The nine laws of `docs/recordings.md`. Every recorded reply can be checked against them without a
+golden and without a second recording.
 """
 
 import traceback
@@ -31,10 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law."""
+    """A law."""
 
-    number: int
-    title: str
+    number: int  # the number in `docs/recordings.md`
+    title: str  # the law in a few words
     # takes a recording and the number of cuts to draw; raises BrokenLawError
     holds: Callable[[Recording, int], None]
 
@@ -53,9 +53,9 @@ LAWS = (
     Law(8, "random bytes raise nothing", law_8),
     Law(9, "Anthropic streams in order", law_9),
 )
-"""Of a reply."""
+"""The laws for a reply."""
 OF_CONTENT = LAWS[1:5]
-"""Laws that two joined replies keep as one reply."""
+"""Laws 2 to 5, which `joined.hold` checks for a reply that the addon joined from two replies."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
     Law(7, "the SDKs read it", error_7),
@@ -91,7 +91,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
         return [Broken(recording.name, str(law), error.variant, error.difference)]
     except NotInstalledError:
         raise
-    except Exception as error:  # a client could not read such a reply either
+    except Exception as error:  # a reply that breaks our reader would break a client
         frame = traceback.extract_tb(error.__traceback__)[-1]
         description = f"{type(error).__name__}: {error}\n  in {frame.name}: {frame.line}"
         return [Broken(recording.name, str(law), "while reading what the client gets", description)]
@@ -99,8 +99,8 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
 
 
 def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return every law that does not hold for a recording. `drawn`: random cuts for each; law 7 is
-    left out without the SDKs.
+    """Return the first difference for each law that the recording breaks. `drawn`: how many random
+    cuts to check for each law. Law 7 is not checked if an SDK is not installed.
     """
     broken: list[Broken] = []
     for law in laws_of(recording):
@@ -112,5 +112,5 @@ def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
 
 
 def messages(recording: Recording, command: str) -> list[str]:
-    """Return a message for each law that does not hold, with `command` as its last line."""
+    """Return a message for each broken law; its last line is `command`, the command to run next."""
     return [broken.message(command) for broken in check(recording)]

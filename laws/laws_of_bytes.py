@@ -1,5 +1,5 @@
-"""The laws 1, 8 and 9, of the bytes that a client gets: no cut of the server's bytes changes the
-client's, and no bytes of the server break them.
+"""Laws 1, 8 and 9, on the bytes that a client gets: cuts of the server's bytes do not change them,
+damaged bytes raise no error in the addon, and streams are in order.
 """
 
 import random
@@ -23,11 +23,11 @@ from laws.variants import (
 )
 
 _PIECES = 12
-"""Pieces that a drawn cut makes of a reply."""
+"""How many chunks a random cut makes of a body."""
 _FRAME_ENDS = 24
-"""Ends of frames at which a reply is cut off, beside the drawn offsets."""
+"""At how many ends of frames law 9 breaks a stream off."""
 _LAST_FRAMES = 3
-"""Frames that end a stream: the finish, the counts, `[DONE]`."""
+"""How many frames end a stream: the finish, the counts and `[DONE]`."""
 _GARBAGE = (
     b"data: ",
     b"\n\n",
@@ -60,8 +60,8 @@ def law_1(recording: Recording, drawn: int) -> None:
 
 
 def law_8(recording: Recording, drawn: int) -> None:
-    """Check that a reply that is cut off, changed or extended raises nothing; a client of blocks
-    reads a message or an error.
+    """Check that the addon raises no error for a reply that is cut off, changed or extended, and
+    that a client of a dialect with blocks gets a readable message or error.
     """
     drawing = seeded_random(recording, 8)
     for name, body in spoiled(recording.body, drawn, drawing):
@@ -95,8 +95,8 @@ def _check_message(out: bytes, variant: Variant, name: str) -> None:
 
 
 def law_9(recording: Recording, drawn: int) -> None:
-    """Check that every stream of blocks or items is in order, and ends in an error if and only if
-    the server's stream broke off before its finish.
+    """Check that every stream of blocks or items is in order, and that it ends in an error exactly
+    if the server's stream broke off before its finish.
     """
     of_blocks = [each for each in variants(recording) if each.client in IN_BLOCKS]
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
@@ -107,8 +107,8 @@ def law_9(recording: Recording, drawn: int) -> None:
 
 
 def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
-    """Return offsets at which to cut off a stream: ends of frames, drawn offsets, and for the last
-    frames the offsets before their blank lines.
+    """Return offsets at which to break off a stream: the ends of some frames, random offsets, and
+    for each of the last frames the offset before its blank line.
     """
     offset, ends = 0, []
     for frame in frames(recording.body):
@@ -137,7 +137,7 @@ def _check_end(
     recording: Recording, variant: Variant, came: bytes, sent: ParsedReply, name: str
 ) -> None:
     message = read_message(body_of(recording, variant, [came]), variant)
-    fails = variant.client is RESPONSES and sent.choice().cut_call  # a client would run a cut call
+    fails = variant.client is RESPONSES and sent.choice().cut_call  # else a client would run it
     ends = sent.complete and not fails
     if ends == bool(message.get("error")):
         end = message.get("error") or message.get("stop_reason")

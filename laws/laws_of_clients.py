@@ -21,18 +21,20 @@ type Message = dict[str, Any]
 _HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
 _KINDS = ("text", "thinking", "tool_use")
 _FAILED = 502
-"""Status of a whole reply that failed."""
+"""The status of an error response."""
 _RAISING_FINISHES = ("length", "content_filter")
-"""Finishes at which `stream` of openai 3 raises, whoever sent them."""
+"""Finishes at which `stream` of openai 3 raises an error, even if the server sent them."""
 
 
 class NotInstalledError(Exception):
-    """Law 7 cannot be checked: an SDK is missing."""
+    """Raised if law 7 cannot be checked because an SDK is not installed."""
 
 
 def law_7(recording: Recording, _: int) -> None:
     """Check each variant with its SDK. Raises NotInstalledError where an SDK is missing."""
-    with warnings.catch_warnings(action="ignore"):  # the SDKs warn, which may be an error
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # the SDKs warn, and pytest may turn warnings into errors
         sdk = readers()
         wire = sdk.Wire()
         for variant in variants(recording):
@@ -40,9 +42,9 @@ def law_7(recording: Recording, _: int) -> None:
 
 
 def readers() -> Any:
-    """Return the module that reads with the SDKs. Raises NotInstalledError where one is missing."""
+    """Return the module `sdk_reading`. Raises NotInstalledError if an SDK is not installed."""
     try:
-        # here, because the SDKs are only installed where tests run
+        # imported late, because users of the addon need no SDK
         from laws import sdk_reading  # noqa: PLC0415
     except ImportError as error:
         raise NotInstalledError(
@@ -61,7 +63,7 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         if variant.form is Form.WHOLE:
             message = sdk.anthropic_whole(wire, body)
         else:
-            sdk.anthropic_events(wire, body)  # raises for an event that is none of its types
+            sdk.anthropic_events(wire, body)  # raises if an event has a wrong shape
             message = sdk.anthropic_accumulated(wire, body)
     compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
     compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
@@ -77,7 +79,7 @@ def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
 
 
 def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
-    """Check that the SDK raises an error with the same message."""
+    """Check that the SDK raises an error with the message that the plain reader got."""
     message, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
     raised = sdk.anthropic_error(wire, body, variant.form, status)
     if message not in raised:
@@ -88,7 +90,7 @@ def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """Return the blocks of the API's kinds; the SDK drops deltas of other kinds."""
+    """Return the blocks of the kinds in `_KINDS`. The SDK drops deltas of all other kinds."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], block[content_keys[block["type"]]])
@@ -105,8 +107,8 @@ def _head(message: Message) -> list[tuple[object, ...]]:
 
 
 def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check a chat completion; one that was cut off or has an error is the server's own bytes, and
-    is not judged.
+    """Check a chat completion. A recording that is cut off, has an error or unreadable frames is
+    not checked: the client gets the server's own bytes.
     """
     body = body_of(case.recording, variant)
     if case.recording.ended or not case.reply.complete or case.reply.unread:
@@ -159,7 +161,7 @@ def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
     body = body_of(case.recording, variant)
     plain = read_message(body, variant)
     if plain.get("error"):
-        return  # the SDK raises the error, whatever came before
+        return  # the SDK raises the error and returns no blocks
     with _raising_nothing(variant, "ollama"):
         replies = sdk.ollama_read(body, variant.form)
     lines = b"\n".join(json.dumps(reply).encode() for reply in replies)

@@ -1,4 +1,4 @@
-"""The laws 4 to 6: a client reads the content that the server sent."""
+"""Laws 4 to 6: the client gets the content that the server sent, and no marks."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ from laws.variants import IN_BLOCKS, IN_FIELDS, Variant, body_of, variants
 
 type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
-"""Finishes of a reply that its limit cut off."""
+"""Finishes of a reply that was cut off at the limit of tokens."""
 _STOP_STRINGS = ("stop_reason", "matched_stop")
 """Fields of a choice in which servers report the stop string that ended the reply."""
 
 
 def law_4(recording: Recording, _: int) -> None:
-    """Check that nothing is lost: text but for marks, calls, finishes, counts, and for a client of
-    the server's own dialect every other field.
+    """Check that nothing of the server's reply is lost: text without marks, calls, finishes and
+    counts, and for a client of the server's own dialect all other fields.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -69,7 +69,7 @@ def _check_message(case: Case, variant: Variant) -> None:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
             _check_text(case, variant, choice, "".join(texts))
-        elif message["in_order"]:  # a whole reply does not show the order
+        elif message["in_order"]:  # the text of a whole reply cannot be compared in order
             _check_text(case, variant, choice, message["in_order"])
     if message.get("error") or not case.reply.complete:
         return
@@ -109,7 +109,7 @@ def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Compare the stop string that ended the reply."""
+    """Check that the message names the stop string that the server reported."""
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -117,13 +117,15 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
     stops = [field for field in fields if field and isinstance(field, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
-    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops  # no field for a stop string
+    stops = (
+        [] if variant.client in (RESPONSES, OLLAMA) else stops
+    )  # their replies have no field for it
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
 def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls, with the client's values where these have the same text, and the
-    types of a schema that takes no string there.
+    """Return the server's calls, with the values of the client's calls where the addon may convert
+    them: both have the same text, and the tool's schema takes no string.
     """
     if not case.calls_read.typed or len(sent) != len(got):
         return [*sent]
@@ -151,7 +153,7 @@ def _takes_strings(schema: object) -> bool:
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
     if "$ref" in schema or unions:
         return any(map(_takes_strings, unions))
-    return "string" in schema.get("type", "string")  # a name, or a list of names
+    return "string" in schema.get("type", "string")  # `type` is a name or a list of names
 
 
 def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Call]:
@@ -161,7 +163,7 @@ def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Ca
 
 
 def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
-    """Check that the calls that were read from text are the oracle's, in order."""
+    """Check that the client's calls are the oracle's calls from text, in the same order."""
     matching = [same(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
@@ -178,10 +180,12 @@ def _parsed(written: str) -> object:
 
 def _check_completion(case: Case, variant: Variant) -> None:
     sent, got = case.reply, completion_of(case.recording, variant)
-    if sent.choices or variant.form is Form.STREAM:  # a body without a choice: an error answers it
+    if (
+        sent.choices or variant.form is Form.STREAM
+    ):  # for a body without choices the client gets an error
         heads = (list(reply.heads.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
-    got_reply = got if sent.usage else replace(got, usage={})  # the addon's estimate
+    got_reply = got if sent.usage else replace(got, usage={})  # without the estimate
     compare(f"{variant}, counts and marks of the stream", _counts_of(sent), _counts_of(got_reply))
     for index, sent_choice in sent.choices.items():
         got_choice = got.choice(index)
@@ -220,13 +224,13 @@ def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
 
 
 def untouched(case: Case) -> bool:
-    """Return True if its own client gets the server's bytes unchanged: no text may begin a mark,
-    and thinking is in the requested fields.
+    """Return True if a client of the server's own dialect must get the server's bytes unchanged: no
+    text can begin a mark, no blanks have to wait, and thinking is in the fields of the options.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
     if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
-        return False  # an error follows, or blanks wait for what follows them, as behind a thought
+        return False  # the addon rewrites the reply, or holds blanks
     if any(_cut_by_stops(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
@@ -242,8 +246,8 @@ def untouched(case: Case) -> bool:
 
 
 def law_5(recording: Recording, _: int) -> None:
-    """Check that the oracle, which reads the server's whole text at once, gives the same thinking
-    and the same text.
+    """Check that the client gets the thinking and text that the oracle reads from the server's
+    whole text.
     """
     case = Case(recording)
     for variant in variants(recording):
@@ -272,11 +276,11 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
     shown = case.recording.awaited().request.shown
     shown_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in shown_blocks]
-    if not shown:  # an omitted thought is a block without text
+    if not shown:  # the client gets an empty block for an omitted thought
         got = [(kind, text) for kind, text in got if (kind, text) != ("thinking", "")]
     read = parts(case.reply.choice(), reading)
     expected = anthropic_blocks(read, shown)
-    if variant.client in IN_FIELDS:  # blanks around a thought count for nothing there
+    if variant.client in IN_FIELDS:  # blanks at a field's ends are not compared
         both = zip(("thinking", "text"), openai_texts(read), strict=True)
         expected = [block for block in both if block[1].strip() and (shown or block[0] == "text")]
         expected, got = ([(kind, text.strip()) for kind, text in each] for each in (expected, got))
@@ -284,8 +288,8 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
 
 
 def law_6(recording: Recording, _: int) -> None:
-    """Check that a client gets no mark that the oracle reads as one; a mark in code or behind a
-    reasoning field is text.
+    """Check that the client gets no mark that the oracle reads as a mark. Marks in code, and in
+    text behind a reasoning field, are text.
     """
     case = Case(recording)
     for variant in variants(recording):

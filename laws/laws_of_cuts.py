@@ -36,7 +36,7 @@ def law_2(recording: Recording, drawn: int) -> None:
 
 
 def as_stream(recording: Recording) -> Recording:
-    """Return the recording as a stream; a whole reply is unfolded."""
+    """Return the recording with its reply as a stream."""
     if recording.server_form is Form.STREAM:
         return recording
     body = unfold(recording.body, recording.server_dialect, lambda text: [text] if text else [])
@@ -91,7 +91,7 @@ def _check_same(
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    """Check that a chat completions client gets the same in both forms."""
+    """Check that a chat completions client gets the same reply in all forms of both recordings."""
     forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
     pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
     views = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]

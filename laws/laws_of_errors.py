@@ -1,5 +1,5 @@
-"""The laws of a server's error answer: its message arrives, the SDKs raise the error, and whatever
-the answer holds, the addon raises nothing.
+"""The laws for a server's error response: the client gets its message, the SDKs raise the error,
+and the addon raises nothing whatever the body.
 """
 
 import json
@@ -18,7 +18,7 @@ _SHAPES = {
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
     OLLAMA: ("Ollama client", []),
 }
-"""The name of each client of another dialect, and the keys of its errors."""
+"""For each dialect but chat completions: the name of its client, and the keys of its errors."""
 
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
@@ -35,8 +35,8 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """Check that a chat completions client gets the server's bytes, and other clients an error of
-    their dialect with the server's message.
+    """Check that a chat completions client gets the server's bytes, and that the others get an
+    error of their own dialect with the server's message.
     """
     plain = answer(recording, OPENAI_CHAT)
     message = _message_of(recording.body)
@@ -46,7 +46,7 @@ def error_4(recording: Recording, _: int) -> None:
     for client, (variant, names) in _SHAPES.items():
         got_names, got_message = _error_in(answer(recording, client).body)
         compare(variant, names, got_names or [])
-        # for a prompt that is too long, the message is the API's
+        # if the prompt is too long, the addon writes the message of the client's API instead
         if message and "tokens" not in message and message not in got_message:
             raise BrokenLawError(
                 variant, f"the server's words\n  expected: {message}\n  got:      {got_message}"
@@ -54,8 +54,8 @@ def error_4(recording: Recording, _: int) -> None:
 
 
 def _error_in(body: bytes) -> tuple[list[str] | None, str]:
-    """Return the keys of an error, and its message; `None` for a body that is no error. Ollama's
-    errors are a message alone.
+    """Return the keys of the error in a body, and its message; None for the keys if the body has no
+    error. An error of Ollama is a string, so it has no keys.
     """
     error = json.loads(body.decode(errors="replace")).get("error")
     if isinstance(error, str):
@@ -64,7 +64,7 @@ def _error_in(body: bytes) -> tuple[list[str] | None, str]:
 
 
 def _message_of(body: bytes) -> str:
-    """Return `error.message` of a JSON body, as OpenAI has it; nothing if there is none."""
+    """Return `error.message` of a body in OpenAI's shape; empty if the body has no such message."""
     try:
         value = json.loads(body)
         message = value["error"]["message"]
@@ -74,7 +74,7 @@ def _message_of(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """Check that the SDKs raise the error of this status."""
+    """Check that each SDK raises an error with the message and a status of at least 400."""
     for client, (variant, _keys) in _SHAPES.items():
         got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):

@@ -16,15 +16,15 @@ from laws.reply_parser import parse_reply
 
 
 class Case:
-    """A recording, its server's reply, and the addon's findings."""
+    """A recording with its parsed reply and the addon's findings about the reply."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
     @cached_property
     def reply(self) -> ParsedReply:
-        """The server's reply, parsed. Thinking counts as the answer where there is no other answer,
-        the model stopped, and the request had turned thinking off.
+        """The server's reply, parsed. If the request had turned thinking off and the model ended a
+        reply that is nothing but thinking, the thinking counts as the answer.
         """
         recording = self.recording
         reply = parse_reply(
@@ -44,27 +44,27 @@ class Case:
 
     @property
     def calls_read(self) -> CallsRead:
-        """The tool calls that the addon reads from the text."""
+        """The addon's findings on the tool calls that it read from text."""
         return self._findings.calls
 
     @property
     def stopped(self) -> bool:
-        """True if the addon has cut an answer at a stop string."""
+        """True if the addon ended an answer at a stop string of the request."""
         return self._findings.stopped
 
     @property
     def ended(self) -> list[str]:
-        """Reasons for which thoughts were ended."""
+        """Why the addon ended thoughts, a reason for each: `budget`, `unanswered` or a loop."""
         return self._findings.ends.reasons
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Laws that do not apply to a case for which `holds` returns True."""
+    """An exception to some laws."""
 
-    laws: tuple[int, ...]
-    why: str
-    holds: Callable[[Case], bool]
+    laws: tuple[int, ...]  # the numbers of the laws that do not apply
+    why: str  # the reason
+    holds: Callable[[Case], bool]  # returns True for a case to which the laws do not apply
 
 
 _ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
@@ -135,7 +135,9 @@ def _has_repeated_call(case: Case) -> bool:
 
 
 _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
-"""Reasons for which a thought was ended, once, that the server's bytes and the options show."""
+"""The values of `Case.ended` for which `joined` can tell from the server's bytes and the options
+where the thought was ended: one thought alone, at its budget or for want of an answer.
+"""
 
 
 def _unsorted_choices(case: Case) -> bool:
@@ -232,5 +234,5 @@ LIMITS = (
 
 
 def limit_of(law: int, case: Case) -> Limit | None:
-    """Return the limit that exempts a case from a law; `None` where the law applies."""
+    """Return the first exception to a law that a case falls under; None if the law applies."""
     return next((limit for limit in LIMITS if law in limit.laws and limit.holds(case)), None)

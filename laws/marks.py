@@ -39,12 +39,12 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
 
 
 def pattern(mark: str) -> re.Pattern[str]:
-    """Return the pattern of a mark in a text without blanks."""
+    """Return the pattern that finds a mark in a text without blanks."""
     return _compiled(without_blanks(mark))
 
 
 def count(mark: str, texts: Iterable[str]) -> int:
-    """Return the number of times that a mark stands in texts."""
+    """Return how often a mark stands in the texts."""
     return sum(len(_compiled(mark).findall(text)) for text in texts)
 
 
@@ -53,8 +53,8 @@ def _compiled(mark: str) -> re.Pattern[str]:
 
 
 class Explanation:
-    """Compares the text that a client received with the text that the server sent, which may have
-    marks and the text of tool calls besides; all without blanks.
+    """Compares the text that the server sent with the text that the client got. Both are without
+    blanks; the server's may also have marks and the text of tool calls.
     """
 
     def __init__(
@@ -80,7 +80,10 @@ class Explanation:
         return None if furthest == (len(sent), len(got)) else furthest
 
     def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
-        """Keep a character, drop a mark; of a form with attributes keep the thought."""
+        """Yield each way to read on at `offset`, as the next offset and the text that the client
+        must get: a character itself, nothing for a mark or a call, and the attribute `thought` for
+        an opener with attributes.
+        """
         if offset == len(sent):
             return
         yield offset + 1, sent[offset]
@@ -97,8 +100,8 @@ class Explanation:
             yield form.end(), "".join(thoughts[-1]) if thoughts else ""
 
     def _ends_of_call(self, call: str, sent: str, offset: int) -> Iterator[int]:
-        """Yield the ends of a call that begins there; marks of tags may stand within, because their
-        reader took them out before the call was read.
+        """Yield the offsets at which the text of a call may end that begins at `offset`. Marks of
+        thoughts within the call are skipped, because the addon drops them before it reads the call.
         """
         begun = sent.startswith(call[0], offset)
         seen, ahead = set[tuple[int, int]](), [(offset, 0)] if begun else []

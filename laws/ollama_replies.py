@@ -1,5 +1,5 @@
-"""Replies of Ollama's API: parsed plainly, as the message that a client has at the end, folded and
-unfolded.
+"""Replies of Ollama's API: a plain parser, their message in the shape of the Messages API, and
+their other form (a stream as one body, a body as a stream).
 """
 
 import json
@@ -14,14 +14,14 @@ _COUNTS = ("prompt_eval_count", "eval_count")
 
 
 class OllamaParser:
-    """Reads the lines of a reply, as values; `reply` has the result."""
+    """Parses the lines of a stream, or the one object of a whole reply, into `reply`."""
 
     def __init__(self) -> None:
         self.reply = ParsedReply()
         self._calls = 0
 
     def feed(self, line: Json) -> None:
-        """Read one line, or a whole reply."""
+        """Add a line, or a whole reply, to `reply`."""
         choice, message = self.reply.choice(), line.get("message") or line
         self.reply.error = self.reply.error or "error" in line
         if thinking := message.get("thinking"):
@@ -42,12 +42,12 @@ class OllamaParser:
 
 
 def as_events(body: bytes) -> bytes:
-    """Return lines of JSON as the frames of an event stream."""
+    """Return lines of JSON as a stream of `data:` frames."""
     return b"".join(b"data: " + line + b"\n\n" for line in body.splitlines() if line.strip())
 
 
 def as_lines(stream: bytes) -> bytes:
-    """Return the frames of an event stream as lines of JSON."""
+    """Return a stream of `data:` frames as lines of JSON."""
     frames = (frame.removeprefix(b"data: ") for frame in stream.split(b"\n\n"))
     return b"".join(frame + b"\n" for frame in frames if frame)
 
@@ -95,7 +95,7 @@ def _blocks(reply: ParsedReply) -> Iterator[Json]:
 
 
 def fold(values: list[Json]) -> Json:
-    """Return the lines of a stream as the one object that its server would have sent."""
+    """Return the one object that the server would send in place of these lines of a stream."""
     whole, joined = dict(values[-1]), dict[str, Any]()
     key = "message" if "message" in whole else ""
     for value in values:

@@ -1,8 +1,8 @@
-"""The oracle: the reading rules as one slow and obvious regular expression over the whole text.
+"""The oracle of thinking: reads a whole text by one slow and obvious regular expression.
 
-The oracle shares no line with the parser. At each offset the expression matches a piece of code, a
-thought, a mark that is no text, or one character of text. The rest behind a mark is read like a
-text of its own, so that code may begin anew there.
+The oracle shares no code with the addon's parser. At each offset the expression matches a piece of
+code, a thought, a mark that is dropped, or one character of text. The text behind a mark is read as
+a text of its own, so that code may begin there anew.
 """
 
 import re
@@ -69,25 +69,25 @@ class _Reader:
     """Reads a text from mark to mark."""
 
     families: tuple[ThoughtRow, ...]
-    attributes: bool  # attribute forms of openers count
-    offered: bool  # the request offers tools
-    wants_json: bool
-    stopped: bool
-    rest: str  # the text that is not read yet
-    head: bool = True  # the answer is empty so far
-    closer: str = ""  # the closer of the thought just before
-    bare: bool = False  # a closer may show that the reply began in a thought
-    frame_end: str = ""  # the closer of the answer's tags
-    call: str = ""  # the opener of the tool call with which the rest begins
+    attributes: bool  # True if openers may have attributes
+    offered: bool  # True if the request offers tools
+    wants_json: bool  # True if the answer is to be JSON
+    stopped: bool  # True if the model ended the reply by itself
+    rest: str  # the text that is not yet read
+    head: bool = True  # True if the answer is empty so far
+    closer: str = ""  # the closer with which the last thought ended, if the rest follows it at once
+    bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
+    frame_end: str = ""  # the closer of the answer's tags, if their opener was read
+    call: str = ""  # the opener of a tool call, if the rest begins with one
     ended: bool = False  # a thought's closer stands just before, blanks and special tokens aside
-    called: bool = False  # a call stands just before, blanks aside
+    called: bool = False  # True if only blanks stand between a tool call and the rest
     resumes: Sequence[str] = ()  # closers of the thought that a call ended, if it goes on
-    unmarked: str = ""  # a thought that has neither closer nor call
-    torn: bool = False  # the thought ended in the beginning of a mark
-    again: Sequence[str] = ()  # openers that count for nothing in the thought
+    unmarked: str = ""  # the text of a thought that ended in neither closer nor call
+    torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
+    again: Sequence[str] = ()  # openers that are dropped if they stand within the thought
 
     def blocks(self, start: str) -> Iterator[Block]:
-        """Yield the blocks in order; neighbours may be of one kind."""
+        """Yield the blocks in order. Several text blocks may follow one another."""
         self.bare, self.head = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
             yield from self._guessed(self._beginning(), start == "guessed")
@@ -156,13 +156,13 @@ class _Reader:
         return kind if called else "no call"
 
     def _text_follows(self) -> bool:
-        """Return True if text stands behind a call that ended its thought."""
+        """Return True if text of the thought follows the call that ended the thought."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
 
     def _blanks(self) -> str:
-        """Take the blanks from the beginning of the rest, and return them."""
+        """Remove the blanks from the beginning of the rest and return them."""
         before, self.rest = self.rest, self.rest.lstrip()
         return before.removesuffix(self.rest)
 
@@ -193,7 +193,7 @@ class _Reader:
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
         if end is None:
-            self.families = ()  # nothing counts any more
+            self.families = ()  # in a call without an end, no mark counts
         elif self.resumes and (more := _CALL_CLOSERS.match(self.rest, end)):
             end = more.end()
         call, self.rest = self.rest[:end], self.rest[len(self.rest) if end is None else end :]
@@ -238,7 +238,11 @@ class _Reader:
         begin, end = span
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
-            end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
+            end, behind, closer = (
+                len(self.rest),
+                len(self.rest),
+                "",
+            )  # the match is the beginning of a longer, incomplete mark
         called = self._find_call(begin, end, tools)
         gone = self._drop_openers(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
@@ -278,16 +282,20 @@ class _Reader:
     def _behind_draft(
         self, offset: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
-        """Return the offset where the thought goes on behind the call at `offset`, and behind the
-        calls that follow it, if the call was a draft: the thought is closed later, or goes on for
-        long.
+        """Return the offset behind the call at `offset` and the calls that follow it, if they are
+        drafts; None if they are calls.
+
+        They are drafts if the thought is closed behind them, or if more text follows than
+        `GUESS_LIMIT`.
         """
         while True:
             other = self._reader_of(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._call()
             called = len(self.rest) - len(other.rest)
-            if not other.families:  # the call has no end, so the thought's closer may be behind
+            if (
+                not other.families
+            ):  # the call has no end, so its text may include the thought's closer
                 special = TOOLS[tool_mark(self.rest, offset)].special
                 closer = _first_of(closers, self.rest, offset) if special else None
                 return closer.start() if closer else None
@@ -297,7 +305,7 @@ class _Reader:
                 silent = {mark for row in self.families for mark in row.ignored}
                 closer = _first_of([it for it in closers if it not in silent], self.rest, behind)
                 if closer and closer.start() == behind:
-                    return behind  # a call of no tool: who reads calls takes them out before
+                    return behind  # a closer follows: a draft
                 if behind == len(self.rest) or not tool_mark(self.rest, behind):
                     return None
                 offset = behind
@@ -333,8 +341,8 @@ class _Reader:
         )
 
     def _beginning(self) -> Block:
-        """Take the first thought of a reply that begins in one; return its block. An opener at the
-        very start is a repetition.
+        """Remove the thought with which a reply begins from the rest and return its block. The
+        thought has no opener, or repeats the one at the end of the request.
         """
         closers = [mark for row in self.families for mark in row.closes]
         openers = [mark for row in self.families for mark in row.opens]
@@ -356,7 +364,7 @@ class _Reader:
         return self._unopened(closers, first)
 
     def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Take a thought without an opener, and return its block."""
+        """Remove a thought without an opener from the rest and return its block."""
         ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
@@ -367,7 +375,7 @@ class _Reader:
         return thought_block(text, None)
 
     def _last_text(self) -> str:
-        """Return the rest, without the answer's closer."""
+        """Return the rest. If the answer's opening tag was read, leave out its closing tag."""
         text = self.rest
         if self.frame_end:
             blanks = text[len(text.rstrip()) :]
@@ -376,13 +384,13 @@ class _Reader:
 
 
 def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
-    """Return the match of the first of these marks from `offset` on."""
+    """Return the match of the mark that stands first behind `offset`; None if none of them does."""
     return re.compile("|".join(any_of(marks)) or "(?!)").search(text, offset)
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _LONGEST = 200
-"""Characters of the longest beginning of a mark."""
+"""How many characters of the rest are searched for an incomplete mark."""
 _GROUPS = {"said": "closer", "word": "tail"}
 
 
@@ -403,6 +411,6 @@ def _last_paragraph(text: str) -> str:
 
 
 def _is_fenced(text: str) -> bool:
-    """Return True if the end of the text is within a fenced block."""
+    """Return True if the text ends within a fenced block."""
     matches = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
     return matches[-1]["fence"] is not None

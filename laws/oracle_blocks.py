@@ -1,4 +1,4 @@
-"""The oracle's blocks: parts of a message."""
+"""The blocks that the oracle reads from a text."""
 
 import math
 import re
@@ -9,10 +9,10 @@ from laws.oracle_marks import NAME
 
 @dataclass(frozen=True)
 class Block:
-    """One part of a message."""
+    """A block of a message."""
 
-    kind: str
-    text: str
+    kind: str  # `text` or `thinking`
+    text: str  # the text of the block
     thought_type: str | None = None  # of attribute forms alone
     confidence: float | None = None  # of attribute forms alone
 
@@ -21,7 +21,12 @@ _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def with_attributes(before: str, text: str, written: str) -> Block:
-    """Return the block of an attribute form: its attribute `thought` between the other text."""
+    """Return the thinking block of an opener with attributes.
+
+    The block's text is `before` (blanks before the opener), the attribute `thought`, a blank line
+    and `text` (the text between opener and closer). `written` is the text of the attributes: `b`
+    with ` thought="a" confidence="0.9"` gives `a`, a blank line, `b`, and the confidence 0.9.
+    """
     values = {name: double or single for name, double, single in _PAIR.findall(written)}
     return thought_block(before + values.get("thought", "") + "\n\n" + text, values)
 

@@ -1,4 +1,4 @@
-"""The regular expression by which the oracle finds the marks of a text, for each state."""
+"""The regular expressions with which the oracle finds marks in a text."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,16 +50,16 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class Tool:
-    """The properties of a mark before calls, from the table of forms."""
+    """A mark before tool calls, as the table of forms has it."""
 
-    counts: Counts
+    counts: Counts  # the positions at which the mark counts
     close: str  # the mark behind the calls
-    before: tuple[str, ...] = ()  # marks that end the calls as well
-    alone: bool = False  # the mark is the beginning of a call's body
+    before: tuple[str, ...] = ()  # marks before which the calls end if `close` is missing
+    alone: bool = False  # True if the mark is a part of the call's body, as `<function=`
 
     @property
     def special(self) -> bool:
-        """True if the mark is a special token, which stands in no prose."""
+        """True if the mark is a special token of the model, which counts anywhere."""
         return self.counts is Counts.EVERYWHERE
 
 
@@ -90,15 +90,15 @@ TOOLS = {
 
 @dataclass(frozen=True)
 class Here:
-    """The state of the reader at an offset."""
+    """The state of the oracle at an offset."""
 
-    head: bool  # only blanks stand before
-    closer: str  # the closer of the thought before these blanks
+    head: bool  # True if only blanks stand before the offset
+    closer: str  # the closer of the thought that ended before these blanks
     bare: bool = False  # a closer may show that the text before was a thought
-    stray: bool = False  # a closer here closes nothing, and is dropped
-    offered: bool = False  # the request offers tools, so that tool calls count
-    called: bool = False  # a call stands before, blanks aside
-    inside: bool = False  # this call ended a thought
+    stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
+    offered: bool = False  # True if the request offers tools
+    called: bool = False  # True if only blanks stand between a call and the offset
+    inside: bool = False  # True if that call ended a thought
 
 
 @cache
@@ -117,7 +117,9 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
         if row.answer_tags and here.head and here.closer in row.closes
     ]
     groups = {
-        "worded": [f"(?={end})." for end in _open_headers(marks, torn)],  # marks in it count
+        "worded": [
+            f"(?={end})." for end in _open_headers(marks, torn)
+        ],  # one character, so that marks behind it count
         "torn": _cut_marks(marks, torn),
         "tool": any_of(_text_tools(families, here)),
         "thought": [
@@ -141,7 +143,7 @@ def _ignored_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
 
 
 def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
-    """Return every mark that may begin at the end of a reply."""
+    """Return every mark that can begin in this state. A reply may be cut off in one of them."""
     marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
     marks += _lone_closers(families, here) if here.bare or here.stray else []
     marks += CLOSERS_OF_CALLS if here.inside else ()
@@ -188,7 +190,7 @@ def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
 
 
 def _text_tools(families: Sequence[ThoughtRow], here: Here) -> list[str]:
-    """Return the openers of tool calls that count in a text."""
+    """Return the marks of tool calls that count in text."""
     if here.offered and families:
         return [*TOOLS]
     return tool_marks(families, False) if here.called else []
@@ -207,7 +209,7 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
 
 
 def in_string(text: str) -> bool:
-    """Return True if a text that begins with a value ends within a string of this value."""
+    """Return True if a JSON value that is cut off ends within one of its strings."""
     steps = list(_steps(text))
     return all(depth for _, depth, _ in steps) and bool(steps[-1][2])
 
@@ -266,7 +268,7 @@ def shows_call(text: str, offset: int) -> bool:
 
 
 def any_of(marks: Iterable[str]) -> list[str]:
-    """Return the marks as expressions, the longest first."""
+    """Return the patterns of these marks; a longer mark comes first."""
     return [_literal(mark, _ANY_SUFFIX) for mark in sorted(marks, key=len, reverse=True)]
 
 
@@ -303,7 +305,7 @@ def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
 
 
 def tool_mark(text: str, offset: int) -> str:
-    """Return the tool mark at `offset`; empty where none stands."""
+    """Return the longest mark of tool calls at `offset`; empty if there is none."""
     return max((mark for mark in TOOLS if text.startswith(mark, offset)), key=len, default="")
 
 
@@ -312,7 +314,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     if TOOLS[mark].special:
-        if mark.startswith("<|channel|>"):  # gpt-oss's header, with a blank behind the mark
+        if mark.startswith("<|channel|>"):  # gpt-oss: a header follows
             return True
         before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
@@ -339,7 +341,7 @@ def untorn(
     beginnings = {mark[0] for mark in [*marks, *first]}
     for offset in (offset for offset, character in enumerate(text) if character in beginnings):
         count = [*marks, *first] if not text[:offset].strip() else marks
-        if len(text) - offset > longest:  # only blanks within a mark make its beginning longer
+        if len(text) - offset > longest:  # only a mark with a gap can be so long
             count = [mark for mark in count if GAP in mark]
         if any(_begins(mark, text[offset:]) for mark in count):
             worded = any(re.match(match, text[offset:]) for match in _open_headers(count, torn))
@@ -348,6 +350,6 @@ def untorn(
 
 
 def _begins(mark: str, text: str) -> bool:
-    """Return True if a text is the beginning of a mark, and not all of the mark."""
+    """Return True if the text is an incomplete mark."""
     gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

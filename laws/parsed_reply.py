@@ -1,4 +1,4 @@
-"""A parsed reply: its choices, and the pieces of each."""
+"""The values into which the laws parse a reply: its choices, and the pieces of each choice."""
 
 import json
 from collections.abc import Sequence
@@ -11,36 +11,36 @@ type Json = dict[str, Any]
 STOPPED = ("stop", "end_turn", "stop_sequence")
 CALLED = ("tool_calls", "function_call", "tool_use")
 WHOLE = (*STOPPED, *CALLED)
-"""Finishes of a reply that no limit and no filter cut off."""
+"""Finishes of replies that were cut off by no limit and no filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a choice, in order."""
+    """A piece of a choice, as one frame or block has it."""
 
-    kind: str  # text, thinking, call, or raw: text in which nobody looks for tags
-    text: str = ""
-    block: int = 0
+    kind: str  # `text`, `thinking`, `call`, or `raw` for text in which tags do not count
+    text: str = ""  # the text; empty for a call
+    block: int = 0  # the index of the block of a thought
 
 
 @dataclass
 class ParsedChoice:
-    """One choice of a reply."""
+    """A choice of a reply."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)  # the pieces in order
     # all the thinking of each reasoning field, by the field's name
     thoughts: dict[str, str] = field(default_factory=dict)
     calls: dict[int, dict[str, str]] = field(default_factory=dict)
     # the values of all fields that hold neither text nor thinking nor calls
     others: dict[str, list[object]] = field(default_factory=dict)
-    finish: str | None = None
+    finish: str | None = None  # the finish reason; None if there was none
 
     def joined(self, *kinds: str) -> str:
         """Return the text of all pieces of these kinds."""
         return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
 
     def first(self, kind: str) -> str:
-        """Return the first piece of this kind that is not empty."""
+        """Return the text of the first piece of this kind that is not empty."""
         return next((piece.text for piece in self.pieces if piece.kind == kind and piece.text), "")
 
     @property
@@ -50,7 +50,9 @@ class ParsedChoice:
         return bool(last.strip()) and is_open(last) and self.finish in WHOLE
 
     def add_thought(self, name: str, text: str, block: int = 0) -> None:
-        """Add thinking. A second reasoning field repeats the first, so it adds no piece."""
+        """Add thinking to the reasoning field `name`. Only the first reasoning field of a choice
+        adds pieces, because servers repeat the same thinking in a second field.
+        """
         self.thoughts[name] = self.thoughts.get(name, "") + text
         if name == next(iter(self.thoughts)):
             self.pieces.append(Piece("thinking", text, block))
@@ -62,8 +64,8 @@ class ParsedChoice:
             self.thoughts = {}
 
     def thoughts_lost_in(self, other: "ParsedChoice", markup: Sequence[str] = ()) -> list[str]:
-        """Return the names of the reasoning fields whose thinking is not in `other`. `markup`: the
-        text of a call that ends the thought, and is no part of it.
+        """Return the names of the reasoning fields whose thinking is missing in `other`. `markup`:
+        the text of calls at the end of a thought, which `other` need not have.
         """
         return [
             name
@@ -72,7 +74,7 @@ class ParsedChoice:
         ]
 
     def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:
-        """Add a piece of a call."""
+        """Append pieces of an id, a name and arguments to the call of this index."""
         call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
         written = (
             arguments if isinstance(arguments, str) or not arguments else json.dumps(arguments)
@@ -86,14 +88,14 @@ class ParsedChoice:
 class ParsedReply:
     """A reply as its server sent it, or as a client received it."""
 
-    choices: dict[int, ParsedChoice] = field(default_factory=dict)
+    choices: dict[int, ParsedChoice] = field(default_factory=dict)  # the choices by their index
     # the values of all fields beside choices, usage and error, by the field's name
     heads: dict[str, list[object]] = field(default_factory=dict)
-    usage: Json = field(default_factory=dict)
-    done: bool = False  # the server reported that the reply is complete
-    error: bool = False  # the server reported that the reply failed
-    unread: int = 0  # frames that are not of the dialect's shape
-    comments: int = 0
+    usage: Json = field(default_factory=dict)  # the counts of tokens
+    done: bool = False  # True if the server reported the end of the reply
+    error: bool = False  # True if the server reported an error
+    unread: int = 0  # how many frames have not the shape of the dialect
+    comments: int = 0  # how many frames are comments
 
     def choice(self, index: int | None = None) -> ParsedChoice:
         """Return the choice of this index; the choice that came first without an index."""
@@ -102,18 +104,18 @@ class ParsedReply:
 
     @property
     def output(self) -> int | None:
-        """The count of tokens that were written, None where the server counts none."""
+        """The reported count of output tokens; None if the server reported none."""
         return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
 
     def reaches(self, limit: int) -> bool:
-        """Return True if the count reaches the limit that was sent. A reply that ends in a thought
-        is cut off then, whatever its server calls the end.
+        """Return True if the output tokens reach the request's limit. A reply that also ends in a
+        thought was cut off, even if its finish says otherwise.
         """
         return 0 < limit <= (self.output or 0)
 
     @property
     def complete(self) -> bool:
-        """True if the reply has its end or a finish, and no error."""
+        """True if the reply has a finish or the server reported its end, and there was no error."""
         return (
             not self.error
             and bool(self.choices)

@@ -1,4 +1,4 @@
-"""The same reply in other pieces: a stream whose text is cut anew."""
+"""A stream whose text is cut into other frames."""
 
 import copy
 import json
@@ -18,14 +18,14 @@ NATIVE_TEXT = {"text_delta": "text", "thinking_delta": "thinking"}
 
 @dataclass(frozen=True)
 class TextFrame:
-    """A frame that holds some text or thinking, and nothing else."""
+    """A frame that holds a piece of text or thinking and nothing else."""
 
-    template: Json  # the frame without its text
-    path: tuple[str | int, ...]  # the keys that lead to the text
-    text: str
+    template: Json  # the JSON of the frame with an empty text
+    path: tuple[str | int, ...]  # the keys and indexes that lead to the text
+    text: str  # the text
 
     def frame(self, text: str) -> bytes:
-        """Return the frame with another text."""
+        """Return the bytes of the frame with `text` in place of its own."""
         value = copy.deepcopy(self.template)
         container: Any = value
         for step in self.path[:-1]:
@@ -35,8 +35,8 @@ class TextFrame:
 
 
 def recut_text(body: bytes, cut: Cut) -> bytes:
-    """Return the stream with the text of each run of like frames cut anew; all other frames stay
-    as they are.
+    """Return the stream with its text cut anew: the texts of neighbouring frames that differ in the
+    text alone are joined, then cut by `cut`. All other frames stay the same.
     """
     out: list[bytes] = []
     run: list[TextFrame] = []
@@ -62,7 +62,7 @@ def _cut_run(run: list[TextFrame], cut: Cut) -> list[bytes]:
 
 
 def text_frame_of(value: Json) -> TextFrame | None:
-    """Return a frame of text; `None` for a frame that holds anything else."""
+    """Return a frame's JSON as a TextFrame; None if it holds anything but text or thinking."""
     if value.get("type") in response_pieces.TEXT_DELTAS and value.get("delta"):
         template = {**value, "delta": "", "sequence_number": 0}
         return TextFrame(template, ("delta",), value["delta"])
@@ -84,7 +84,7 @@ def text_frame_of(value: Json) -> TextFrame | None:
 
 
 def _text_fields(delta: Json) -> tuple[str, ...]:
-    if "index" in delta:  # a choice of a text completion
+    if "index" in delta:  # `delta` is a choice of a text completion
         return ("text",)
     if "type" not in delta:
         return _FIELDS
@@ -92,8 +92,8 @@ def _text_fields(delta: Json) -> tuple[str, ...]:
 
 
 def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
-    """Return the delta of a frame without a finish, and the keys that lead to the delta; an empty
-    delta for any other frame.
+    """Return the delta in a frame's JSON, and the keys that lead to it. Both are empty if the frame
+    has a finish, counts, or no delta.
     """
     choices = value.get("choices")
     if (
@@ -112,7 +112,7 @@ def _delta_of(value: Json) -> tuple[Json, tuple[str | int, ...]]:
 
 
 def frame_of(value: Json) -> bytes:
-    """Return the bytes of a frame, as a server writes it."""
+    """Return JSON as the bytes of a server-sent event, with an `event:` line if it has a type."""
     named = "type" in value and "choices" not in value
     head = b"event: " + value["type"].encode() + b"\n" if named else b""
     return head + b"data: " + json.dumps(value, ensure_ascii=True).encode() + b"\n\n"

@@ -1,4 +1,4 @@
-"""The same reply in the other form: a stream folded into a body, a body unfolded into a stream."""
+"""A reply in its other form: `fold` makes one body of a stream, `unfold` a stream of one body."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ _DONE = b"data: [DONE]\n\n"
 
 
 def fold(body: bytes, dialect: Dialect) -> bytes:
-    """Return the stream as the one body that its server would have sent."""
+    """Return the one body that the server would send in place of the stream."""
     body = ollama_replies.as_events(body) if dialect is OLLAMA else body
     values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
     kind = text_completions.fold if any(map(text_completions.is_text, values)) else _FOLDS[dialect]
@@ -111,8 +111,8 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the body as the stream that its server would have sent, with the text in the pieces
-    that `cut` makes.
+    """Return the stream that the server would send in place of the body. `cut` cuts a text into the
+    texts of the frames.
     """
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
@@ -143,7 +143,7 @@ def _openai_frames(value: Json, cut: Cut) -> Iterator[Json]:
 
 
 def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
-    """Yield the deltas of a message, as servers send them: thoughts, the answer, calls."""
+    """Yield the deltas of a message in the order of servers: thinking, content, calls."""
     fields = sorted(
         message.items(),
         key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),

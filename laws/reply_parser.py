@@ -1,6 +1,5 @@
-"""A plain parser of replies: the laws compare the server's bytes with the client's by it.
-
-The parser shares nothing with the addon's decoders but the names of the reasoning fields.
+"""A plain parser of replies, with which the laws compare the server's bytes and the client's. It
+shares nothing with the addon's decoders but the names of the reasoning fields.
 """
 
 import json
@@ -18,7 +17,7 @@ from laws.text_completions import as_chat, is_text
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _OUTER = ("index", "delta", "message", "finish_reason")
 _WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
-"""Raised by a reader at a shape that the dialect does not have."""
+"""The errors that a reader raises for JSON that has not the shape of its dialect."""
 _OTHER_FIELDS = ("content", "refusal", "tool_calls", "function_call")
 
 
@@ -33,7 +32,7 @@ def frames(body: bytes) -> Iterator[bytes]:
 
 
 def value_of(frame: bytes) -> Json | None:
-    """Return the JSON object in a frame's data; None when it has none."""
+    """Return the JSON object in a frame's `data:` lines; None if they hold no object."""
     lines = [
         line
         for line in frame.removeprefix(b"\xef\xbb\xbf").splitlines()
@@ -86,7 +85,7 @@ class _OpenAI:
     def feed(self, body: Json) -> None:
         if is_text(body):
             body = as_chat(body, self._form)
-            for choice in body["choices"]:  # a text has no role, a chat's reply the assistant's
+            for choice in body["choices"]:  # the addon adds the role to text completions
                 self.reply.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage
@@ -102,7 +101,9 @@ class _OpenAI:
             choice = self.reply.choice(position if index is None else index)
             self._message(choice, sent.get("message") or sent.get("delta") or {})
             choice.finish = sent.get("finish_reason") or choice.finish
-            ended = sent.get("finish_reason", "") is not None  # null: Ollama 0.5.4, in a loop
+            ended = (
+                sent.get("finish_reason", "") is not None
+            )  # Ollama 0.5.4 sends null for a reply that it stopped in a loop
             self.reply.done = self.reply.done or ("message" in sent and ended)
             _add_other_fields(
                 choice, {name: value for name, value in sent.items() if name not in _OUTER}

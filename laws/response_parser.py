@@ -1,4 +1,4 @@
-"""A plain parser of replies of the Responses API."""
+"""A plain parser for replies of the Responses API."""
 
 from converter.core.dialects.reasoning_fields import thinking_in
 from laws.parsed_reply import Json, ParsedChoice, ParsedReply, Piece
@@ -13,7 +13,7 @@ _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
 class ResponseParser:
-    """Reads the events of a stream, or one whole response; `reply` has the result."""
+    """Parses the events of a stream, or one whole response, into `reply`."""
 
     def __init__(self) -> None:
         self.reply = ParsedReply()

@@ -1,5 +1,5 @@
-"""A reply of the Responses API in the other form: a stream as its one response, a response as the
-stream of its server.
+"""Responses API: `fold` returns the whole response of a stream, `unfold` the stream of a whole
+response.
 """
 
 import copy
@@ -13,24 +13,24 @@ TEXT_DELTAS = (
     "response.reasoning_text.delta",
     "response.reasoning_summary_text.delta",
 )
-"""Types of events that hold some text or thinking, and nothing else."""
+"""Types of events that hold text or thinking and nothing else."""
 _PARTS = {
     ("message", "content"): ("output_text", "content_index"),
     ("reasoning", "content"): ("reasoning_text", "content_index"),
     ("reasoning", "summary"): ("reasoning_summary_text", "summary_index"),
 }
-"""Item type and key of its parts -> the event with a delta of a part, and the key of the part's
-index.
+"""For an item's type and the key of its parts: the event type of a part's delta, and the event's
+key for the part's index.
 """
 
 
 def fold(events: Sequence[Json]) -> Json:
-    """Return the response that the last event holds."""
+    """Return the whole response, which a stream's last event contains; empty if none does."""
     return next((event["response"] for event in reversed(events) if "response" in event), {})
 
 
 def unfold(response: Json, cut: Callable[[str], list[str]]) -> Iterator[Json]:
-    """Yield the events of a stream, with the text in the pieces that `cut` makes."""
+    """Yield `response` as a stream's events; `cut` cuts each text into the texts of its deltas."""
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     for index, item in enumerate(response["output"]):

@@ -33,7 +33,7 @@ class StrictResponseReader:
         self._pieces: list[str] = []
 
     def feed(self, event: Json) -> None:
-        """Read one event."""
+        """Check one event."""
         kind = event["type"].removeprefix("response.")
         must(not self.response, f"{kind} behind the last event")
         must(event["sequence_number"] == self._count, f"{kind} has another number")
@@ -46,7 +46,7 @@ class StrictResponseReader:
             self._item(kind, event)
 
     def close(self) -> Json:
-        """Return the response: the stream is over."""
+        """Return the response. Raises AssertionError if the stream had no last event."""
         must(bool(self.response), "the stream ends without its last event")
         return self.response
 
@@ -77,7 +77,7 @@ class StrictResponseReader:
         pieces = "".join(self._pieces)
         text = (
             text_of_item(item) if item["type"] in _IN_PIECES else ""
-        )  # a server's own comes whole
+        )  # other items have no deltas
         must(pieces == text, f"the pieces say {pieces!r}, the item {text!r}")
         if item["type"] == "function_call":
             json.loads(item["arguments"])
@@ -97,7 +97,7 @@ def read_response(body: bytes) -> Json:
 
 
 def text_of_item(item: Json) -> str:
-    """Return an item's text, arguments or input."""
+    """Return the text of an item's content or summary; else its arguments or input."""
     parts = item.get("content") or item.get("summary") or ()
     return "".join(part["text"] for part in parts) or item.get("arguments") or item.get("input", "")
 
@@ -124,7 +124,9 @@ def _block(item: Json) -> Json:
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
     kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
-    return {"type": kind, kind: text_of_item(item)} if kind else dict(item)  # a kind of a server's
+    return (
+        {"type": kind, kind: text_of_item(item)} if kind else dict(item)
+    )  # other items stay as they are
 
 
 def _stop_reason(response: Json) -> str:

@@ -12,12 +12,12 @@ _CHAT = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
 
 
 def is_text(value: Json) -> bool:
-    """Return True if a frame or a body is one of a text completion."""
+    """Return True if a frame or a body belongs to a text completion."""
     return value.get("object") == TEXT_COMPLETION
 
 
 def as_chat(value: Json, form: Form) -> Json:
-    """Return a frame or a body as one of a chat completion with the same text."""
+    """Return the frame or body as one of a chat completion."""
     key = "delta" if form is Form.STREAM else "message"
     choices = [_with(choice, **{key: {"content": choice["text"]}}) for choice in value["choices"]]
     return {**value, "object": _CHAT[form], "choices": choices}
@@ -28,7 +28,7 @@ def _with(choice: Json, **fields: Any) -> Json:
 
 
 def fold(values: Sequence[Json]) -> Json:
-    """Return the frames of a stream as the one body that its server would have sent."""
+    """Return the one body that the server would send in place of these frames of a stream."""
     whole: Json = {}
     choices: dict[int, Json] = {}
     for value in values:
