@@ -55,12 +55,7 @@ class Members(dict[str, object]):
         return arguments
 
     def _all_items(self) -> Iterator[tuple[str, object]]:
-        """Yield the items of the call's object, then the items of the objects in `behind`, which
-        repeat the call or continue it.
-
-        If the call has arguments already and such an object differs from them, its item has the
-        unknown key `other arguments`, so that the call is refused.
-        """
+        """Yield the items of the call's object, and of the objects behind it."""
         arguments = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
         yield from self.items()
         for each in self.behind:

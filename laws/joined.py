@@ -213,7 +213,7 @@ def _tokens_of(spoken: Sequence[TextFrame]) -> int:
 
 
 def _added_tokens(sentence: str, marks: int) -> int:
-    """Return the tokens of a thought's end: its sentence, and the marks that the addon added."""
+    """Return the estimated tokens of the end of a thought: its sentence, and `marks` marks."""
     return len(f"{JOINT}{sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
 
 

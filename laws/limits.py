@@ -135,9 +135,7 @@ def _has_repeated_call(case: Case) -> bool:
 
 
 _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
-"""The values of `Case.ended` for which `joined` can tell from the server's bytes and the options
-where the thought was ended: one thought alone, at its budget or for want of an answer.
-"""
+"""Values of `Case.ended` with one ended thought, whose end `joined` finds in the server's bytes."""
 
 
 def _unsorted_choices(case: Case) -> bool:

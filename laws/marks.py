@@ -80,9 +80,8 @@ class Explanation:
         return None if furthest == (len(sent), len(got)) else furthest
 
     def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
-        """Yield each way to read on at `offset`, as the next offset and the text that the client
-        must get: a character itself, nothing for a mark or a call, and the attribute `thought` for
-        an opener with attributes.
+        """Yield the offsets behind a character, a mark, a call or an opener with attributes at
+        `offset`, each with the text of it that the client must get.
         """
         if offset == len(sent):
             return
