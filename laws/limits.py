@@ -54,7 +54,7 @@ class Case:
 
     @property
     def ended(self) -> list[str]:
-        """Why the addon ended thoughts, a reason for each: `budget`, `unanswered` or a loop."""
+        """The reason for each ended thought: `budget`, `unanswered` or a loop."""
         return self._findings.ends.reasons
 
 
