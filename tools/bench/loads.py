@@ -36,7 +36,9 @@ class Load:
         )
 
     def task(self, row: Contender, port: int) -> Task:
-        """Return the client's task."""
+        """Return the task with which the bench client sends this load through `port`, the proxy of
+        `row`. The dialect, model and tools are the row's.
+        """
         kind = self.kind or row.kind
         return Task(
             port,
@@ -93,7 +95,7 @@ def measures(load: Load) -> tuple[str, ...]:
 
 
 def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
-    """Return the measures of one run, by name."""
+    """Return the measures of one run by name. `worked`: the processor seconds of the proxy."""
     return {name: MEASURES[name][1](load, outcome, worked) for name in measures(load)}
 
 

@@ -35,11 +35,11 @@ class Samples:
             self._taken[load, row, name].append((value, bare[name]))
 
     def values(self, load: str, row: str, name: str) -> list[float]:
-        """Return the absolute values."""
+        """Return a row's measured values."""
         return [value for value, _ in self._taken.get((load, row, name), [])]
 
     def ratios(self, load: str, row: str, name: str) -> list[float]:
-        """Return the ratio of each run to its neighbour."""
+        """Return each measured value of a row divided by the bare proxy's value beside it."""
         return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
 
     def rows(self, load: str) -> list[str]:

@@ -88,7 +88,7 @@ class Side:
         return Took(worked / times, first)
 
     def check(self, task: Task, replies: Sequence[Reply], apart: bool) -> None:
-        """Note the faults of replies."""
+        """Add the faults of these replies to `wrong`."""
         dialect = task.dialect if apart else "openai"
         self.wrong += faults(_as(task, dialect, apart), replies)
 
@@ -99,7 +99,9 @@ def _as(task: Task, dialect: str, apart: bool) -> Task:
 
 @dataclass(frozen=True)
 class Took:
-    """The seconds of one reply: the proxy's work, and the client's wait for the first byte."""
+    """The seconds of one reply: the processor time of the proxy, and the client's wait for the
+    first byte.
+    """
 
     worked: float
     first: float
