@@ -41,6 +41,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 
 from converter.core.dialects.wire_form import Decoder, Encoder
 from converter.core.model.events import (
@@ -225,6 +226,9 @@ class FastPath:
             return 0, b""
         shape, kind, plain, route, stays = ready
         texts = shape.plain_texts(raws, begin, plain)
+        if route is _HELD:  # `Engine.plain` promises to hold no more than this
+            sizes = accumulate(map(len, texts), initial=self.waiting)
+            texts = texts[: sum(size <= 2 * MOST_WAITING for size in sizes) - 1]
         text = decoded(texts) if texts else None
         if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""

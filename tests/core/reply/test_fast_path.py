@@ -29,7 +29,7 @@ from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThou
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.fast_path import splice_of
 from converter.core.reply.rewriter import Rewriter
-from converter.core.wire.bounds import Bound
+from converter.core.wire.bounds import HELD_LIMIT, Bound
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
 from tests.support.frames import data
@@ -214,6 +214,12 @@ def test_most_frames_of_a_call_that_is_held_are_not_parsed(form: str, client: Di
     pieces = _pieces(text, 5)
     fast, _ = _both(_stream("content", pieces), settings.read(), client, OFFERED)
     assert fast.hurried > 0.9 * len(pieces)
+
+
+def test_a_held_call_beyond_its_bound_is_text_whole() -> None:
+    head = 'I would write <tool_call>{"name": "write_file", "arguments": {"path": "'
+    pieces = [*_pieces(head, 9), *["x" * 100] * (HELD_LIMIT // 100 + 9), '"}}</tool_call>']
+    _both(_stream("content", pieces), settings.read(), OPENAI_CHAT, OFFERED)
 
 
 def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
