@@ -80,13 +80,7 @@ class ContinuedReply:
         continues the reply. Return the bytes with which the client's thought ends.
         """
         answer, self._answer = self._answer, None
-        if answer is None or await answer:
-            return []
-        sent = self._record.sides.sent
-        if sent and (body := json_text.object_in(http_messages.content_of(sent))):
-            kept = without_fields(body, frozenset((CONTROL, LAST_WORDS)))
-            http_messages.set_body(sent, json_text.write(kept))
-        return self._rewriter.leave()
+        return [] if answer is None or await answer else self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
         """Return the message for a broken connection. If the second request was sent, the message
@@ -107,6 +101,8 @@ class ContinuedReply:
         if not possible or not isinstance(first, dict):
             rewriter.refuse("over this protocol no second request can continue the reply")
             return None
+        self._answer = None
+        first = without_fields(first, frozenset((CONTROL, LAST_WORDS)))
         second = http_messages.copied(sent)
         body = awaited.continued_body(first, rewriter.findings, rewriter.continuation.first_tokens)
         http_messages.set_body(second, json_text.write(body))

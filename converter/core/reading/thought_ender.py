@@ -186,16 +186,20 @@ class ThoughtEnder:
 
     def _is_rest(self, event: Event) -> bool:
         """Return True if an event belongs to the thought that the server was asked to end, and note
-        whether the thought has ended. End the reply if the thought goes on too long (`OVERRUN`).
+        whether an answer or a call follows the thought. Leave the server if the thought goes on too
+        long (`OVERRUN`), or if the reply finishes behind it without an answer.
         """
         if isinstance(event, Thinking):
             self._overrun += len(event.text)
             self._is_over = self._overrun > OVERRUN
-            if self._is_over:
-                self._ends.leave()
+        elif isinstance(event, Finish):
+            self._is_over = bool(self._ends.turn)
+        if self._is_over:
+            self._ends.leave()
             return True
-        self._ends.pending = not isinstance(event, ThinkingEnd | Text | ToolCall | Finish)
-        return isinstance(event, ThinkingEnd)
+        answers = isinstance(event, Text) and event.text.strip()
+        self._ends.pending = not (answers or isinstance(event, ToolCall | Finish))
+        return isinstance(event, Thinking | ThinkingEnd)
 
     def _keep(self, event: Text | Thinking) -> None:
         """Keep an event for the turn that the server may be asked to continue."""

@@ -287,3 +287,5 @@ def test_the_rest_of_a_thought_that_its_server_ends_is_dropped() -> None:
     assert (findings.ends.reasons, findings.ends.here) == (["budget"] * 2, 0)
     _, findings = run(limits, [Thinking("abcdef"), Thinking("x" * (OVERRUN + 1)), Text("i")])
     assert findings.ends.here == 1
+    out, findings = run(limits, [Thinking("abcdef"), END, Text("\n"), STOP])
+    assert (out[-1], findings.ends.here) == (Text("\n"), 1)  # no answer came
