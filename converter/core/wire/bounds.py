@@ -71,6 +71,8 @@ FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
 """A frame usually has some hundred bytes, and one with an inline picture is still shorter than
 this.
 """
+DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
+"""A reply has about ten levels. Parsers of clients fail at 500 to 10,000 levels."""
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
 """The bound of vLLM."""
 

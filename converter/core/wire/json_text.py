@@ -12,12 +12,14 @@ from collections.abc import Callable
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import NoReturn
 
+from converter.core.wire.bounds import DEEPEST
+
 _LONGEST_NUMBER = 4300
 """How many digits an integer may have; Python's `int` raises ValueError for more."""
-_COMMAS = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|,(?=\s*[\]}])', re.DOTALL)
-"""The pattern of a string, or of a comma before a closing bracket. Strings are matched as a whole,
-so that no comma in a string counts. The last string may lack its closing quote: else a search would
-begin again at each escaped quote in it, which is slow.
+_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
+"""A string, a comma before a closing bracket, or a bracket. Strings are matched whole, so that no
+mark in a string counts. A last string may lack its closing quote: else a search would begin again
+at each escaped quote in it, which is slow.
 """
 _LEFT_OVER = " \t\r\n,;]}"
 """Characters that `rescue` ignores behind a value."""
@@ -118,8 +120,9 @@ def rescue(data: bytes) -> object:
 
     The mistakes are control characters in strings, `NaN`, integers that are too long for Python, a
     comma before a closing bracket, and brackets, commas or semicolons too many at the end.
+    Values that are deeper than `DEEPEST` levels become `None`.
     """
-    text = _COMMAS.sub(lambda match: match[1] or "", _text(data).lstrip())
+    text = _pruned(_text(data).lstrip())
     try:
         value, end = _RESCUER.raw_decode(text)
     except (ValueError, RecursionError) as error:
@@ -135,6 +138,25 @@ def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
 
 def _text(data: bytes, errors: str = "replace") -> str:
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors)
+
+
+def _pruned(text: str) -> str:
+    """Return the text without commas before a closing bracket, and with `null` in place of each
+    value that is deeper than `DEEPEST` levels.
+    """
+    kept: list[str] = []
+    depth, at = 0, 0
+    for piece in _MARKS.finditer(text):
+        mark = piece[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if mark in "[{" and depth == DEEPEST + 1:
+            kept += (text[at : piece.start()], "null")
+        elif mark == "," and depth <= DEEPEST:
+            kept.append(text[at : piece.start()])
+            at = piece.end()
+        elif mark in "]}" and depth == DEEPEST:
+            at = piece.end()
+    return "".join([*kept, text[at:]])
 
 
 def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
