@@ -71,6 +71,7 @@ async def follow(page: str) -> None:
 
 
 def watcher(web: Mitmweb, folder: Path) -> Page:
+    """Start this module as a program that acts as the page (`follow`), and return it."""
     return Page(web, folder, "tools.page_benchmark")
 
 

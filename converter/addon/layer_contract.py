@@ -92,8 +92,8 @@ class HeldStream(StreamFunction, BodyReader, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """Reads a server's refusal, or a prompt that the addon requested, as the exchange's record
-    refers to the reader. Another request may follow, which the reader makes.
+    """Reads a response that is not the client's reply: a server's refusal, or the rendered prompt
+    that the addon requested. It may make another request. The exchange's record holds the reader.
 
     Attributes:
         reads: the response that is read.

@@ -139,6 +139,7 @@ def _first(took: Took) -> float:
 
 
 def _more(bare: Sequence[float], ours: Sequence[float]) -> float:
+    """Return the median of the differences, `ours` less `bare`, round by round."""
     return statistics.median(our - one for our, one in zip(ours, bare, strict=True))
 
 

@@ -45,7 +45,9 @@ def transcript(shown: Transcript, more: Facts | None = None) -> Values:
 
 
 def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
-    """Return a label and a text for each fact of a reply; see `facts.lines`."""
+    """Return `[label, text]` for each fact of a reply (model, tokens, time). `more` has the facts
+    that the transcript lacks.
+    """
     return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
 
 

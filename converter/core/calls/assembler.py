@@ -135,8 +135,6 @@ class Assembler:
         self._calls.add(call)
         return call
 
-    # The events of calls.
-
     def _begun(self) -> Sequence[Event]:
         """Return the first events of the calls that can be emitted now: those whose name is
         decided, if each call before them is whole. Most clients read one call after another.

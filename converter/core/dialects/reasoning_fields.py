@@ -20,10 +20,10 @@ REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, TH
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
 """Fields of a message or delta that belong to the standard, and so may not be in the field map."""
 TAKEN = re.compile(
-    # blocks
+    # types of blocks
     "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
     r"|\w*tool_use|\w*tool_result"  # blocks for the calls and results of Anthropic's own tools
-    "|input_json|signature|citations"  # deltas
+    "|input_json|signature|citations"  # types of deltas, without `_delta`
 )
 """Names of blocks and deltas of the Messages API. They may not be `BLOCK` in the field map, because
 clients expect certain keys in them.

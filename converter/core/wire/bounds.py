@@ -118,7 +118,9 @@ BLANKS_LIMIT = Bound(
 )
 """Models write fewer blanks. If blanks never end, the stream must still go on."""
 GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
-"""The length of a short answer, which a slow model writes in some seconds."""
+"""How much text is held behind the guessed end of a thought. 400 characters are a short answer,
+which a slow model writes in some seconds.
+"""
 COMPARED_LIMIT = Bound(
     _M,
     _CHARACTERS,

@@ -59,7 +59,7 @@ class ThoughtCalls:
         self._keep(events)
         if not self._last:
             out, held = self.release(self._engine.unread), self._written
-            # Blanks can be emitted although a mark may begin with them.
+            # Blanks are emitted at once: a call's mark behind them stays a mark without them.
             if held.isspace():
                 out, self._emitted = out + held[self._emitted :], len(held)
             return out
