@@ -297,7 +297,8 @@ class _Reader:
                 not other.families
             ):  # the call has no end, so its text may include the thought's closer
                 special = TOOLS[tool_mark(self.rest, offset)].special
-                closer = _first_of(closers, self.rest, offset) if special else None
+                behind_mark = offset + len(tool_mark(self.rest, offset))
+                closer = _first_of(closers, self.rest, behind_mark) if special else None
                 return closer.start() if closer else None
             goes_on = other._text_follows()
             behind = called + len(other.rest) - len(other.rest.lstrip())
