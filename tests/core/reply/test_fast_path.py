@@ -216,10 +216,13 @@ def test_most_frames_of_a_call_that_is_held_are_not_parsed(form: str, client: Di
     assert fast.hurried > 0.9 * len(pieces)
 
 
-def test_a_held_call_beyond_its_bound_is_text_whole() -> None:
+@pytest.mark.parametrize(("size", "together"), [(100, 56), (60_000, 1)])
+def test_a_held_call_beyond_its_bound_is_text_whole(size: int, together: int) -> None:
     head = 'I would write <tool_call>{"name": "write_file", "arguments": {"path": "'
-    pieces = [*_pieces(head, 9), *["x" * 100] * (HELD_LIMIT // 100 + 9), '"}}</tool_call>']
-    _both(_stream("content", pieces), settings.read(), OPENAI_CHAT, OFFERED)
+    pieces = [*_pieces(head, 9), *["x" * size] * (HELD_LIMIT // size + 2), '"}}</tool_call>']
+    frames = _stream("content", pieces)
+    reads = [b"".join(frames[at : at + together]) for at in range(0, len(frames), together)]
+    _both(reads, settings.read(), OPENAI_CHAT, OFFERED)
 
 
 def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
