@@ -157,7 +157,7 @@ class StoreElsewhere(Store):
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
         if time.monotonic() < self._rests_until:
-            raise AwayError("it failed less than a moment ago")
+            raise AwayError("it failed a moment ago")
         try:
             answer = question()
         except Exception as error:  # Any: a store's package may raise errors of any type.

@@ -28,6 +28,7 @@ from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects import context_length
 from converter.core.model.raw_messages import messages_of, strings_of, with_each, with_each_part
 from converter.core.wire import json_text
+from converter.core.wire.bounds import DEEPEST
 
 STATUSES = (400, 404, 415, 422, 500)
 """Statuses of refusals. mlx-lm 0.32 answers 404 to a part that it cannot read, FastAPI 422 to an
@@ -59,10 +60,6 @@ pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMax
 minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
 minProperties maxProperties propertyNames patternProperties unevaluatedProperties
 not if then else dependencies dependentRequired dependentSchemas
-"""
-_DEEPEST = 100
-"""How many levels of a schema are searched. Deeper levels become `{}` if `ODD` is refused, and stay
-as they are otherwise.
 """
 SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords that only restrict a value. A schema without them allows all that it allowed,
@@ -210,7 +207,7 @@ def pared(part: object, names: frozenset[str]) -> object:
     return part
 
 
-def _schema(part: object, root: object, names: frozenset[str], deepest: int = _DEEPEST) -> object:
+def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
     """Return a part of the schema `root` without the keywords `names`. If `ODD` is among the names,
     a part that restricts nothing becomes `{}`.
     """

@@ -94,12 +94,13 @@ class TooManyError(json_text.UnreadableError):
 
 def check(text: str) -> None:
     """Raise TooManyError if a long text has too many objects and lists, or too many commas."""
-    limits = (("[{", CONTAINERS_LIMIT), (",", COMMAS_LIMIT)) if len(text) > LONG else ()
-    for marks, most in limits:
+    containers = ("[{", CONTAINERS_LIMIT, "objects and lists")
+    commas = (",", COMMAS_LIMIT, "commas between values")
+    for marks, most, what in (containers, commas) if len(text) > LONG else ():
         if sum(map(text.count, marks)) > most:
             standing = (each for each in _MARKS.finditer(text) if each[1] and each[1] in marks)
             if any(islice(standing, most, None)):
-                raise TooManyError(f"expected at most {most:,} of {marks!r}, got more")
+                raise TooManyError(f"expected at most {most:,} {what}, got more")
 
 
 def write(value: object) -> bytes:
