@@ -4,8 +4,8 @@
 end a reply. Timeouts, and lengths up to which a pattern is searched for, stand in the modules that
 use them.
 
-A bound is checked where a frame or a body comes in, which is not read if it is too long, and where
-text is held before it is emitted.
+A bound is checked where a frame or a body arrives, and where text is held before it is emitted. A
+frame or body that is too long is not read.
 """
 
 _K, _M = 1 << 10, 1 << 20
@@ -46,8 +46,8 @@ class TooMuchError(Exception):
 
 
 def fault_of(error: Exception) -> tuple[str, int]:
-    """Return the message and the HTTP status of the client's error, for an exception that ended a
-    reply: `TooMuchError`, or a fault of the addon.
+    """Return the message and the HTTP status of the error that a client gets when the exception
+    `error` ended its reply. The exception is `TooMuchError`, or shows a fault of the addon.
     """
     if isinstance(error, TooMuchError):
         return str(error), 502
@@ -55,7 +55,7 @@ def fault_of(error: Exception) -> tuple[str, int]:
     return " ".join(message.split()), 500
 
 
-# Bounds of data that comes in.
+# Bounds of data that arrives from the server.
 
 BODY_LIMIT = Bound(
     64 * _M,
@@ -72,9 +72,11 @@ FRAME_LIMIT = Bound(4 * _M, _BYTES, "one frame of a stream")
 this.
 """
 DEEPEST = Bound(100, "levels", "objects within each other that a rescued frame keeps", "`null`")
-"""A reply has about ten levels. Parsers of clients fail at 500 to 10,000 levels."""
+"""The most levels in a frame that `json_text.rescue` reads, because it is not valid JSON. A reply
+has about ten levels. Parsers of clients fail at 500 to 10,000 levels.
+"""
 MOST_CHOICES = Bound(16_384, "choices", "choices of a reply", "a frame that cannot be read")
-"""The bound of vLLM."""
+"""The most choices that vLLM takes as a request's `n`."""
 
 # Bounds of text that waits before it goes out.
 
@@ -102,7 +104,8 @@ HELD_LIMIT = Bound(
     "a call in text that may be none, and a value in it",
     "a call is text, a value a string",
 )
-"""All text of a possible call waits until it is decided. The longest is a file that a tool writes.
+"""Text that may be a tool call is held until it is certain whether it is a call. The longest such
+text is a file in the arguments of a tool that writes files.
 """
 PYTHON_LIMIT = Bound(64 * _K, _CHARACTERS, "one call that is written as Python", "it is text")
 """A call in Python's syntax is parsed again as a whole, so that it may not be long."""
@@ -118,8 +121,9 @@ BLANKS_LIMIT = Bound(
 )
 """Models write fewer blanks. If blanks never end, the stream must still go on."""
 GUESS_LIMIT = Bound(400, _CHARACTERS, "the end of a thought that is only guessed", "it passes")
-"""How much text is held behind the guessed end of a thought. 400 characters are a short answer,
-which a slow model writes in some seconds.
+"""How much text is held behind the place where a thought may have ended, until more of the reply
+shows whether it ended there. 400 characters are a short answer, which a slow model writes in some
+seconds.
 """
 COMPARED_LIMIT = Bound(
     _M,
@@ -127,20 +131,24 @@ COMPARED_LIMIT = Bound(
     "a thought that is compared with what other names say",
     "what comes at the same place is taken to repeat it",
 )
-"""The longest thoughts have a tenth of this length."""
+"""How much of a thought is kept to compare it with the other field in which a server sends the same
+thought. The longest thoughts have a tenth of this length.
+"""
 
 # Bounds of data that is remembered, and shown to people.
 
 LONGEST_THOUGHT = Bound(
     _M, _CHARACTERS, "a thought for events", "the client gets all, the rest is not told"
 )
-"""The longest thoughts have a tenth of this length."""
+"""How much of a thought is kept for watchers. The longest thoughts have a tenth of this length."""
 MOST_PARTS = Bound(1000, "parts", "blocks and items of a server's own endpoint", "the oldest go")
-"""Only the newest blocks and items get further events."""
+"""How many blocks (Messages) or items (Responses) of a stream a decoder remembers. Only the newest
+get further events.
+"""
 MOST_NAMES = Bound(50, "names", "names of fields in a note", "they are not named")
 """A line of the log with so many names is still readable."""
 MOST_FAULTS = Bound(10, "faults", "faults of one reply that are told apart", "a sum")
-"""Further faults of the same reply have the same causes."""
+"""How many different faults of one reply are noted. Further faults have the same causes."""
 
 
 TABLE = [bound for bound in list(globals().values()) if isinstance(bound, Bound)]

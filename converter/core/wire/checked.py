@@ -1,4 +1,4 @@
-"""`Fields`: it reads the fields of parsed JSON and checks their types. An error names the path to
+"""`Fields`, a reader of parsed JSON that checks the types of fields. Its errors name the path to
 the wrong value.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from converter.core.model.conversation import RequestError
 
-# The name of each type of JSON in the error messages of Anthropic's API.
+# Python type -> the name of this type in the error messages of Anthropic's API.
 TYPE_NAMES: dict[type, str] = {
     str: "a valid string",
     int: "a valid integer",
@@ -45,15 +45,15 @@ class Fields:
             raise RequestError(path, "Input should be an object")
         self.path = path
         self.values = value
-        # The names of the fields that were read. Each with the `Fields` of the objects in it.
+        # name of a field that was read -> the `Fields` of the objects in this field
         self._read: dict[str, Sequence[Fields]] = {}
 
     def path_of(self, name: str) -> str:
-        """The path to a field of this object."""
+        """The path to the field `name` of this object: `messages.0.role` for `role`."""
         return f"{self.path}.{name}" if self.path else name
 
     def error(self, name: str, problem: str) -> RequestError:
-        """Return the error for a fault of the field `name`, which the caller raises."""
+        """Return the error for a field with a wrong value. The caller raises it."""
         return RequestError(self.path_of(name), problem)
 
     def value(self, name: str) -> Any:
@@ -131,7 +131,9 @@ class Fields:
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
-        """The row in `rows` that the field's value names. Raises RequestError if there is none."""
+        """The value in `rows` whose key is the field's value. Raises RequestError if `rows` has no
+        such key.
+        """
         value = self.required(name, str)
         if value not in rows:
             raise self._none_of(name, rows)

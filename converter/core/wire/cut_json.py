@@ -5,7 +5,7 @@ from converter.core.wire.partial_json import PartialJson
 
 
 def is_open(text: str) -> bool:
-    """Return True if a text is the beginning of a JSON object without its end."""
+    """Return True if `text` is the beginning of a JSON object that lacks its end: `{"a": 1`."""
     read = PartialJson()
     read.feed(text)
     return not read.complete and not read.unfit

@@ -10,7 +10,8 @@ def has_half_characters(data: bytes) -> bool:
     """Return True if JSON has the escape for one half of a surrogate pair without the other half.
     It may also return True for an escaped backslash before such letters (`\\\\ud83d`).
     """
-    # The search for one half takes 0.2 ms for 600 kB; the search for pairs takes 7 ms.
+    # The search for pairs takes 7 ms for 600 kB, so a search for any half, which takes 0.2 ms, goes
+    # before it: most JSON has no half.
     first = _HALF.search(data)
     if first is None:
         return False

@@ -11,8 +11,8 @@ COLON `:`, BLANK and BEGUN `tr`; when `ue}` arrives, as SCALAR `ue` and CLOSE `}
 `_STEPS` is the grammar. For each state (`Want`) it has the characters that may come, and the state
 behind each. Any other character is not JSON, and all text from it on is UNFIT, unless it is mended.
 The text of a string is yielded before the string has ended. A bare value (a number, `true`) is
-yielded as far as it can only be JSON. These are mended: Python's words (`True`), single quotes,
-keys without quotes, commas too many, comments, half characters.
+yielded in pieces too, as long as it is certain to become JSON (`tr`). These are mended: Python's
+words (`True`), single quotes, keys without quotes, superfluous commas, comments, half characters.
 """
 
 import enum
@@ -42,10 +42,10 @@ _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
 }
-"""For each quote of a string, the pattern of text in the string that is valid JSON unchanged."""
+"""The quote of a string -> the pattern of text in the string that is valid JSON unchanged."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
-"""For each quote of a string, the pattern of the characters in the string that may have to be
-changed. Text without them is valid JSON unchanged.
+"""The quote of a string -> the pattern of the characters in the string that may have to be changed.
+Text without these characters is valid JSON unchanged.
 """
 _HALF = re.compile(rf"{HIGH}|{LOW}")
 _ESCAPE_BEGUN = re.compile(
@@ -67,7 +67,7 @@ _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 
 
 class JsonPart(enum.Enum):
-    """The kinds of parts in which text of JSON is yielded."""
+    """The kinds of parts into which the reader divides JSON."""
 
     BLANK = enum.auto()  # blanks; empty in place of text that is dropped, such as a comment
     OPEN = enum.auto()
@@ -128,7 +128,7 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 class JsonReader:
-    """The reader: it gets text by `feed`, and yields the parts of the JSON in it.
+    """A reader whose `feed` takes pieces of JSON text and yields the parts in them (`JsonPart`).
 
     Arguments:
         want: the state at the beginning. `Want.OBJECT` if the text must be an object.
@@ -139,7 +139,7 @@ class JsonReader:
         nested: the closing brackets of all open objects and lists, the innermost last.
         quote: the quote that ends the open string; empty if no string is open.
         comment: the text that ends the open comment; empty if no comment is open.
-        held: the text at the end that must be read again together with the text behind it.
+        held: the end of the text so far, if it can be read only together with the text behind it.
         mended: True if some of the text was not JSON and was mended.
         refused: True once text has come that is not JSON and cannot be mended.
     """
@@ -161,15 +161,15 @@ class JsonReader:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that must be read by `feed` in the open string: text without any of them
-        is TEXT and valid JSON unchanged, unless it ends within an escape. `None` if all text must
-        be read, because no string in double quotes is open.
+        """The characters in the open string that only `feed` can read. The caller may send on text
+        without these characters, unread: it is a part of the string and valid JSON. `None` if
+        all text must be read, because no string in double quotes is open.
         """
         return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
-        """Return True if `text` does not end the open string and is valid JSON unchanged, so that
-        it need not be read.
+        """Return True if `text` lies within the open string and is valid JSON unchanged, so that
+        the caller need not pass it to `feed`.
         """
         if not self.quote or self.held:
             return False
@@ -179,7 +179,7 @@ class JsonReader:
     def feed(self, text: str) -> Iterator[ReadPart]:
         """Yield the parts of the next text. Raises TooMuchError.
 
-        When a part is yielded, the attributes have the state behind it.
+        When a part is yielded, the reader's attributes have the state behind this part.
         """
         text, self.held = self.held + text, ""
         index = 0
@@ -235,10 +235,10 @@ class JsonReader:
         if self.quote == "'" and text.startswith("\\'", index):
             return JsonPart.TEXT, "'", index + 2
         self.mended = True
-        # The escape of half a surrogate pair, which UTF-8 cannot express.
+        # The escape of half a surrogate pair becomes U+FFFD, because UTF-8 cannot express it.
         if half := _HALF.match(text, index):
             return JsonPart.TEXT, "\ufffd", half.end()
-        # A control character, a quote or a backslash that lacks the backslash before it.
+        # A control character, quote or backslash that JSON allows only behind a backslash gets one.
         return JsonPart.TEXT, json.dumps(text[index])[1:-1], index + 1
 
     def _in_comment(self, text: str, index: int) -> ReadPart:
@@ -301,8 +301,8 @@ class JsonReader:
         return rest
 
     def _odd_key(self, text: str, index: int) -> ReadPart | None:
-        """Return the part for a key without quotes, or for a comma too many, where a key must come;
-        `None` for any other text.
+        """Return the part at `index`, where a key must come, for a key without quotes or for a
+        superfluous comma; `None` for any other text.
         """
         if text[index] == ",":
             self.mended = True

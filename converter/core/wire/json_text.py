@@ -17,16 +17,16 @@ from converter.core.wire.bounds import DEEPEST
 _LONGEST_NUMBER = 4300
 """How many digits an integer may have; Python's `int` raises ValueError for more."""
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
-"""A string, a comma before a closing bracket, or a bracket. Strings are matched whole, so that no
-mark in a string counts. A last string may lack its closing quote: else a search would begin again
-at each escaped quote in it, which is slow.
+"""A string, a comma before a closing bracket, or a bracket. Strings are matched whole, so that
+brackets and commas in strings are skipped. A last string may lack its closing quote: else a search
+would begin again at each escaped quote in it, which is slow.
 """
 _LEFT_OVER = " \t\r\n,;]}"
 """Characters that `rescue` ignores behind a value."""
 
 
 class UnreadableError(ValueError):
-    """The error for bytes that are not JSON."""
+    """The error for bytes that are not JSON, or JSON that a reader refuses."""
 
 
 def refuse(name: str) -> NoReturn:
@@ -35,12 +35,13 @@ def refuse(name: str) -> NoReturn:
 
 
 def _integer(digits: str) -> float:
-    """Return an integer; as a float if it has more digits than `int` can read."""
+    """Return the number `digits`: as a float if it has more digits than `int` can read."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
 WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-# `WRITER.encode` makes a new encoder for each value: 2.0 instead of 0.8 microseconds.
+# Kept for speed: `WRITER.encode` makes a new encoder at each call, and takes 2.0 microseconds for a
+# short value instead of 0.8.
 _ENCODER = c_make_encoder(None, WRITER.default, encode_basestring, None, ":", ",", *[False] * 3)
 LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
@@ -82,7 +83,7 @@ def read_or_none(data: bytes) -> object:
 
 
 def as_object(value: object) -> dict[str, object]:
-    """Return `value` if it is an object, else an empty object."""
+    """Return a JSON value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -108,7 +109,9 @@ def read_strictly(data: bytes) -> object:
 
 
 def _read(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    """Return the value of the JSON in `data`. Raises UnreadableError."""
+    """Return the value that `reader` reads in `data`. Raises UnreadableError. `errors`: how bytes
+    that are not UTF-8 are decoded, as in `bytes.decode`.
+    """
     try:
         return _decoded(reader, data, errors)
     except (ValueError, RecursionError) as error:
@@ -176,13 +179,13 @@ def write(value: object) -> bytes:
     """
     try:
         return "".join(_ENCODER(value, 0)).encode()
-    except ValueError:  # or its subclass UnicodeEncodeError
+    except ValueError:  # for `NaN` and infinity; as UnicodeEncodeError for half a surrogate pair
         return sendable(LENIENT_WRITER.encode(value))
 
 
 def sendable(text: str) -> bytes:
-    """Return JSON that `LENIENT_WRITER` wrote as bytes that can be sent: with U+FFFD in place of
-    half surrogate pairs, and `null` in place of `NaN` and infinite numbers.
+    """Return valid JSON in UTF-8 for `text`, the result of `LENIENT_WRITER`: U+FFFD replaces half
+    surrogate pairs, `null` replaces `NaN` and infinite numbers.
     """
     return whole_characters(_with_nulls(text)).encode()
 
@@ -191,8 +194,8 @@ def whole_characters(text: str) -> str:
     """Return the text with whole characters only: two halves of a surrogate pair in a row become
     their character, a half without the other becomes U+FFFD.
 
-    It would be faster to encode the whole text at once, but this is one call of C, during which no
-    other thread can run.
+    To encode the whole text by one call would be faster, but no other thread can run during a call
+    of C code.
     """
     return _HALVES.sub(
         lambda each: each[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),

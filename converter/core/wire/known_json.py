@@ -1,4 +1,4 @@
-"""A reader of requests' JSON. Bytes that an earlier request had are not read again.
+"""A reader of the JSON of requests that does not parse again what an earlier request had.
 
 An agent's request repeats the messages of its request before and adds some at the end. The reader
 keeps the bytes of each value in a request's object, and of each message in its list of messages. If
@@ -67,7 +67,7 @@ class KeptList:
         data: the bytes of the request with the list.
         begin: the offset of the first element in `data`.
         values: the elements.
-        spans: the offsets of each element.
+        spans: for each element the offsets of its beginning and end, counted from `begin`.
     """
 
     data: bytes
@@ -126,7 +126,7 @@ def read(data: bytes, kept: Sequence[KeptObject], lists: Collection[str]) -> Rea
     """
     try:
         return _Reading(data, kept).object(lists)
-    except (ValueError, RecursionError, StopIteration):  # `scan` raises StopIteration for no value
+    except (ValueError, RecursionError, StopIteration):  # StopIteration: no value begins there
         return None
 
 
@@ -151,8 +151,9 @@ def _shared(one: KeptList, other: KeptList) -> int:
 class _Reading:
     """The reading of one request's bytes.
 
-    The bytes from the first value on that is not kept are also decoded to text. `_at` is the offset
-    in the bytes up to which they were read, `_index` the same position in this text.
+    From the first value on that is not kept, the bytes are also decoded to text, because only text
+    can be parsed. `_at` is the offset up to which the bytes were read, `_index` the same position
+    in the text.
     """
 
     def __init__(self, data: bytes, kept: Sequence[KeptObject]) -> None:
@@ -268,7 +269,7 @@ class _Reading:
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
     def _new(self) -> KeptValue:
-        """Read the value at `_at`, which is not kept, and move behind it."""
+        """Parse the value at `_at`, because it is not kept, and move behind it."""
         text = self._rest()
         value, end = self._scan(self._index)
         begin, size = self._at, len(text[self._index : end].encode())
@@ -276,15 +277,15 @@ class _Reading:
         return KeptValue(begin, begin + size, value)
 
     def _rest(self) -> str:
-        """Return the text that `_index` counts in, and decode it if this has not been done."""
+        """Return the text in which `_index` is a position. The first call decodes it."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
             self._scan = partial(scan_of(self._text), self._text)
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
-        """Move behind the match of `pattern` at `_at`, and return its group. Raises ValueError if
-        the pattern does not match there.
+        """Move behind the match of `pattern` at `_at`, and return the match's first group. Raises
+        ValueError if the pattern does not match there.
         """
         match = pattern.match(self._data, self._at)
         if match is None:

@@ -19,7 +19,7 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from converter.core.wire import json_text
 
 LONG = 1 << 17
-"""The most characters of a text whose objects, lists and commas are not counted."""
+"""A text of up to so many characters is short: its objects, lists and commas are not counted."""
 IN_C = 1 << 20
 """The most characters of a text that is read by one call of C code, in at most 25 milliseconds."""
 CONTAINERS_LIMIT = 1 << 15
@@ -33,15 +33,15 @@ reads as many values as the limit allows in 0.2 seconds.
 _MOST = 1 << 12
 """The most values that one call of C code writes, in about a millisecond."""
 _BITS = 16
-"""Each time an integer has so many bits, it counts as one more value, because the time to write an
-integer grows with the square of its digits.
+"""An integer counts as one more value for each 16 of its bits, because the time to write it grows
+with the square of its digits.
 """
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
-"""A whole string; or an opening bracket or a comma outside of strings."""
+"""A whole string, or an opening bracket or comma outside of strings. The group has the latter."""
 
 
 def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
-    """Return the decoder, changed to read by Python code."""
+    """Return `decoder`, changed so that it reads by Python code instead of C code."""
     decoder.scan_once = py_make_scanner(decoder)  # type: ignore[attr-defined]
     return decoder
 
@@ -49,7 +49,7 @@ def _in_python(decoder: json.JSONDecoder) -> json.JSONDecoder:
 _READER = _in_python(json.JSONDecoder())
 _STRICT_READER = _in_python(json.JSONDecoder(parse_constant=json_text.refuse))
 _SPACED = json.JSONEncoder(ensure_ascii=False)
-"""The encoder is kept here because `json.dumps` makes a new one for each value."""
+"""The encoder of `spaced`. It is kept because `json.dumps` makes a new encoder for each value."""
 
 
 def scan_of(text: str) -> json_text.Scan:
@@ -61,7 +61,9 @@ def scan_of(text: str) -> json_text.Scan:
 
 
 def read(data: bytes) -> object:
-    """Return the value that `json_text.read` returns. Raises UnreadableError."""
+    """Return the value that `json_text.read` returns; long JSON is read by Python code. Raises
+    UnreadableError.
+    """
     if len(data) <= LONG:
         return json_text.read(data)
     text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
@@ -77,7 +79,9 @@ def read(data: bytes) -> object:
 
 
 def read_strictly(text: str) -> object:
-    """Return the value that `json_text.read_strictly` returns. Raises UnreadableError."""
+    """Return the value that `json_text.read_strictly` returns; long JSON is read by Python code.
+    Raises UnreadableError.
+    """
     check(text)
     if len(text) <= IN_C:
         return json_text.read_strictly(text.encode(errors="surrogatepass"))
@@ -89,7 +93,9 @@ def read_strictly(text: str) -> object:
 
 
 class TooManyError(json_text.UnreadableError):
-    """A text has more than `CONTAINERS_LIMIT` objects and lists, or `COMMAS_LIMIT` commas."""
+    """The error for text with more than `CONTAINERS_LIMIT` objects and lists, or more than
+    `COMMAS_LIMIT` commas.
+    """
 
 
 def check(text: str) -> None:
@@ -104,12 +110,12 @@ def check(text: str) -> None:
 
 
 def write(value: object) -> bytes:
-    """Return the bytes that `json_text.write` returns."""
+    """Return the bytes that `json_text.write` returns; a long value is written by Python code."""
     if _is_small(value):
         return json_text.write(value)
     try:
         return "".join(json_text.WRITER.iterencode(value)).encode()
-    except RecursionError:  # the C code can write more levels
+    except RecursionError:  # C code can write values of more levels than Python code
         return json_text.write(value)
     except ValueError:
         return json_text.sendable("".join(json_text.LENIENT_WRITER.iterencode(value)))
@@ -123,8 +129,8 @@ def spaced(value: object) -> str:
 
 
 def _is_small(value: object) -> bool:
-    """Return True if one call of C code may write a value, because the value has at most `_MOST`
-    values in it. The length of strings does not count: C code writes them fast.
+    """Return True if one call of C code may write `value`, because it holds at most `_MOST` values.
+    The length of strings does not count: C code writes them fast.
     """
     values, waiting = 0, [value]
     while waiting and values <= _MOST:

@@ -23,8 +23,8 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def means_nothing(behind: str) -> bool:
-    """Return True if the text behind an object can be dropped: if it consists of blanks, brackets,
-    commas and backticks, up to its end or to a mark such as `</tool_call>`.
+    """Return True if `behind`, the text behind an object, can be dropped: up to its end, or up to a
+    mark such as `</tool_call>`, it has only blanks, brackets, commas and backticks.
     """
     return _BEHIND.match(behind) is not None
 
@@ -62,7 +62,7 @@ class PartialJson:
 
     @property
     def unfit(self) -> str:
-        """The text that was not read as a part of the object."""
+        """The text before, in or behind the object that was not read as a part of it."""
         return "".join(self._unfit)
 
     @property
@@ -91,7 +91,7 @@ class PartialJson:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that must be read by `feed` in the open string; see `JsonReader.wakes`."""
+        """The characters in the open string that only `feed` can read; see `JsonReader.wakes`."""
         return self._reader.wakes
 
     @property
@@ -100,7 +100,7 @@ class PartialJson:
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())
 
     def feed(self, text: str) -> str:
-        """Read the next text. Return the JSON that need not be held. Raises TooMuchError."""
+        """Read the next text, and return the JSON that can be sent on now. Raises TooMuchError."""
         reader = self._reader
         if reader.passes(text):
             return text
@@ -130,8 +130,9 @@ class PartialJson:
         return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def _written(self, part: JsonPart, piece: str) -> str:
-        """Return the JSON `piece` of a part, with the held comma and blanks before it. Return an
-        empty text for a part that is held or is not JSON.
+        """Return the JSON that can be sent on now that `part` was read: `piece`, the part's JSON,
+        behind the held comma and blanks. Return an empty text for a part that is held or is not
+        JSON.
         """
         if part in (JsonPart.TEXT, JsonPart.END):
             return piece
@@ -155,8 +156,8 @@ class PartialJson:
         return piece
 
     def _blank(self, piece: str) -> str:
-        """Return blanks within the object, or hold them behind a comma. Drop those beyond the
-        limit.
+        """Return the blanks `piece`, or hold them if they stand behind a held comma. Drop blanks
+        beyond `BLANKS_LIMIT`.
         """
         piece = piece[: max(0, BLANKS_LIMIT - self._blanks)]
         self._blanks += len(piece)

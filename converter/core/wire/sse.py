@@ -40,7 +40,7 @@ class Frame:
 
     @property
     def is_body(self) -> bool:
-        """True if the frame is a whole body: it has no bytes beside its data."""
+        """True if the frame is a whole body, which has no bytes beside its data."""
         return self.data == self.raw
 
 
@@ -111,14 +111,14 @@ class FrameDecoder:
         for end in self._ends_in(come):
             raws.append(come[begin:end])
             begin = end
-        if come:  # else no frame has ended, and the buffer has the chunk already
+        if come:  # if no frame has ended, `_buffer` already has the chunk
             self._buffer[:] = come[begin:]
         self._searched = max(0, len(self._buffer) - self.longest + 1)
         return raws
 
     def _ends_in(self, come: bytes) -> Iterator[int]:
-        """Yield the offset in `come` behind each end of a frame."""
-        # `find` for the usual end takes a third of the time that the pattern would take.
+        """Yield the offset behind each end of a frame in `come`, the held bytes and the chunk."""
+        # `bytes.find` for the usual end takes a third of the time that the pattern takes.
         end = self._searched
         if b"\r" in come:
             yield from (match.end() for match in self.ends.finditer(come, end))
@@ -128,8 +128,8 @@ class FrameDecoder:
             yield end
 
     def read(self, raw: bytes) -> Frame:
-        """Return the frame for bytes that `cut` has returned; an oversized frame if they, with the
-        bytes of `overflow` before them, are more than the limit.
+        """Return the frame for `raw`, which `cut` has returned. The frame is oversized if it is
+        longer than the limit, or if `overflow` has returned its beginning.
         """
         oversized, self._oversized = self._oversized or len(raw) > self._limit, False
         return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
@@ -139,7 +139,9 @@ class FrameDecoder:
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return an oversized frame with the held bytes, if they are more than the limit."""
+        """Return the held bytes as an oversized frame if they are more than the limit; else an
+        empty list.
+        """
         if len(self._buffer) <= self._limit:
             return []
         # The last bytes stay in the buffer, because the frame's end may begin with them.
@@ -151,7 +153,9 @@ class FrameDecoder:
         return [Frame(piece, None, oversized=True)]
 
     def close(self) -> list[Frame]:
-        """Return the held bytes as a frame, because a server that fails cuts its last frame off."""
+        """Return the held bytes as a frame, because a server that fails does not end its last
+        frame; an empty list if no bytes are held.
+        """
         rest = bytes(self._buffer)
         self._buffer.clear()
         return [self.read(rest)] if rest else []
@@ -248,7 +252,7 @@ NDJSON = Framing(
     "application/x-ndjson",
     LineDecoder,
     lambda data, _event: data + b"\n",
-    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # two objects without a comma between them
+    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # JSON has a comma between objects, JSON lines none
     (b"\n",),
     bare=True,
 )
