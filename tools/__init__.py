@@ -1,1 +1,1 @@
-"""Programs for developers of the addon: benches, captures of real servers, pictures."""
+"""Programs for developers of the addon: benches, trials of real servers, recordings, pictures."""

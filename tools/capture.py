@@ -1,11 +1,12 @@
-"""Record the library of recordings anew: real servers, with requests through the addon itself.
+"""Make the recordings of `recordings/` anew: real servers answer requests that pass the addon.
 
     python -m tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
         [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]
 
-Run by hand, from the repository root. Without a name the script makes all recordings of llama.cpp,
-whose servers it starts by itself, and those of the servers whose addresses are arguments; each
-serves the model of tests/tiny_model under the name `tiny-think`:
+Run it by hand, from the repository root. Each NAME is a plan of `tools/recording_plans.py`; without
+a NAME all plans are recorded. The script starts llama.cpp by itself. It skips the plans of any
+other server whose address is not an argument. Each server must serve the model of tests/tiny_model
+under the name `tiny-think`:
 
 - `--vllm`: vLLM without parsers, with the model's own template (qwen.jinja), `--max-model-len
 2048`;
@@ -14,9 +15,10 @@ serves the model of tests/tiny_model under the name `tiny-think`:
 --tool-call-parser hermes`;
 - `--transformers`: `transformers serve`, started beside a folder `tiny-think`.
 
-Each exchange passes a mitmdump of its own, with the addon, and is written with `-w`; the last flow
-is then redacted and put into the library with its goldens. `--keep` names a folder for the flows
-before redaction. Another processor may give another reply to the same seed.
+For each plan a mitmdump with the addon is started, and writes its flows to a file (`-w`). The last
+flow of the file is redacted and becomes the recording, with its goldens. `--keep` names a folder
+that keeps the flow files, not redacted. On another processor the model may write another reply,
+although the seed is the same.
 """
 
 import argparse
@@ -41,9 +43,9 @@ from tools.recording_plans import OLLAMA, OTHERS, PLANS, RecordingPlan
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 LLAMAS = {**VARIANTS, **MISREADS}
 ENOUGH = 2000
-"""Bytes that a client reads of a stream before the client or the server breaks it off."""
+"""Where a plan breaks a stream off: the bytes that the client reads before that."""
 FAULT = "fault of the addon"
-"""The beginning of a log line of a fault, with which an exchange is not kept as a recording."""
+"""Log lines about a fault of the addon begin so. An exchange with such a line is not kept."""
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -62,17 +64,20 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _group(plan: RecordingPlan) -> tuple[str, str]:
-    """Return the key of exchanges that share a server: one that drops its client serves no other."""
+    """Return a key: plans of the same key share one server process.
+
+    A plan that kills its server (`server drops`) shares its process with no other plan.
+    """
     return plan.server, plan.name if plan.ending == "server drops" else ""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """Records the exchanges of plans."""
+    """Sends the requests of plans, and keeps the exchanges as recordings."""
 
-    folder: Path  # for temporary files
-    flows: Path  # for the flow files, before redaction
-    into: Path  # the library
+    folder: Path  # of temporary files, such as logs
+    flows: Path  # the folder of mitmdump's flow files, which are not redacted
+    into: Path  # the folder of the recordings
 
     def record_from_llama(self, variant: str, plans: Iterable[RecordingPlan]) -> None:
         with LlamaServer(LLAMAS[variant], self.folder / "llama.log") as server:
@@ -83,14 +88,17 @@ class Capture:
     ) -> None:
         for plan in plans:
             flow = self.flows / f"{plan.name}.mitm"
-            flow.unlink(missing_ok=True)  # because mitmdump appends
+            flow.unlink(missing_ok=True)  # because mitmdump appends to a flow file that exists
             with in_small_pieces(address, plan.pieces) as reached:
                 received = self._through_the_addon(plan, reached, flow, drop)
             self._keep(flow)
             print(f"{plan.name}: the client got {received} bytes", flush=True)
 
     def _keep(self, flow: Path) -> None:
-        """Put a flow file's last exchange into the library, if its replay gives the same bytes."""
+        """Keep the last exchange of a flow file as a recording.
+
+        Raises SystemExit if its replay gives other bytes than the client received.
+        """
         *_, last = flow_file.read_all(flow)
         clean = redacted(last)
         if clean.replayed().body != clean.got.body:
@@ -102,9 +110,10 @@ class Capture:
     def _through_the_addon(
         self, plan: RecordingPlan, address: str, flow: Path, drop: Callable[[], None] | None
     ) -> int:
-        """Send the requests through a proxy; return the length of the last reply.
+        """Send the plan's requests through mitmdump with the addon; return the last reply's length.
 
-        The flow file is complete when the proxy has ended.
+        The flows are written to the file `flow`. `address` is the server's; `drop` kills the
+        server.
         """
         options = [part for option in plan.options for part in ("--set", option)]
         with start_proxy(
@@ -114,14 +123,19 @@ class Capture:
             for each in (*earlier, *[plan] * plan.times):
                 received = ask(proxy.ports[0], each, drop)
             if plan.ending:
-                proxy.wait_for(r"think: POST \S+: |Client disconnected")  # the log line of the end
+                # mitmdump must not be stopped before it has logged that the exchange ended
+                proxy.wait_for(r"think: POST \S+: |Client disconnected")
         if FAULT in proxy.output:
             raise SystemExit(f"{plan.name} is not kept:\n{proxy.output}")
         return len(received)
 
 
 def ask(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
-    """Send a plan's request; return the bytes that the client receives before it leaves."""
+    """Send a plan's request; return the bytes of the reply that the client receives.
+
+    If the plan says `client leaves`, these are the first bytes only. If it says `server drops`,
+    `drop` is called, which kills the server in the middle of the reply.
+    """
     if plan.path == OLLAMA and plan.body:
         with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
             streamed = plan.body.get("stream", True)

@@ -1,9 +1,9 @@
-"""The import graph of the sources: the closure of a module, and the circles.
+"""The import graph of the project's modules: what a module imports, and circles of imports.
 
     python -m tools.imports converter.core.reply.rewriter
 
-prints the files that must be known to change the module, with their lines. An import counts
-wherever it stands: at the head, in a function, or under TYPE_CHECKING.
+prints each module that the rewriter imports, directly or through others, with its number of lines.
+An import counts wherever it stands: at the head, in a function, or under TYPE_CHECKING.
 """
 
 import ast
@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[1]
 
 @cache
 def file_of(module: str) -> Path | None:
-    """Return the file of one of our modules, or of the package of that name."""
+    """Return the file of a module or package of this project; None for any other.
+
+    `converter.core.wire.sse` -> `converter/core/wire/sse.py`,
+    `converter.core.wire` -> `converter/core/wire/__init__.py`.
+    """
     path = ROOT / module.replace(".", "/")
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
@@ -43,8 +47,9 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 
 def closure(module: str) -> set[str]:
-    """Return a module and all project modules that it imports, directly or not, with their
-    packages.
+    """Return the module and all of the project's modules that it imports, directly or not.
+
+    The packages of these modules count too, because an import runs their `__init__.py`.
     """
     waiting, seen = [module], {module}
     while waiting:
@@ -57,7 +62,7 @@ def closure(module: str) -> set[str]:
 
 
 def lines(modules: set[str]) -> Mapping[str, int]:
-    """Return the number of lines of each module."""
+    """Return the number of lines of each module, by the module's name."""
     files = {name: file_of(name) for name in sorted(modules)}
     return {name: file.read_text().count("\n") for name, file in files.items() if file}
 
@@ -73,7 +78,10 @@ def circles(modules: Sequence[str]) -> list[list[str]]:
 
 
 def _reached(module: str) -> set[str]:
-    """Return the modules that imports lead to; the module itself as well if it is in a circle."""
+    """Return the modules that a module imports, directly or through others.
+
+    The module itself is among them only if it is in a circle of imports.
+    """
     waiting, seen = [*imported_by(module)], set(imported_by(module))
     while waiting:
         for other in imported_by(waiting.pop()) - seen:
@@ -83,7 +91,7 @@ def _reached(module: str) -> set[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the closure of a module; return the exit code."""
+    """Print each module that the named module imports, with its lines; return the exit code."""
     if len(arguments) != 1 or file_of(arguments[0]) is None:
         print("expected the name of a module, such as converter.core.reply.rewriter")
         return 2

@@ -2,7 +2,7 @@
 docs/think.webp]`.
 
 A client sends a question, a model thinks and answers, and the page at /think shows both, in ten
-seconds. The reply is scripted, so that it comes at the pace of a reader.
+seconds. A scripted server writes the reply, so that it comes as slowly as a person reads.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.support.think_page import REPLY, ThinkPage
 SIZE = (960, 600)
 QUALITY = 50
 BEFORE, WORD, AFTER = 1200, 260, 2600
-"""Milliseconds of the empty page, of each step, and of the whole reply."""
+"""Milliseconds that the picture shows the empty page; each piece of the reply; the whole reply."""
 TOKENS_AT_ONCE = 3
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
 THOUGHT = (
@@ -35,11 +35,15 @@ THOUGHT = (
 ANSWER = "You have **74 pens** left: 12 × 7 = 84, and 84 − 10 = 74."
 
 type Frame = tuple[int, bytes]
-"""The milliseconds for which a picture is shown, and the picture as WebP."""
+"""The milliseconds for which a still picture is shown, and the picture as WebP."""
 
 
 def animated(frames: Iterable[Frame], size: tuple[int, int]) -> bytes:
-    """Return frames as one animated WebP that repeats; equal neighbours become one frame."""
+    """Return still pictures as one animated WebP, which repeats without end.
+
+    Neighbours that are equal become one picture, which is shown as long as both. `size`: width and
+    height in pixels.
+    """
     width, height = (struct.pack("<I", side - 1)[:3] for side in size)
     head = _chunk(b"VP8X", bytes([2, 0, 0, 0]) + width + height) + _chunk(b"ANIM", bytes(6))
     body = b""
@@ -54,7 +58,10 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 
 def _pixels(picture: bytes) -> bytes:
-    """Return the chunk of a WebP file that holds its pixels. Raises ValueError where there is none."""
+    """Return the RIFF chunk with the pixels of a WebP file (`VP8 ` or `VP8L`).
+
+    Raises ValueError if the file has no such chunk.
+    """
     at = 12
     while at < len(picture):
         length = struct.unpack_from("<I", picture, at + 4)[0]
@@ -71,7 +78,7 @@ def _steps(text: str) -> Iterator[str]:
 
 
 def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Frame]:
-    """Send a question, and yield a frame of the page at each step."""
+    """Send a question; yield a picture of the page before it, and after each piece of the reply."""
     thoughts, answers = list(_steps(THOUGHT)), list(_steps(ANSWER))
     pieces = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
     goes = [threading.Event() for _ in pieces]
@@ -98,7 +105,7 @@ def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Fram
 
 
 def make(into: Path) -> None:
-    """Write the animated picture to `into`."""
+    """Write the animated picture to the file `into`."""
     with (
         tempfile.TemporaryDirectory() as folder,
         ByPathServer(owned_by("llamacpp")) as server,

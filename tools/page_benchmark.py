@@ -1,15 +1,18 @@
 """Print the cost of the page at /think: `python -m tools.page_benchmark [--frames N] [--runs R]`.
 
-*paced* and *fast*: the same replies as in `tools.view_benchmark`, with the page open on the running
-reply, against no page. The page is a process of its own that acts as the page does: it receives
-updates, and chooses the running exchange.
+The report has four parts:
 
-*paint*: the time that Chromium needs from the click (or the address) until it has drawn a list of
-exchanges; a reply of some megabytes, in lines and in one line; many thoughts. Then the longest time
-between two drawn pictures while a script scrolls through all of the reply.
-
-*sessions*: the time to list an agent's exchanges, with 70 tools and up to 100 turns in each, and
-the longest step in which no other stream could run; the same for half of the exchanges.
+- *paced* and *fast*: the time of a stream, and the processor time of mitmweb, while the page shows
+  the running reply, against no page. The replies are those of `tools.view_benchmark`. A process
+  plays the page: it receives the page's updates over the websocket, and chooses the running
+  exchange.
+- *paint*: how long Chromium takes to draw a list of exchanges, a reply of some megabytes (in lines,
+  and in one line), and many thoughts. The time runs from the click, or from the begin of loading,
+  until all is drawn. Then the longest time between two drawn pictures while a script scrolls
+  through the whole reply.
+- *sessions*: how long the page's code takes to list the exchanges of an agent, whose requests offer
+  70 tools and hold up to 100 turns; and the longest time for which it blocks the event loop. The
+  first rows are for half of the exchanges, the next ones for all.
 """
 
 import argparse
@@ -53,7 +56,10 @@ requestAnimationFrame(step);
 
 
 async def follow(page: str) -> None:
-    """Act as the page: choose the running exchange, and read its updates."""
+    """Play the page at the address `page`: read its updates, and choose each running exchange.
+
+    Print `page open` when the websocket is open, and `fetched` for each update of the exchange.
+    """
     base, _, query = page.partition("?")
     line = await websocket_connect(
         f"{base.replace('http', 'ws', 1)}think/updates?{query}", max_message_size=LIMIT
@@ -71,7 +77,7 @@ async def follow(page: str) -> None:
 
 
 def watcher(web: Mitmweb, folder: Path) -> Page:
-    """Start this module as a program that acts as the page (`follow`), and return it."""
+    """Start a process that plays the page (`follow`), and return it. `folder`: of its log."""
     return Page(web, folder, "tools.page_benchmark")
 
 
@@ -110,8 +116,9 @@ def session_rows(exchanges: int) -> Iterator[str]:
 
 
 async def listed(rows: Listed) -> tuple[float, float]:
-    """Return the milliseconds until all exchanges are listed, and the milliseconds of the longest
-    step.
+    """List all exchanges; return the milliseconds of the whole, and of the longest blocking step.
+
+    A blocking step is the work between two turns of the event loop: no stream can run meanwhile.
     """
     rows.open()
     steps = list[float]()

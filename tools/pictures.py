@@ -1,6 +1,7 @@
-"""Make the manual's pictures of the page: `python -m tools.pictures [--into docs]`.
+"""Make the manual's pictures of the page at /think: `python -m tools.pictures [--into docs]`.
 
-llama.cpp with the small model answers behind mitmweb; Chromium shows the page.
+The page is that of a mitmweb with the addon, in front of llama.cpp with the small model of
+tests/tiny_model. Chromium shows it.
 """
 
 import argparse
@@ -28,7 +29,9 @@ REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
 )
 CLIENTS = {OPENAI: "OpenAI/Python 2.8.0", ANTHROPIC: "claude-cli/2.1.3 (external, cli)"}
 ENDLESS = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
-"""Fields of a request whose reply thinks for some seconds."""
+"""Fields of a request to which the model replies with a thought of some seconds, so that one
+picture shows a running reply.
+"""
 
 
 def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
@@ -39,7 +42,7 @@ def ask(port: int, dialect: Dialect, text: str, **more: object) -> None:
 
 
 def make(into: Path) -> None:
-    """Write the pictures into the folder."""
+    """Write the three pictures into the folder `into`."""
     with (
         tempfile.TemporaryDirectory() as folder,
         LlamaServer(VARIANTS["tags"], Path(folder) / "llama.log") as server,

@@ -1,5 +1,5 @@
-"""The plans of the recordings, one row for each: the server, the request in its dialect, and the
-addon's options.
+"""The plans of the recordings that `tools/capture.py` makes, one row for each recording: the
+server, the client's request, and the addon's options.
 """
 
 from collections.abc import Mapping
@@ -20,24 +20,26 @@ TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT, MISREAD = (
     "calls in the text",
     "read as gpt-oss",
 )
-"""Variants of llama.cpp, by their names in `harness.VARIANTS` and `MISREADS`."""
+"""Ways to start llama.cpp: chat template and parsers. These names are keys of `VARIANTS` and
+`MISREADS` in `tests/support/harness.py`.
+"""
 VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
-"""Servers that `capture` does not start; each has an option of `capture` for its address."""
+"""Servers that `tools/capture.py` does not start: it takes their addresses as options (`--vllm`)."""
 
 
 @dataclass(frozen=True)
 class RecordingPlan:
-    """The plan of one recording: a request to a server."""
+    """The plan of one recording: a client's request to a server, and the addon's options."""
 
-    name: str
-    server: str
+    name: str  # of the recording
+    server: str  # one of the constants above
     path: str
-    body: Body | None = None  # None sends a GET
-    options: tuple[str, ...] = ()  # of the addon, as NAME=VALUE
-    ending: Ending = ""  # who breaks the reply off, if anybody
-    pieces: int = 0  # bytes at a time, as through a slow network; 0 leaves the server's chunks
-    times: int = 1  # requests; the last is recorded, when the addon has learned from the others
-    before: tuple[Body, ...] = ()  # earlier requests of the same client
+    body: Body | None = None  # of the request; None: the request is a GET
+    options: tuple[str, ...] = ()  # of the addon, each as NAME=VALUE
+    ending: Ending = ""  # who breaks the reply off in the middle; "": nobody
+    pieces: int = 0  # the reply comes in chunks of so many bytes; 0: as the server sends it
+    times: int = 1  # the request is sent so often; only the last exchange is recorded
+    before: tuple[Body, ...] = ()  # of requests that the client sends before, not recorded
 
     @property
     def method(self) -> str:
@@ -61,9 +63,11 @@ type Content = str | list[dict[str, object]]
 def chat(
     name: str, server: str, content: Content, *, system: str = "", **extra: object
 ) -> RecordingPlan:
-    """Return the plan of an OpenAI client's request.
+    """Return the plan of an OpenAI client's chat completions request.
 
-    Streamed if the name ends in `-stream`, with usage unless the server refuses that.
+    It asks for a stream if the name ends in `-stream`, with usage unless the server refuses that.
+    `content`: the user's text, or a list of messages; `system`: the system prompt, if any; `extra`:
+    further fields of the plan and of the body (see `_plan`).
     """
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     messages = [*([{"role": "system", "content": system}] if system else []), *turns]
@@ -73,7 +77,7 @@ def chat(
         else {}
     )
     if server == TRANSFORMERS:
-        streamed.pop("stream_options", None)  # the server answers such a request with 422
+        streamed.pop("stream_options", None)  # transformers answers a request that has it with 422
     body: Body = {
         "model": "tiny-think",
         "messages": messages,
@@ -85,7 +89,10 @@ def chat(
 
 
 def forgetful(plan: RecordingPlan) -> RecordingPlan:
-    """Return the plan of a client that drops thoughts, with the requests of its earlier turns."""
+    """Return the plan with the requests of all earlier turns sent before its own.
+
+    So the addon has seen the thoughts of these turns, which the client drops from its history.
+    """
     assert plan.body
     turns = cast(list[object], plan.body["messages"])
     bodies = tuple({**plan.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
@@ -93,7 +100,7 @@ def forgetful(plan: RecordingPlan) -> RecordingPlan:
 
 
 def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of an Anthropic client's request; streamed if the name ends in `-stream`."""
+    """Return the plan of an Anthropic client's request. Parameters: as for `chat`."""
     turns = [{"role": "user", "content": content}] if isinstance(content, str) else content
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
@@ -101,14 +108,14 @@ def messages(name: str, server: str, content: Content, **extra: object) -> Recor
 
 
 def responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of a Responses client's request; streamed if the name ends in `-stream`."""
+    """Return the plan of a request of the Responses API. Parameters: as for `chat`."""
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "input": content, "temperature": 0}
     return _plan(name, server, RESPONSES, body | {"max_output_tokens": 200} | streamed, extra)
 
 
 def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPlan:
-    """Return the plan of an Ollama client's request; whole unless the name ends in `-stream`."""
+    """Return the plan of a request of Ollama's API. Parameters: as for `chat`."""
     whole: Body = {} if name.endswith("-stream") else {"stream": False}
     turns = [{"role": "user", "content": content}]
     sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
@@ -117,17 +124,23 @@ def ollama(name: str, server: str, content: str, **extra: object) -> RecordingPl
 
 
 def own_responses(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of a Responses client's request to the server's own endpoint."""
+    """Return the plan of a Responses request that the addon passes on to the server's own endpoint
+    of that API, in place of a translation to chat completions.
+    """
     return responses(name, server, content, options=("think_native=responses",), **extra)
 
 
 def own_messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
-    """Return the plan of an Anthropic client's request to the server's own endpoint."""
+    """Return the plan of a Messages request that the addon passes on to the server's own endpoint
+    of that API, in place of a translation to chat completions.
+    """
     return messages(name, server, content, options=("think_native=messages",), **extra)
 
 
 def _plan(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> RecordingPlan:
-    """Return a plan. `extra`: further fields of the plan, and of the body."""
+    """Return a plan. The entries of `extra` are fields of the plan if it has such a field
+    (`options`, `ending`, `pieces`, `times`), and otherwise fields of the request's body.
+    """
     of_plan = {
         key: extra.pop(key) for key in ("options", "ending", "pieces", "times") if key in extra
     }
@@ -139,10 +152,12 @@ FORGOTTEN: Content = [
     {"role": "assistant", "content": "\n\n6 * 7 = 42"},
     {"role": "user", "content": "7 * 8"},
 ]
-"""The history of a client that drops thoughts."""
+"""The messages of a client that drops thoughts: the first answer comes back without its thought."""
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
-TOO_LONG = "🎉" * 1100  # four tokens each: more than the server's context holds
+TOO_LONG = "🎉" * 1100  # the model needs four tokens for each: more than its context window
+# The next constants, to DOUBLED, are grammars of llama.cpp (GBNF). They force the small model to
+# write a certain text: one that is hard to read, such as larger models write.
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
 MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """
@@ -166,9 +181,11 @@ HARMONY = (
     r'<|start|>assistant<|channel|>final<|message|>It is 42."'
 )
 DOUBLED = r'root ::= "<think><think>Six sevens.</think>It is 42."'
-"""Grammars that make the small model write replies that are hard to read, as other models do."""
+"""The grammar of a reply that writes the opener of its thought twice."""
 BY_NAME = ("think_server=generic",)
-"""Options that hide the server's kind, so that the model's name decides the initial state."""
+"""Options by which the addon does not recognise llama.cpp: then the model's name decides whether
+the reply begins in a thought.
+"""
 STEPS = "think between steps"
 ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
 CITY: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -197,7 +214,9 @@ ENFORCED = (
     "think_enough=6 times 7 is 42.",
 )
 LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
-"""A grammar of a thought that repeats itself, or of the answer behind it."""
+"""The grammar of a thought that repeats one sentence, or of an answer: the text that the model
+writes when the addon has ended such a thought.
+"""
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
 TOOLS_IN_TEXT = ("think_tools=told",)

@@ -1,10 +1,10 @@
-"""Prepare the tree for a release, in CI.
+"""Change README.md and pyproject.toml for a release, and write release-notes.md, in CI.
 
     python tools/release.py --tag v1.2.3 --url https://host/owner/name
 
-PyPI shows README.md without the other files, so that links become absolute, and the installation is
-by the package's name in place of a checkout. The project's addresses are those of the publishing
-repository, which CI alone knows; the tree has none of them.
+PyPI shows README.md without the repository's other files. So links to these files become absolute,
+and the installation from a checkout becomes one by the package's name. pyproject.toml gets the
+addresses of the repository that publishes, which only CI knows.
 """
 
 import argparse
@@ -21,7 +21,11 @@ pipx install think-addon                    # to keep it: then without `uvx`"""
 
 
 def by_name(readme: str) -> str:
-    """Return README.md for users without a checkout. Raises ValueError if the start is missing."""
+    """Return README.md with an installation by the package's name: no `pipx install .` from a
+    checkout, but `uvx think-addon`.
+
+    Raises ValueError if the text does not have these two lines exactly once.
+    """
     text, starts = _FROM_A_CHECKOUT.subn(_BY_NAME, readme)
     if starts != 1:
         raise ValueError("expected `pipx install .` and a start of think-addon, once in README.md")
@@ -29,7 +33,10 @@ def by_name(readme: str) -> str:
 
 
 def absolute(text: str, url: str, tag: str) -> str:
-    """Return Markdown with absolute links to the repository's files; pictures link to the raw file."""
+    """Return Markdown whose links to the repository's files are absolute.
+
+    `[a](docs/a.md)` -> `[a](URL/blob/TAG/docs/a.md)`; a picture's link has `raw` for `blob`.
+    """
 
     def absolute_link(match: re.Match[str]) -> str:
         picture, label, path = match.groups()
@@ -39,7 +46,7 @@ def absolute(text: str, url: str, tag: str) -> str:
 
 
 def with_urls(project: str, url: str) -> str:
-    """Return pyproject.toml with the project's addresses."""
+    """Return pyproject.toml with a table of addresses: homepage, documentation, issues ..."""
     addresses = {
         "Homepage": url,
         "Documentation": f"{url}/tree/main/docs",
@@ -52,12 +59,15 @@ def with_urls(project: str, url: str) -> str:
 
 
 def version(source: str) -> str:
-    """Return the version that converter/__init__.py has."""
+    """Return the value of `__version__` in the text of converter/__init__.py."""
     return str(re.findall(r'(?m)^__version__ = "(.+)"$', source)[0])
 
 
 def notes(changes: str, number: str) -> str:
-    """Return a version's changes in CHANGELOG.md. Raises ValueError if there are none."""
+    """Return the text below the heading of version `number` in CHANGELOG.md (`changes`).
+
+    Raises ValueError if there is no such heading, or nothing below it.
+    """
     match = re.search(rf"(?ms)^## {re.escape(number)}\n(.*?)(?=^## |\Z)", changes)
     if not match or not match[1].strip():
         raise ValueError(f"expected a heading `## {number}` with changes in CHANGELOG.md")

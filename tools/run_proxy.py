@@ -1,8 +1,9 @@
 """Run a llama.cpp server with the small model of tests/tiny_model, and `think-addon` in front of
 it.
 
-`make run` without SERVER does so. Ctrl-C, SIGTERM and SIGHUP stop both programs, and so does the
-end of either. The arguments are those of `think-addon`, without an address.
+`make run` without SERVER starts this script. Ctrl-C, SIGTERM and SIGHUP stop both programs. If one
+of them ends by itself, the other is stopped too. The arguments go on to `think-addon`, whose server
+address the script adds.
 """
 
 import asyncio
@@ -16,18 +17,21 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SECONDS_TO_STOP = 5  # a program needs far less, and is killed after this time
+SECONDS_TO_STOP = 5  # a program that has not ended after this time is killed
 MODEL = "the embedded llama.cpp server"
 
 
 class RunError(Exception):
-    """The server and the proxy cannot start or run; the message is one line."""
+    """The server or the proxy did not start, or has ended by itself. The message is one line."""
 
 
 async def spawn(
     *arguments: str, output: int | None = None, errors: IO[bytes] | None = None
 ) -> Process:
-    """Start a Python program in a session of its own, so that Ctrl-C reaches this program alone."""
+    """Start a Python program in a session of its own, so that Ctrl-C reaches only this script.
+
+    `output` and `errors`: where its stdout and stderr go; None: the same as this script's.
+    """
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -40,7 +44,10 @@ async def spawn(
 
 
 async def ready_address(server: Process, log: IO[bytes]) -> str:
-    """Return the address that the model server prints when it is ready. Raises RunError if it ends."""
+    """Wait for the line that the model server prints when it is ready; return its address in it.
+
+    Raises RunError with the last line of `log`, the server's stderr, if the server ends instead.
+    """
     assert server.stdout is not None
     parts = (await server.stdout.readline()).decode().split()
     if not parts:
@@ -51,7 +58,11 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 
 
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
-    """Start both programs; return an error that names the first one to end."""
+    """Start both programs, and wait until one of them ends; return an error that names it.
+
+    The processes are added to `parts`, under their names, as soon as they are started. Raises
+    RunError if the server does not start.
+    """
     with tempfile.TemporaryFile() as log:
         program = str(ROOT / "tests" / "tiny_model" / "serve.py")
         parts[MODEL] = await spawn(
@@ -70,7 +81,7 @@ async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> Run
 
 
 async def stop(part: Process) -> None:
-    """Terminate a program, and kill it if it does not end in time."""
+    """Terminate a program, and kill it if it has not ended after `SECONDS_TO_STOP`."""
     with suppress(ProcessLookupError):
         part.terminate()
     try:
@@ -81,7 +92,7 @@ async def stop(part: Process) -> None:
 
 
 async def run(arguments: list[str]) -> None:
-    """Run both programs until a signal. Raises RunError when either ends by itself."""
+    """Run both programs until a signal stops them. Raises RunError when one ends by itself."""
     parts: dict[str, Process] = {}
     work = asyncio.create_task(until_one_ends(parts, arguments))
     for number in STOP_SIGNALS:
@@ -94,7 +105,7 @@ async def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run both programs; print an error in one line."""
+    """Run both programs; after an error, print it in one line and exit with status 1."""
     try:
         asyncio.run(run(sys.argv[1:]))
     except RunError as failure:

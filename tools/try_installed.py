@@ -3,9 +3,10 @@ dialects.
 
 usage: python tools/try_installed.py [--dist DIR]       build into DIR, or into a temporary folder
 
-Each package is installed into a virtual environment of its own, with a home of its own, and started
-with its output in a file, which must have the log line of each reply. The script needs pip alone,
-and changes nothing outside these folders.
+Each package is installed into a virtual environment of its own, and its `think-addon` is started
+with a home folder of its own. The proxy's output goes to a file: the log line of a reply must be
+there while the proxy still runs. The script needs only pip, and changes nothing outside its
+folders.
 """
 
 import argparse
@@ -36,7 +37,7 @@ DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 
 class Server(BaseHTTPRequestHandler):
-    """A model server with one reply."""
+    """A chat completions server that gives the same reply, a thought and an answer, to any request."""
 
     def do_GET(self) -> None:
         self._write({"object": "list", "data": [{"id": "small", "object": "model"}]})
@@ -68,7 +69,10 @@ class Server(BaseHTTPRequestHandler):
 
 
 def build(folder: Path) -> list[Path]:
-    """Build the source package, and the wheel from it, in an environment of their own."""
+    """Build the source package, and from it the wheel, into `folder`; return both files.
+
+    The tool that builds them is installed into a virtual environment beside that folder.
+    """
     builder = folder.parent / "builder"
     python = environment(builder)
     subprocess.run([python, "-m", "pip", "install", "-qq", "build"], check=True)
@@ -81,7 +85,7 @@ def build(folder: Path) -> list[Path]:
 
 
 def environment(folder: Path) -> str:
-    """Make a virtual environment; return its Python."""
+    """Make a virtual environment; return the path of its Python."""
     venv.create(folder, with_pip=True)
     return str(folder / "bin" / "python")
 
@@ -89,7 +93,11 @@ def environment(folder: Path) -> str:
 def started(
     program: Path, address: str, home: Path, log: Path
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the proxy with its output in a file; return the process, and the address for clients."""
+    """Start the installed `think-addon`; return its process, and its address for clients.
+
+    `address`: of the model server; `log`: the file of its output. Raises SystemExit if it does not
+    get ready.
+    """
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -109,7 +117,10 @@ def started(
 
 
 def ask(proxy: str) -> None:
-    """Send a request in each dialect; thinking must be apart from the answer, without marks."""
+    """Send the proxy a request in each dialect.
+
+    Raises SystemExit if a reply lacks the thought, or has it between `<think>` tags still.
+    """
     for name, (path, fields) in DIALECTS.items():
         body = json.dumps({"model": "small", **fields}).encode()
         request = urllib.request.Request(proxy + path, body, {"content-type": "application/json"})
@@ -120,7 +131,10 @@ def ask(proxy: str) -> None:
 
 
 def wait_for_log(log: Path, lines: int) -> None:
-    """Wait until the log has a line for each reply, while the proxy runs."""
+    """Wait until the log has as many lines about replies as `lines`.
+
+    Raises SystemExit after ten seconds: then the output is held back while the proxy runs.
+    """
     deadline = time.monotonic() + 10
     while log.read_text().count("reply:") < lines:
         if time.monotonic() > deadline:

@@ -1,17 +1,19 @@
-"""Print the cost of an open page in mitmweb, as ratios within one run.
+"""Print how much an open page of mitmweb costs a stream, and what it costs to show a long reply.
 
     python -m tools.view_benchmark [--frames N] [--runs R] [--megabytes M]
 
-A reply passes through mitmweb, with the addon, twice: without a page, and with a page open on the
-flow. The page is a process of its own that acts as mitmweb's page does: it receives changes over
-the websocket, and fetches the content view, compressed, when the body has changed. *paced*: a frame
-every 10 ms; the delay between a frame's sending and its arrival at the client (median and 95th
-percentile). *fast*: frames without a pause; the time until the reply is complete. *work*: mitmweb's
-own processor time.
+First part: a reply passes through mitmweb with the addon, without a page and with a page that shows
+its flow, in turn. A process plays the page: it receives mitmweb's updates over the websocket, and
+fetches the content view whenever the body has changed. Each figure is the smallest of the runs; the
+table has both figures and their ratio.
 
-Below, mitmweb's processor time to show a long complete reply, in the view *Thinking* against
-mitmproxy's *Raw*, as a ratio and as a difference. Each figure is the smallest of the runs; runs
-with and without a page alternate.
+- *paced*: a frame every 10 ms. Measured is the time from a frame's sending to its arrival at the
+  client (median and 95th percentile).
+- *fast*: frames without a pause. Measured is the time until the reply is complete.
+- *work*, in both: the processor time of mitmweb.
+
+Second part: the processor time in which mitmweb shows a long complete reply in the view *Thinking*
+against mitmproxy's view *Raw*, as a ratio and as a difference.
 """
 
 import argparse
@@ -53,8 +55,9 @@ OPENING = (
 
 
 class Frames(Sequence[Step]):
-    """A reply of so many frames, each with the time of its sending; the first half is a thought.
-    `pace`: seconds between two frames.
+    """A reply of `count` frames: first a thought, from the middle on an answer.
+
+    The text of each frame holds the time at which it is sent. `pace`: seconds between two frames.
     """
 
     def __init__(self, count: int, pace: float) -> None:
@@ -80,12 +83,13 @@ class Frames(Sequence[Step]):
 class Cost:
     """The times of one reply, in milliseconds."""
 
-    half: float
-    most: float
-    whole: float
-    work: float
+    half: float  # from a frame's sending to its arrival at the client: the median
+    most: float  # the same: the 95th percentile
+    whole: float  # from the request to the end of the reply
+    work: float  # processor time of mitmweb
 
     def least(self, other: "Cost | None") -> "Cost":
+        """Return the smaller value of each time of the two; this cost itself if `other` is None."""
         if other is None:
             return self
         return Cost(
@@ -94,7 +98,7 @@ class Cost:
 
 
 def passed(web: Mitmweb) -> Cost:
-    """Request one reply, read it as it arrives, and return its times."""
+    """Request one reply through mitmweb, read it as it arrives, and return its times."""
     late, begun, worked = list[float](), time.monotonic(), work_of(web)
     with Client(web.port) as client:
         response = client.send(CHAT, REQUEST)
@@ -116,13 +120,17 @@ def passed(web: Mitmweb) -> Cost:
 
 
 def work_of(program: Program) -> float:
-    """Return the processor time of a process so far."""
+    """Return the processor seconds that a process has used so far."""
     fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 async def follow(page: str) -> None:
-    """Act as a page that is open on the newest flow: fetch its reply whenever it has changed."""
+    """Play mitmweb's page that shows the newest flow: fetch its reply whenever it has changed.
+
+    `page`: the page's address. Print `page open` when the websocket is open, and `fetched` for each
+    fetch.
+    """
     base, _, query = page.partition("?")
     updates = await websocket_connect(
         f"{base.replace('http', 'ws', 1)}updates?{query}", max_message_size=2**30
@@ -142,7 +150,7 @@ async def follow(page: str) -> None:
 
 
 class Page(Program):
-    """The page as a process of its own. `module`: the tool that acts as the page."""
+    """The process that plays a page of mitmweb. `module`: the tool whose `follow` does so."""
 
     def __init__(self, web: Mitmweb, folder: Path, module: str = "tools.view_benchmark") -> None:
         super().__init__([sys.executable, "-m", module, "--follow", web.page], folder / "page.log")
@@ -179,7 +187,10 @@ def watching_rows(
 
 
 def least(web: Mitmweb, view: str, runs: int) -> float:
-    """Return the processor time that the newest flow's reply takes to be shown."""
+    """Return the processor seconds in which mitmweb shows the newest flow's reply in a view.
+
+    They are the smallest of `runs` tries.
+    """
     took = []
     for _ in range(runs):
         begun = work_of(web)
@@ -228,7 +239,10 @@ def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
 
 
 def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
-    """Return a flow's reply as the page shows it, by default the newest flow's."""
+    """Fetch the content view of a flow's response from mitmweb; return it as JSON.
+
+    `view`: the name of the content view; `flow`: the flow's id, empty for the newest flow.
+    """
     base, _, query = web.page.partition("?")
     flow = flow or json.load(urllib.request.urlopen(f"{base}flows?{query}"))[-1]["id"]
     request = urllib.request.Request(
