@@ -1,1 +1,3 @@
-"""The lab: real model servers, which are installed, started and tried through the addon."""
+"""The lab: installs real model servers, starts each with a small model, and tries it through the
+addon.
+"""

@@ -2,10 +2,11 @@
 
     python -m tools.lab [SERVER[:CONFIGURATION] ...]
 
-Each server is installed once into .cache, and started in each of its configurations with the model
-of tests/tiny_model. The official SDKs send it the same questions in four dialects, streamed and
-whole; then agents run on it. Two servers run side by side. A server that cannot be installed is a
-line of the result.
+Each server is installed once into .cache, and started with the model of tests/tiny_model, once for
+each of its configurations (parsers, chat template). A proxy with the addon stands before it. The
+official SDKs ask the same questions in four dialects, streamed and whole; then agents run (Claude
+Code, Codex, tool loops of SDKs). Two servers run side by side. The results go to README.md and
+docs/lab.md; they name each server that could not be installed.
 """
 
 import datetime
@@ -28,11 +29,13 @@ from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, Started, s
 from tools.lab.table import Column, keep, write
 
 AT_ONCE = 2
-"""Servers that run side by side. Each uses one core, and up to 4 gigabytes."""
+"""How many servers run at a time. Each uses one core, and up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
 _FAULTS = ("fault of the addon", "Traceback")
 _NAMED = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
-"""Options that map the name that Claude Code requests to the lab's model."""
+"""Options of the addon: a request for the model `tiny`, as Claude Code sends it, goes to the lab's
+model.
+"""
 
 OWN_ROW = "its own Messages and Responses endpoints"
 WITH_ENDPOINTS = ("vllm", "sglang")
@@ -42,7 +45,10 @@ type Say = Callable[[str], None]
 
 
 def main(names: Sequence[str], folder: Path) -> int:
-    """Run the lab for these servers; return the exit status."""
+    """Run the lab, write its results, and return the exit status.
+
+    `names`: each SERVER or SERVER:CONFIGURATION; if empty, all. `folder`: of temporary files.
+    """
     if unknown := [name for name in names if not _wanted(name)]:
         print(f"no server is called {', '.join(unknown)}: {', '.join(CONFIGURATIONS)}")
         return 2
@@ -72,13 +78,19 @@ def main(names: Sequence[str], folder: Path) -> int:
 
 
 def _wanted(named: str) -> list[tuple[str, str]]:
-    """Return the configurations of `SERVER`, or the one of `SERVER:CONFIGURATION`."""
+    """Return pairs of server and configuration: all of `SERVER`, or one of `SERVER:CONFIGURATION`.
+
+    The list is empty if there is no such server or configuration.
+    """
     name, _, only = named.partition(":")
     return [(name, each) for each in CONFIGURATIONS.get(name, ()) if only in ("", each)]
 
 
 def run(name: str, configuration: str, folder: Path) -> Column:
-    """Return the results of one configuration of a server."""
+    """Start a server in one configuration, ask it everything, and return its results.
+
+    A fault of the run itself is a result too.
+    """
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
     verdicts, figures = dict[str, Mapping[str, str]](), dict[str, str]()
     missing, began = "", time.monotonic()
@@ -98,7 +110,7 @@ def run(name: str, configuration: str, folder: Path) -> Column:
     except MissingError as error:
         missing = str(error)[:300]
         say(f"NOT run: {missing}")
-    except Exception as error:  # the others are asked all the same
+    except Exception as error:  # a fault here must not end the runs of the other servers
         traceback.print_exc()
         verdicts[FAULT_ROW] = {"log": f"{type(error).__name__}: {error}"[:120]}
     return Column(name, version, configuration, day, missing, verdicts, figures)
@@ -119,14 +131,22 @@ def _rows(
 
 
 def _own(server: Started, folder: Path) -> Mapping[str, str]:
-    """Return the faults of the server's own endpoints of two dialects."""
+    """Ask the server's own Messages and Responses endpoints; return the fault of each answer.
+
+    Case, dialect and delivery (`tool call, messages streamed`) -> the fault, empty for a good
+    answer.
+    """
     with start_proxy([f"reverse:{server.address}"], _NATIVE, folder, "native") as proxy:
         answers = ((case, *answer) for case in OWN for answer in verdicts_of(proxy.ports[0], case))
         return {f"{case.name}, {name}": wrong for case, name, wrong in answers}
 
 
 def _read(server: Started, folder: Path, say: Say) -> str:
-    """Return the tokens that the server read of a conversation whose client drops the thoughts."""
+    """Return, as text, how many prompt tokens the server did not find in its prompt cache.
+
+    The client of this conversation drops the thoughts. The addon puts them back in one run, and
+    leaves them out in the other.
+    """
     read = {}
     for name, options in cache.VARIANTS.items():
         with start_proxy([f"reverse:{server.address}"], options, folder, "cache") as proxy:

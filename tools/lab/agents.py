@@ -1,6 +1,6 @@
-"""Agents on a real server, through the addon: the tool loops of the SDKs, Claude Code and Codex.
+"""Run agents on a real server, through the addon: tool loops of SDKs, Claude Code and Codex.
 
-`tests.support.npm` installs the two programs once into .cache.
+`tests.support.npm` installs Claude Code and Codex once into .cache.
 """
 
 import json
@@ -21,11 +21,14 @@ CODEX_ROW = f"Codex {codex.VERSION}"
 SUM = "12 * 7"
 
 type Verdicts = Mapping[str, str]
-"""The fault of each run by its name; empty where there was none."""
+"""Name of a run -> its fault, empty if the run was right."""
 
 
 def agents(port: int, folder: Path) -> Iterator[tuple[str, Verdicts]]:
-    """Yield a row for each kind of agent that can be installed."""
+    """Run each kind of agent; yield the name of its row in the results, and its faults.
+
+    An agent that cannot be installed has no row. `port`: of the proxy.
+    """
     yield LOOP_ROW, dict(_loops(port))
     for row, run in ((CLAUDE_ROW, _claude_code), (CODEX_ROW, _codex)):
         try:
@@ -41,7 +44,7 @@ def _loops(port: int) -> Iterator[tuple[str, str]]:
                 name = f"{client} {'streamed' if streamed else 'whole'} {len(cities)}"
                 try:
                     seen = loop(port, streamed, question)
-                except Exception as error:  # whatever an SDK raises is what a user would see
+                except Exception as error:  # any error of an SDK is a fault that a user would see
                     yield name, f"{type(error).__name__}: {error}"[:120]
                     continue
                 right = "21 degrees" in seen.answer and seen.cities == cities
@@ -50,7 +53,7 @@ def _loops(port: int) -> Iterator[tuple[str, str]]:
 
 
 def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Run Claude Code without tools, and with a tool of a tool server."""
+    """Run Claude Code without tools, and with a tool of an MCP server; yield each run's fault."""
     program = claude_code.install()
     server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
     file = folder / "weather.json"
@@ -74,7 +77,7 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
-    """Run two turns in one session."""
+    """Run two turns of one session of Codex; yield the fault of each."""
     program = codex.install()
 
     def turn(resume: bool) -> Callable[[], str]:

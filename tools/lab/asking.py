@@ -1,4 +1,8 @@
-"""One question in four dialects, by the official SDKs; the answer free of any dialect."""
+"""Ask one question in any of four dialects, with the official SDKs.
+
+`Question` and `Answer` are free of any dialect: a function for each dialect writes the one as a
+request, and reads the other from the reply.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -56,46 +60,41 @@ ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `off`: the client turns thinking off; `stop`: a stop string; `result`: the turn
-    behind a tool's result; `schema`: the answer must be JSON of `SCHEMA`; `choices`: the number of
-    answers.
-    """
+    """One question to a model, with the fields of its request that matter to the lab."""
 
     text: str
-    most: int = 300
-    tool: bool = False
-    off: bool = False
-    stop: str = ""
-    picture: bool = False
+    most: int = 300  # limit of the reply's tokens
+    tool: bool = False  # the request offers the tool `get_weather`
+    off: bool = False  # the request turns thinking off
+    stop: str = ""  # a stop string; "": none
+    picture: bool = False  # the message holds a picture
     model: str = MODEL
-    result: bool = False
-    schema: bool = False
-    choices: int = 1
+    result: bool = False  # the history goes on with a call of the tool, and its result
+    schema: bool = False  # the request asks for JSON that fits `SCHEMA`
+    choices: int = 1  # how many replies are requested
 
 
 @dataclass(slots=True)
 class Answer:
-    """An answer. `error`: the status and message of an error in its place; `others`: the other
-    choices.
-    """
+    """A model's reply, or the error that came in its place."""
 
     thinking: str = ""
     text: str = ""
-    calls: list[tuple[str, object]] = field(default_factory=list)
-    finish: str = ""
-    error: str = ""
-    others: list["Answer"] = field(default_factory=list)
+    calls: list[tuple[str, object]] = field(default_factory=list)  # name and parsed arguments
+    finish: str = ""  # `stop`, `length`, or else the dialect's own word
+    error: str = ""  # status and message; "": no error
+    others: list["Answer"] = field(default_factory=list)  # the further choices
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
-    """Send a question; return the answer, which may be an error."""
+    """Send a question to the proxy at `port` in a dialect; return the answer or the error."""
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
-        # OpenAI's SDK (3.57) leaves the code, on which clients act, out of an error's words
+        # OpenAI's SDK (3.57) leaves the error's code out of its message, but clients act on the code
         details = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
         return Answer(error=" ".join(" ".join(map(str, details)).split()))
-    except (OSError, httpx.HTTPError) as error:  # of a connection that broke off
+    except (OSError, httpx.HTTPError) as error:  # the connection broke off
         return Answer(error=f"{type(error).__name__}: {error}")
     for choice in (answer, *answer.others):
         choice.finish = {**ENDS, **CUTS}.get(choice.finish, choice.finish)
@@ -108,7 +107,7 @@ def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
 
 
 def _arguments(written: str) -> object:
-    """Return a call's arguments, parsed; the text itself if it is no JSON."""
+    """Return a call's arguments parsed from `written`; `written` itself if it is no JSON."""
     with suppress(ValueError):
         return json.loads(written)
     return written
@@ -204,7 +203,7 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
             with client.messages.stream(**fields) as stream:
                 message = stream.get_final_message()
         else:
-            # without a limit of its own the SDK refuses to ask for a long reply at once
+            # the SDK refuses a request for a long reply in one piece that sets no timeout
             message = client.messages.create(**fields, timeout=SECONDS)
     answer = Answer(finish=str(message.stop_reason))
     for block in message.content:

@@ -1,5 +1,7 @@
-"""The server's prompt cache as a judge: the uncached tokens of later turns in a conversation whose
-client drops the thoughts.
+"""Measure whether earlier thoughts that the addon puts back keep the server's prompt cache valid.
+
+The client of the conversation drops the thoughts, so its history differs from the text that the
+server has in its cache. Measured are the prompt tokens that the server must read anew.
 """
 
 from collections.abc import Mapping
@@ -24,13 +26,17 @@ VARIANTS = {
     "put back": ("--set", "think_history=reasoning_content"),
     "dropped": ("--set", "think_restore=off"),
 }
-"""The handling of thoughts, and its options: the model's template reads `reasoning_content`."""
+"""Whether the addon puts earlier thoughts back -> its options. They are put back into the field
+`reasoning_content`, which the model's chat template reads.
+"""
 UNTOLD = "not told"
 
 
 def tokens_read(port: int, name: str) -> list[int] | None:
-    """Return the uncached tokens of the prompt on each turn from the second on; None where the
-    server reports no cache. `name`: of a conversation that is not in the cache yet.
+    """Hold a conversation; return the uncached prompt tokens of each turn from the second on.
+
+    Returns None if the server reports no cached tokens. `name` stands in the system prompt, so that
+    the conversation is not in the server's cache at its beginning.
     """
     history = [{"role": "system", "content": f"This is conversation {name}."}]
     read: list[int] = []
@@ -50,6 +56,9 @@ def tokens_read(port: int, name: str) -> list[int] | None:
 
 
 def summary(read: Mapping[str, list[int] | None]) -> str:
-    """Return a cell: the sum of the tokens for each handling of thoughts."""
+    """Return the sums of tokens as text: `400 put back, 900 dropped`.
+
+    `read`: key of `VARIANTS` -> the tokens of each turn, None if the server does not report them.
+    """
     parts = [f"{sum(tokens)} {name}" for name, tokens in read.items() if tokens is not None]
     return ", ".join(parts) or UNTOLD

