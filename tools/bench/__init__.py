@@ -1,23 +1,27 @@
-"""Measure the proxy against a bare mitmproxy: `make bench`, or `python -m tools.bench`.
+"""Measure the addon against a bare mitmdump: `make bench`, or `python -m tools.bench`.
 
-The server (`server.py`) and the client (`client.py`) are processes of their own. They move bytes
-that were prepared before the run, so that they cost little beside a proxy. Every proxy is pinned to
-one core, server and client to another. Each row is measured next to the bare proxy, repetition
-after repetition, in alternating order; each ratio is of two neighbouring measurements. The
-processor time is the kernel's count for the proxy's processes. Every reply is checked word by word
-after the clock has stopped.
+The *bare* mitmdump has only the addon `identity.py`, which streams every body unchanged. The server
+(`server.py`) and the client (`client.py`) are processes of their own. They move bytes that were
+prepared before the run, so that they cost little beside a proxy. Every proxy is pinned to one core,
+server and client to another.
 
-    replies.py     the server's replies, and the content that a client must read
-    reading.py     replies, read as a client would
-    contenders.py  rows: what stands between client and server
-    loads.py       rows: how much is asked at a time, and what is measured
-    proxies.py     the processes of these rows
-    processes.py   start, pin, count
+A *contender* is a proxy with its options, and a client's dialect; a *load* is a number of requests
+of one kind. Each contender is measured under each load directly before or after the bare mitmdump,
+several times, in alternating order. A ratio divides the contender's value by that of the bare
+mitmdump beside it. The processor time is the kernel's count for the proxy's processes. Every reply
+is checked word by word after the clock has stopped.
+
+    replies.py     the server's replies, and the content that a client must read in them
+    reading.py     reads that content from the bytes that a client received
+    contenders.py  the contenders: a row each
+    loads.py       the loads: a row each; what is measured under each
+    proxies.py     starts the contenders' proxies
+    processes.py   starts a process, pins it to a core, reads its processor time and memory
     report.py      ratios, the table, the JSON file
-    peers.py       other people's proxies, when asked for
-    profile.py     where the time goes, by py-spy
-    gaps.py        pauses of a stream beside others: `python -m tools.bench.gaps`
-    gap_cases.py   the exchanges of the others
-    gap_server.py  the process of the other client and server
-    growth.py      the cost of a unit in replies of 4N units against N, without any proxy
+    peers.py       proxies of other projects, with `--peers`
+    profile.py     in which functions the addon's time is spent, by py-spy
+    gaps.py        pauses of a stream while another client has a huge exchange
+    gap_cases.py   the exchanges of that other client: a row each
+    gap_server.py  the process of that other client and its server
+    growth.py      whether the cost of a character or frame grows with a reply's length; no proxy
 """

@@ -1,16 +1,17 @@
-"""Measure, print a table of ratios to the bare proxy, write all figures to a JSON file.
+"""Measure the addon, print its ratios to a bare mitmdump, write all figures to a JSON file.
 
     make bench
     python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]
 
-Other benches print reports of their own, by the first argument (`make bench BENCH=gaps`):
+Other benches have the same command and a report of their own. The first argument chooses one
+(`make bench BENCH=gaps`):
 
-    gaps      the pauses of a stream beside huge or hostile exchanges (`gaps.py`)
-    lengths   the cost of input of four times the length (`lengths.py`)
-    earlier   the cost of a lookup of earlier thoughts that are not stored (`earlier.py`)
-    memory    the cost of storing replies; two machines with one memory (`memory.py`)
-    turns     the cost of an agent's turn, and of small replies (`turns.py`)
-    agents    sixteen agents for minutes, and a stream beside them (`agents_soak.py`)
+    gaps      pauses of a stream while another client has a huge or hostile exchange (`gaps.py`)
+    lengths   whether hostile input of four times the length costs more than four times (`lengths.py`)
+    earlier   the cost of looking earlier thoughts up that are not stored (`earlier.py`)
+    memory    the cost of storing replies; two machines that share a memory (`memory.py`)
+    turns     the cost of a turn of an agent, and of small replies (`turns.py`)
+    agents    sixteen agents for some minutes, and a stream beside them (`agents_soak.py`)
 """
 
 import argparse
@@ -37,7 +38,7 @@ OTHERS: dict[str, Callable[[Sequence[str]], int]] = {
     "turns": turns.main,
     "agents": agents_soak.main,
 }
-"""Benches with a report of their own, by the first argument of the command."""
+"""First argument of the command -> the `main` of the bench that it chooses; returns exit status."""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -78,7 +79,10 @@ def _chosen(name: str, chosen_names: Sequence[str]) -> bool:
 
 
 class Run:
-    """One run of the tool."""
+    """One run of the bench: the chosen loads and contenders, and all that was measured.
+
+    `others` are the chosen contenders without the bare mitmdump, which always runs.
+    """
 
     def __init__(self, chosen: argparse.Namespace) -> None:
         self._repetitions = 1 if chosen.quick else chosen.repetitions
@@ -97,7 +101,10 @@ class Run:
 
     @contextmanager
     def started(self) -> Iterator[None]:
-        """Start all processes and send each a first task; stop them when the block ends."""
+        """Start server, client and proxies, and send some requests through each proxy.
+
+        The end of the block stops all of them.
+        """
         ours, theirs = cores()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
@@ -112,7 +119,7 @@ class Run:
             yield
 
     def measure(self) -> None:
-        """Measure all rows, repetition after repetition."""
+        """Measure all contenders under all loads, as often as the command says."""
         with self.started():
             for load in self._memory:
                 self._grow(load)
@@ -132,7 +139,10 @@ class Run:
             self.once(Load("warm", 40, 4, 2), row)
 
     def once(self, load: Load, row: Contender) -> dict[str, float]:
-        """Run a load through a row's proxy; return its measures by name."""
+        """Run a load through the proxy of a contender; return what was measured, by name.
+
+        The dict is empty for a load that is not one of `loads`, such as the warming up.
+        """
         port, process = self.proxies.of(row)
         outcome, worked = self.measurer.run(
             load.task(row, port), f"{row.name}, {load.name}", process
@@ -142,7 +152,11 @@ class Run:
         return values(load, outcome, worked) if load in self.loads else {}
 
     def _compare(self, load: Load, turned: bool) -> None:
-        """Measure all rows, two around one bare run, in an alternating order."""
+        """Measure the contenders under a load, and add the values to `samples`.
+
+        They are taken in pairs: one before and one after a run of the bare mitmdump. `turned`: from
+        the last contender to the first.
+        """
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):
             order = [pair[0], self.bare, *pair[1:]]
@@ -152,7 +166,7 @@ class Run:
             print(".", end="", file=sys.stderr, flush=True)
 
     def _grow(self, load: Load) -> None:
-        """Measure the memory that each process gains."""
+        """Record the memory of each contender's proxy before and after a load, in `memory`."""
         for row in (self.bare, *self.others):
             _, process = self.proxies.of(row)
             if process is None or not row.takes(load.name):
@@ -168,7 +182,7 @@ def _module(name: str) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benches, print and write the report; return 1 if a reply was wrong."""
+    """Run the chosen bench, print and write its report; return 1 if a reply was wrong."""
     chosen_names = list(sys.argv[1:] if arguments is None else arguments)
     if chosen_names and chosen_names[0] in OTHERS:
         return OTHERS[chosen_names[0]](chosen_names[1:])

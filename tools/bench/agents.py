@@ -1,7 +1,8 @@
-"""The requests of an agent: tools, a system prompt, and turns of a call and its result.
+"""Write the requests of a coding agent: tools, a system prompt, and a history of tool calls.
 
-Each turn repeats the history before it, but moves the cache marks and changes the metadata, as
-clients do.
+The history is the task and pairs of a tool call and its result. The next turn's request repeats it
+and adds one pair. A Messages request also moves `cache_control` to its newest block and changes the
+metadata, as Claude Code does.
 """
 
 import json
@@ -14,7 +15,7 @@ type Value = dict[str, object]
 
 TOOLS = 25
 TURN = 4500
-"""Characters of a tool result."""
+"""Characters of each tool result, unless an agent has another `length`."""
 _SYSTEM = 12_000
 _DESCRIPTION = 900
 _MARK = {"cache_control": {"type": "ephemeral"}}
@@ -22,7 +23,7 @@ _MARK = {"cache_control": {"type": "ephemeral"}}
 
 @cache
 def _filler(length: int) -> str:
-    """Return `length` characters, with quotes, line ends and accents as in real text."""
+    """Return a text of `length` characters, which has quotes, line ends and accents."""
     text = "".join(TOKENS)
     return (text * (length // len(text) + 1))[:length]
 
@@ -35,19 +36,19 @@ def _schema(number: int) -> Value:
 
 @dataclass(frozen=True)
 class Agent:
-    """One conversation. `number`: unlike all others'; `length`: characters of each result."""
+    """The conversation of one agent. Its methods write the request of each dialect."""
 
-    number: int
+    number: int  # differs for each agent, so that no two send the same text
     model: str
-    length: int = TURN
+    length: int = TURN  # characters of each tool result
 
     def turns_of(self, size: int) -> int:
-        """Return the number of turns of a request of about `size` bytes."""
+        """Return how many turns the history needs to make a request of about `size` bytes."""
         head = TOOLS * (_DESCRIPTION + 800) + _SYSTEM
         return max(1, (size - head) // (self.length + 450))
 
     def chat(self, turns: int) -> bytes:
-        """Return a chat completions request with a history of `turns` turns."""
+        """Return the body of a chat completions request with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
@@ -69,8 +70,9 @@ class Agent:
         )
 
     def messages(self, turns: int) -> bytes:
-        """Return a Messages request with a history of `turns` turns; the newest block has the cache
-        mark.
+        """Return the body of a Messages request with a history of `turns` turns.
+
+        The system prompt and the newest block have `cache_control`.
         """
         messages: list[Value] = [
             self._user(f"task {self.number}: {_filler(300)}", marked=not turns)
@@ -109,7 +111,7 @@ class Agent:
         )
 
     def responses(self, turns: int) -> bytes:
-        """Return a request of the Responses API with a history of `turns` turns."""
+        """Return the body of a Responses request with a history of `turns` turns."""
         messages: list[Value] = [{"role": "user", "content": f"task {self.number}: {_filler(300)}"}]
         for at in range(turns):
             call = {"type": "function_call", "call_id": self._id(at), "name": "tool_3"}
@@ -131,7 +133,7 @@ class Agent:
         return _written({**body, "input": messages, "tools": tools})
 
     def ollama(self, turns: int) -> bytes:
-        """Return a request of Ollama's API with a history of `turns` turns."""
+        """Return the body of a request of Ollama's API with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
@@ -180,4 +182,4 @@ WRITERS = {
     "responses": Agent.responses,
     "ollama": Agent.ollama,
 }
-"""The writer of an agent's request, by dialect."""
+"""Dialect -> the method that writes an agent's request in it."""

@@ -1,16 +1,19 @@
-"""Let sixteen agents ask for some minutes, and a stream run beside them.
+"""Send the requests of sixteen agents for some minutes, and watch a stream beside them.
 
     make bench BENCH='agents --minutes 8'
 
-Each agent sends Messages requests of 700 kB, turn after turn, and begins another conversation after
-twenty. Meanwhile a client reads a stream of 50 tokens a second. Bare mitmdump has the first half of
-each minute, the addon the second: each its own sixteen agents, and its own stream. The server
-speaks chat completions only, so that bare mitmdump gets the same bytes at that path. A line each
-minute: the memory of both, and the longest time between two reads of each stream in its half. At
-the end the requests that were answered. The exit status tells whether all replies were exact.
+Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. Each has its
+own sixteen agents and its own stream of 50 tokens a second. The agents of bare mitmdump send in the
+first half of each minute, those of the addon in the second. An agent sends Messages requests of 700
+kB, turn after turn, and begins another conversation after twenty turns. The server speaks chat
+completions only, so bare mitmdump gets the same bodies at that API's path.
 
-`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` is the agents of one side alone: a
-process of its own, or they would hold up the readers of the streams.
+A line is printed each minute: the memory of both sides, and the longest time between two reads of
+each stream in its half. At the end: how many requests were answered. The exit status is 1 if a
+reply was not exact.
+
+`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` runs the agents of one side. The bench
+starts it as a process of its own: in one process the agents would delay the readers of the streams.
 """
 
 import argparse
@@ -33,14 +36,20 @@ SIDES = ("bare", "addon")
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
 _SLACK = 120
 _SETTLES = 2.0
-"""Seconds at the beginning of a half in which the other side may still have requests."""
+"""Seconds at the beginning of a half minute that are not measured: the other side may still have
+requests then.
+"""
 _WAIT = 0.05
 
 
 class Agents:
-    """Agents that ask the proxy of one side, in its halves, until the time is over."""
+    """The agents of one side, a thread each. They send requests only in the halves of their side.
+
+    `answered` counts their replies; `wrong` has the fault of each wrong one.
+    """
 
     def __init__(self, name: str, port: int, begin: float, seconds: float) -> None:
+        """`name`: of the side; `port`: of its proxy; `begin`: of the run, as time.monotonic()."""
         self._apart = name == SIDES[1]
         dialect = "anthropic" if self._apart else "openai"
         self._task = Task(0, dialect, WHOLE, 40, apart=self._apart)
@@ -51,7 +60,7 @@ class Agents:
         self.wrong: list[str] = []
 
     def run(self) -> None:
-        """Send requests until the time is over."""
+        """Send requests until the run's seconds are over."""
         threads = [threading.Thread(target=self._ask, args=(at,)) for at in range(AGENTS)]
         for thread in threads:
             thread.start()
@@ -79,12 +88,12 @@ class Agents:
 
 
 def half_of(seconds: float) -> float:
-    """Return the seconds of a side's half of a minute; shorter in a run of less than a minute."""
+    """Return how long each side sends before the other: 30 seconds, less in a run of `seconds` < 60."""
     return min(60.0, seconds) / 2
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print a line each minute; return 1 when a reply was not exact."""
+    """Run both sides and print a line each minute; return 1 if a reply was not exact."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench agents", description=__doc__)
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--source", type=Path, default=PROJECT, help="another checkout's folder")

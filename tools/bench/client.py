@@ -1,7 +1,7 @@
-"""The client of a measurement: raw sockets that read replies and note the time of each read.
+"""The client of a measurement: raw sockets that read replies, with the time of each read.
 
-The replies are checked after the run. `python -m tools.bench.client` reads a task a line, as JSON,
-and writes its outcome a line.
+`python -m tools.bench.client` reads tasks from stdin, one a line, as JSON. It runs each, checks the
+replies afterwards, and writes the outcome as a line of JSON.
 """
 
 import bisect
@@ -21,41 +21,42 @@ from tools.bench.replies import WHOLE, Name
 READ = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 SECONDS_OF_SILENCE = 30
-"""Silence after which a reply counts as lost by the proxy."""
+"""If no bytes arrive for so long, the run ends with an error: the proxy has lost a reply."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """`total` equal requests, `at_a_time` of them at once."""
+    """A number of equal requests to one proxy, and the reply that each must get."""
 
-    port: int
-    dialect: str
-    kind: str  # of the reply, as in `Name`
-    tokens: int
-    pace: int = 0  # tokens a second; 0 sends all at once
-    total: int = 1
-    at_a_time: int = 1  # each on a connection of its own
-    keep_alive: bool = False  # all requests one after another on one connection
-    apart: bool = True  # thinking must come apart from text
-    model: str = "%s"  # how the request writes the reply's name as its model
+    port: int  # of the proxy
+    dialect: str  # of the request: a key of `PATHS`
+    kind: str  # of the reply: a key of `KINDS` in replies.py, or `whole` (not streamed)
+    tokens: int  # of the reply
+    pace: int = 0  # tokens a second that the server sends; 0: all at once
+    total: int = 1  # how many requests
+    at_a_time: int = 1  # how many of them run at once, each on a connection of its own
+    keep_alive: bool = False  # the next request goes over the connection of the one before
+    apart: bool = True  # the proxy must take thinking out of the text; False: it need not
+    model: str = "%s"  # the request's model; %s stands for the name of the requested reply
     tools: bool = False  # the request offers a tool
-    path: str = ""  # the dialect's own if empty
+    path: str = ""  # of the request; "": the dialect's own path
 
     @property
     def name(self) -> Name:
-        """The name of the requested reply."""
+        """The name by which the server knows the requested reply: its kind, tokens and pace."""
         return Name(self.kind, self.tokens, self.pace)
 
 
 @dataclass
 class Outcome:
-    """The measures of a task, times in seconds."""
+    """What was measured in a task. All times are in seconds."""
 
-    wall: float = 0.0
-    first: list[float] = field(default_factory=list)  # to the first byte, for each reply
-    whole: list[float] = field(default_factory=list)  # to the last byte, for each reply
-    lateness: tuple[float, float] | None = None  # median and 99th percentile over all tokens
-    faults: list[str] = field(default_factory=list)
+    wall: float = 0.0  # from the first request to the last byte of all replies
+    first: list[float] = field(default_factory=list)  # of each reply: until its first byte
+    whole: list[float] = field(default_factory=list)  # of each reply: until its last byte
+    # from a token's sending to its arrival: median and 99th percentile; None without a pace
+    lateness: tuple[float, float] | None = None
+    faults: list[str] = field(default_factory=list)  # of wrong replies, one for each
 
 
 PATHS = {
@@ -77,11 +78,11 @@ TOOLS: dict[str, object] = {
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
     "responses": {"type": "function", "name": "write", "parameters": _SCHEMA},
 }
-"""The tool that a reply's call uses, as each dialect offers it."""
+"""Dialect -> the tool `write`, as a request of this dialect offers it. Replies with a call use it."""
 
 
 def request(task: Task) -> bytes:
-    """Return the bytes of the request."""
+    """Return the bytes of a task's request, head and body."""
     turns = [{"role": "user", "content": "How many streams are open?"}]
     fields: dict[str, object] = {
         "model": task.model % task.name,
@@ -100,9 +101,20 @@ def request(task: Task) -> bytes:
 
 
 class Reply:
-    """A reply that is being received, with the time of each read."""
+    """A request that was sent, and its reply while it is being received.
+
+    Attributes:
+        begun: when the exchange began, before its connection was made, as time.monotonic().
+        first: when the first bytes of the body arrived; 0.0 before that.
+        ended: when the last bytes arrived; 0.0 before that.
+        connection: the socket of the exchange.
+        head: the response's status line and headers.
+        pieces: the bytes of the body, as each read returned them.
+        came: when each of the pieces was read.
+    """
 
     def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:
+        """Send the request `body` (with its head) to `port`, over `connection` if there is one."""
         self.begun = time.monotonic()
         self.first = self.ended = 0.0
         self.connection = connection or self._connect(port)
@@ -110,8 +122,8 @@ class Reply:
         self.pieces: list[bytes] = []
         self.came: list[float] = []
         self._in_body = False
-        self._missing: int | None = None
-        self._tail = b""
+        self._missing: int | None = None  # bytes until the end; None: the body is chunked
+        self._tail = b""  # the last seven bytes of a chunked body
         self.connection.sendall(body)
 
     @staticmethod
@@ -121,7 +133,7 @@ class Reply:
         return connection
 
     def read(self) -> bool:
-        """Read the available bytes; return True if the reply is complete."""
+        """Read the bytes that have arrived; return True if the reply is complete or cut off."""
         data = self.connection.recv(READ)
         now = time.monotonic()
         if not data:
@@ -158,7 +170,7 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The body without HTTP chunks; head and body as received if the chunks are unreadable."""
+        """The body without chunked encoding. If that is invalid: head and body as received."""
         joined = b"".join(self.pieces)
         try:
             return joined if b"content-length:" in self.head.lower() else unchunked(joined)
@@ -166,8 +178,10 @@ class Reply:
             return self.head + joined
 
     def lateness(self) -> Iterator[float]:
-        """Yield for each token the seconds between its sending and its arrival; a token that a
-        reply repeats at its end counts once.
+        """Yield for each token of a paced reply the seconds from its sending to its arrival.
+
+        The text of such a token holds the time of its sending. A dialect that repeats all tokens at
+        the reply's end (Responses) adds none: each time counts once.
         """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
         seen = set[bytes]()
@@ -182,7 +196,7 @@ class Reply:
 
 
 class RunningTask:
-    """A task that is being run: its connections and its replies so far."""
+    """A task while it runs: its connections, and the replies so far."""
 
     def __init__(self, task: Task) -> None:
         self._task, self._request = task, request(task)
@@ -190,7 +204,10 @@ class RunningTask:
         self.replies: list[Reply] = []
 
     def run(self) -> float:
-        """Run the task; return the seconds from the first request to the last byte."""
+        """Send all requests and read their replies.
+
+        Returns the seconds from the first request to the last byte of all replies.
+        """
         begun, task = time.monotonic(), self._task
         for _ in range(min(task.at_a_time, task.total)):
             self._begin()
@@ -222,7 +239,7 @@ class RunningTask:
 
 
 def run_task(task: Task) -> Outcome:
-    """Run a task, and check each of its replies; return the outcome."""
+    """Run a task, then check each of its replies; return what was measured, and the faults."""
     running = RunningTask(task)
     wall, replies = running.run(), running.replies
     first, whole = (
@@ -235,7 +252,10 @@ def run_task(task: Task) -> Outcome:
 
 
 def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
-    """Return the median and the 99th percentile of the tokens' lateness."""
+    """Return the median and the 99th percentile of all tokens' seconds from sending to arrival.
+
+    Returns None if there are fewer than two tokens with a time.
+    """
     late = [second for reply in replies for second in reply.lateness()]
     return (
         (statistics.median(late), statistics.quantiles(late, n=100)[98]) if len(late) > 1 else None
@@ -243,7 +263,7 @@ def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
 
 
 def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
-    """Return the faults of replies; replies of the same bytes are checked once."""
+    """Return the fault of each wrong reply. Replies of equal bytes are checked only once."""
     seen: dict[bytes, str] = {}
     tokens = []
     for reply in replies:
@@ -255,7 +275,7 @@ def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
 
 
 def main() -> None:
-    """Run the tasks of the input's lines, and print the outcome of each as JSON."""
+    """Run the task of each line of stdin, and print its outcome as a line of JSON."""
     for line in sys.stdin:
         print(json.dumps(dataclasses.asdict(run_task(Task(**json.loads(line))))), flush=True)
 

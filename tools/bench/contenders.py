@@ -1,4 +1,4 @@
-"""The contenders between client and server: a row each."""
+"""The contenders: a row for each proxy with its options, and for each dialect of a client."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,31 +9,35 @@ from tools.bench.replies import CALLED
 BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
 WORKERS = "workers:"
-"""Prefix of the first argument of a row of several workers, with uvloop if it is installed."""
+"""`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
+process uses uvloop if it is installed.
+"""
 BURSTS = ("burst, 1 ", "burst, 32")
 STREAMS = (*BURSTS, "paced")
-"""Loads in which the kind of reply makes a difference."""
+"""How the names of those loads begin under which different kinds of reply are worth a measurement."""
 FOLDER, SOURCE = "{folder}", "{source}"
-"""Placeholders in arguments: the folder of the proxy's own files, and the folder of the addon."""
+"""Placeholders in a row's arguments: for the folder of the proxy's own files (recordings, stores),
+and for the folder of the addon's sources.
+"""
 ADDON = ("-s", f"{SOURCE}/think_addon.py")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One row of the table: a proxy, or no proxy, between a client of one dialect and the server."""
+    """A proxy with its options, or no proxy, between the server and a client of one dialect."""
 
     name: str
-    dialect: str = "openai"
-    kind: str = "tags"  # of the replies, where the load does not choose
-    arguments: tuple[str, ...] | None = ADDON  # of mitmdump or of a peer; None: no proxy
-    apart: bool = True  # thinking must come apart from text
-    needs: str = ""  # an option; a version of the addon without it has no such row
-    loads: tuple[str, ...] = ()  # beginnings of the names of its loads; empty: all loads
-    model: str = "%s"  # how the client must write the reply's name as its model
-    tools: bool = False  # requests offer a tool, so that the addon reads calls in the text
+    dialect: str = "openai"  # of the client
+    kind: str = "tags"  # of the replies, unless the load has a kind
+    arguments: tuple[str, ...] | None = ADDON  # of mitmdump, or a peer's name; None: no proxy
+    apart: bool = True  # the proxy must take thinking out of the text; False: it need not
+    needs: str = ""  # an option of the addon; a version without it does not get this row
+    loads: tuple[str, ...] = ()  # how the names of its loads begin; (): it runs under all loads
+    model: str = "%s"  # the requests' model; %s stands for the name of the requested reply
+    tools: bool = False  # requests offer a tool, so that the addon looks for calls in text
 
     def takes(self, load: str) -> bool:
-        """Return True if the contender takes part in a load."""
+        """Return True if the contender is measured under the load of this name."""
         return not self.loads or load.startswith(self.loads)
 
 
@@ -87,6 +91,6 @@ ROWS = (
 
 
 def rows() -> list[Contender]:
-    """Return the rows that this version of the addon can have."""
+    """Return the contenders whose options this version of the addon has."""
     names = {option.name for option in OPTIONS}
     return [row for row in ROWS if not row.needs or row.needs in names]

@@ -1,10 +1,11 @@
-"""Print the cost of a lookup of earlier thoughts that are not stored.
+"""Print what it costs to look earlier thoughts up in the memory when they are not there.
 
     python -m tools.bench earlier
 
-Each row is a conversation without thoughts whose model wants them. A miss is set against a request
-to the small model on the real llama.cpp, which reads and answers faster than any model in use. It
-is to be at most `AIM` of it.
+Each row is a conversation whose client dropped the thoughts, and whose model reads earlier thoughts:
+so the addon looks for them, and finds none. The time of this lookup is divided by the time of the
+same request to the small model on llama.cpp, which answers faster than any model in use. The share
+must not exceed `AIM`.
 """
 
 import json
@@ -32,7 +33,7 @@ _CALL = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
 
 
 def main(_: Sequence[str] = ()) -> int:
-    """Print a row for each conversation; return 1 if a miss costs more than `AIM`."""
+    """Print a row for each conversation; return 1 if a lookup's share exceeds `AIM`."""
     print(HEADING)
     shares = []
     with (
@@ -88,7 +89,7 @@ def _seconds_to_answer(address: str, body: bytes) -> float:
 
 
 def _usual(work: Callable[[], object], times: int) -> float:
-    """Return the median of the seconds that the work takes."""
+    """Do the work `times` times; return the median of its seconds."""
     took = []
     for _ in range(times):
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The exchanges of another client while a stream is measured, each huge or hostile."""
+"""The exchanges of `gaps.py`: huge or hostile ones, which must not delay another client's stream."""
 
 import json
 from collections.abc import Callable
@@ -20,16 +20,16 @@ type BodyMaker = Callable[[], bytes]
 
 @dataclass(frozen=True)
 class Case:
-    """One exchange of the other client."""
+    """One huge or hostile exchange: a request, or its reply, or both."""
 
     name: str
     path: str = CHAT
-    request: BodyMaker | None = None  # the body; None sends a GET
-    reply: BodyMaker | None = None  # head and body; None sends a small reply
+    request: BodyMaker | None = None  # builds the request's body; None: the request is a GET
+    reply: BodyMaker | None = None  # builds head and body of the reply; None: a small reply
 
     @property
     def wire_bytes(self) -> bytes:
-        """The request as sent: head and body."""
+        """The request's head and body, as the client sends them."""
         body = self.request() if self.request else b""
         method = "POST" if self.request else "GET"
         head = (
@@ -55,7 +55,7 @@ def _user_turn(text: str) -> list[Value]:
 
 
 def many(path: str) -> bytes:
-    """Return a request of twenty thousand messages."""
+    """Return the body of a request with twenty thousand messages; `path` decides its dialect."""
     roles = ("user", "assistant")
     messages: list[Value] = [
         {"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)
@@ -64,22 +64,22 @@ def many(path: str) -> bytes:
 
 
 def plain(path: str, megabytes: int = 31) -> bytes:
-    """Return a request with one long text."""
+    """Return the body of a request with one long text; `path` decides its dialect."""
     return _body(path, _user_turn("word " * (megabytes * MEGABYTE // 5)))
 
 
 def escaped(path: str) -> bytes:
-    """Return a request with one long text that is nearly all escapes in JSON."""
+    """Return the body of a request with a text of which JSON must escape nearly every character."""
     return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 
 def characters(path: str) -> bytes:
-    """Return a request with one long text of characters of three bytes."""
+    """Return the body of a request with one long Chinese text: three bytes a character in UTF-8."""
     return _body(path, _user_turn("你好 " * (25 * MEGABYTE // 7)))
 
 
 def numbers(path: str) -> bytes:
-    """Return a request that offers a tool whose schema has millions of numbers."""
+    """Return the body of a request that offers a tool whose schema lists eight million numbers."""
     schema: Value = {"type": "object", "properties": {"a": {"enum": [1] * (8 * MEGABYTE)}}}
     tools: list[Value] = [{"name": "f", "input_schema": schema}]
     if path == CHAT:
@@ -186,4 +186,4 @@ CASES = [
     Case("count of 20,000 messages' tokens", COUNT, lambda: many(COUNT)),
     Case("list of 100,000 models", MODELS, None, _listed),
 ]
-"""Rows of the table that `gaps.py` prints."""
+"""All exchanges: a row each in the table that `gaps.py` prints."""

@@ -1,8 +1,9 @@
-"""The other server and the other client of `gaps.py`: `python -m tools.bench.gap_server`.
+"""The client and the server of the huge exchanges of `gaps.py`, in one process of their own.
 
-The process prints its port. Each input line names a case and a proxy's port: the process sends the
-case's request to that port, answers the proxy with the case's reply, and prints the status, length
-and time of the exchange as JSON.
+`python -m tools.bench.gap_server` prints its server's port. Each line of stdin names a case and a
+proxy's port. The process sends the case's request to that port, answers the proxy, which passes the
+request on to this server, with the case's reply, and prints status, length and seconds of the
+exchange as JSON. With the port 0 it only builds the bytes of the case.
 """
 
 import json
@@ -21,7 +22,10 @@ UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
 class Server:
-    """Answers each chat request, and each request for models, with `reply`."""
+    """A server that answers each chat completions request, and each GET of /v1/models, with `reply`.
+
+    Any other request gets 404. Each connection has a thread.
+    """
 
     def __init__(self) -> None:
         self.reply = b""
@@ -47,7 +51,7 @@ class Server:
 
 
 def _head(connection: socket.socket) -> bytes:
-    """Read a request; return its head, empty when none came."""
+    """Read a whole request and return its head; empty if the connection was closed before."""
     read = bytearray()
     while (end := read.find(b"\r\n\r\n")) < 0:
         if not (data := connection.recv(READ)):
@@ -61,7 +65,10 @@ def _head(connection: socket.socket) -> bytes:
 
 
 def ask(port: int, request: bytes) -> dict[str, object]:
-    """Send a request, read its reply; return the status, the length and the seconds."""
+    """Send a request to a proxy and read its reply.
+
+    Returns the status (0 if there was none), the length of head and body, and the seconds.
+    """
     began, length, status = time.monotonic(), 0, b""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
@@ -77,7 +84,7 @@ def ask(port: int, request: bytes) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run the exchanges that the input's lines name."""
+    """Run the exchange that each line of stdin names, and print how it ended."""
     server = Server()
     print("port", server.port, flush=True)
     cases = {case.name: case for case in CASES}

@@ -1,12 +1,13 @@
-"""Print the longest pause of a stream beside huge or hostile exchanges.
+"""Print the longest pause of a stream while another client has a huge or hostile exchange.
 
     python -m tools.bench.gaps
 
-One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has a huge
-or hostile exchange. The figure is the longest time between two reads of the first client, in
-seconds, as median and range of the repetitions: through bare mitmdump, through the addon, and
-through the addon that also records, prints and appends thoughts to files. `LATE` marks a row in
-which the addon misses `AIM` and bare mitmdump does not.
+One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has one of
+the exchanges of `gap_cases.py` through the same proxy. A *gap* is the longest time between two reads
+of the first client, in seconds. The table has its median and range over the repetitions: through
+bare mitmdump, through the addon, and through the addon that also records, prints and appends
+thoughts to files. `LATE` is written beside a row in which the addon's median is above `AIM` and
+above that of bare mitmdump.
 """
 
 import argparse
@@ -30,13 +31,15 @@ from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_
 from tools.bench.proxies import QUIET, copied
 
 AIM = 0.1
-"""Seconds: five tokens of 50 a second."""
+"""The longest gap that is wanted, in seconds: the time of five tokens."""
 SECONDS = 120
-"""Limit for the start of a program, and for the end of the other client's exchange."""
+"""Limit for the start of a program, and for one exchange of the other client."""
 SECONDS_TO_RECORD = 600
-"""Limit for a proxy to write its recordings; each of the longest exchanges takes some 20."""
+"""Limit for a proxy to end: before that it writes its recordings, some 20 s for a huge exchange."""
 SETTLED = 0.3
-"""Seconds that are measured before and after the other exchange, whose end makes gaps too."""
+"""Seconds of the stream that are measured before the other exchange and after it: the proxy's work
+on an exchange can make a gap after its end too.
+"""
 ALL = ("think_record={folder}/recordings", "think_events={folder}/thoughts", "think_print=true")
 ROWS = {
     "bare": IDENTITY,
@@ -47,7 +50,10 @@ HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in R
 
 
 class Paced:
-    """A stream that a thread reads, with the time of each read."""
+    """A stream of 50 tokens a second through the proxy at `port`, which a thread reads.
+
+    The time of each read is recorded.
+    """
 
     def __init__(self, port: int) -> None:
         self._connection = socket.create_connection(("127.0.0.1", port))
@@ -57,29 +63,36 @@ class Paced:
         self._reader.start()
 
     def _read(self) -> None:
-        with suppress(ConnectionError):  # mitmproxy resets a stream that its client leaves
+        with suppress(ConnectionError):  # mitmproxy resets the connection when `close` shuts it
             while self._connection.recv(1 << 16):
                 self._came.append(time.monotonic())
 
     def wait(self) -> None:
-        """Wait for the first ten reads."""
+        """Wait until the stream runs: for its first ten reads."""
         while len(self._came) < 10 and self._reader.is_alive():
             time.sleep(0.01)
 
     def longest_gap(self, begin: float, end: float) -> float:
-        """Return the longest time between two reads from `begin` to `end`, in seconds."""
+        """Return the longest time without a read between `begin` and `end`, in seconds.
+
+        Both are times of time.monotonic().
+        """
         came = [begin, *(at for at in self._came if begin <= at <= end), end]
         return max(after - before for before, after in itertools.pairwise(came))
 
     def close(self) -> None:
-        """Close the connection and wait for the reader."""
+        """Close the connection and wait for the thread that reads it."""
         self._connection.shutdown(socket.SHUT_RDWR)
         self._reader.join(5)
         self._connection.close()
 
 
 class Bench:
-    """The processes: two servers, one of them also the other client, and a proxy for each row."""
+    """The processes of the bench: a proxy for each row, and the servers behind it.
+
+    One server (`server.py`) sends the stream. The other (`gap_server.py`) answers the huge
+    exchanges, and is their client too.
+    """
 
     def __init__(self, stack: ExitStack, source: Path, rows: Sequence[str]) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gaps")))
@@ -105,11 +118,14 @@ class Bench:
                 wait_for_port(port, proxy, SECONDS)
 
     def prepare(self, case: Case) -> None:
-        """Have the other process build the bytes of a case, before anything is measured."""
+        """Let `gap_server.py` build the bytes of a case, so that this takes no measured time."""
         self._other.answer({"case": case.name, "port": 0}, SECONDS)
 
     def gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
-        """Run a case; return the stream's longest gap meanwhile, and the outcome of the case."""
+        """Run a case through the proxy of a row, beside a stream.
+
+        Returns the stream's longest gap, and status, length and seconds of the case's exchange.
+        """
         paced, other = self._ports[row]
         with _reading(paced) as stream:
             begin = time.monotonic()
@@ -156,7 +172,7 @@ def _cell(gaps: Sequence[float]) -> str:
 
 
 def line(case: Case, gaps: dict[str, list[float]]) -> str:
-    """Return the line of a case in the table."""
+    """Return the line of a case in the table. `gaps`: row -> the gap of each repetition."""
     late = any(
         statistics.median(taken) > max(AIM, statistics.median(gaps.get("bare") or [0]))
         for row, taken in gaps.items()
@@ -167,7 +183,7 @@ def line(case: Case, gaps: dict[str, list[float]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a line for each case; return 1 if the other client had an exchange without a status."""
+    """Print a line for each case; return 1 if an exchange of the other client got no response."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

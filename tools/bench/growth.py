@@ -1,10 +1,15 @@
-"""Print the cost of a unit in replies of 4N units against N: `python -m tools.bench.growth`.
+"""Print whether a frame or character of a long reply costs more than one of a short reply.
 
-*against JSON*: the processor time of a reply through the rewriter, against that of splitting the
-same chunks into frames and of reading and writing each frame's JSON. *4N*: the time for a unit (a
-frame, a character ...) of a reply four times as long, against N; work that grows with a reply's
-length is above 1. *spread*: the slowest run at N against the fastest: how far to trust the rest.
-No proxy takes part.
+    python -m tools.bench.growth
+
+The rewriter reads replies of N units (frames, characters ...) and of 4N units, without any proxy.
+All figures are ratios of processor time:
+
+- *against JSON*: the reply through the rewriter, against the least work that any proxy must do: to
+  split the same chunks into frames, and to read and write each frame's JSON.
+- *4N*: a unit of the reply of 4N units, against one of N units. 1 is wanted; more means that the
+  cost of a unit grows with the length.
+- *spread*: the slowest run at N against the fastest. The nearer to 1, the more exact the others.
 """
 
 import argparse
@@ -23,7 +28,7 @@ from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
-PIECE = 16  # characters, of a long text in small pieces
+PIECE = 16  # how many characters of a long text each frame holds
 TOKENS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 
@@ -39,7 +44,7 @@ STARTED: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
 
 
 def native() -> Rewriter:
-    """Return a stream of a server's own Messages endpoint."""
+    """Return a rewriter of a Messages stream for a client of the same API."""
     return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 
 
@@ -56,7 +61,10 @@ def _pieces(text: str) -> list[str]:
 
 
 def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
-    """Return a builder of a stream's chunks: repetitions of `unit`, in small pieces."""
+    """Return a function that builds a stream of a size: `before`, so many `unit`s, `after`.
+
+    The text of the units comes in pieces of `PIECE` characters, a frame each.
+    """
     return lambda size: streamed(*text(before, *_pieces(unit * size), after))
 
 
@@ -111,15 +119,12 @@ def _named(kind: str, **fields: object) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """A reply whose cost is measured.
-
-    `reply`: builds the chunks for a size; `scale`: multiplies the usual size.
-    """
+    """A reply whose cost is measured."""
 
     name: str
-    reply: Callable[[int], Chunks]
+    reply: Callable[[int], Chunks]  # builds the chunks of a reply of so many units
     make_rewriter: RewriterMaker
-    scale: float = 1
+    scale: float = 1  # the number of units is N times this, because units differ in cost
 
     def work(self, chunks: Chunks) -> None:
         through = self.make_rewriter()
@@ -218,7 +223,7 @@ def _through_json(frame: bytearray) -> None:
 
 
 def times(work: Callable[[], object], runs: int) -> list[float]:
-    """Return the processor times of `runs` runs, in seconds, the smallest first."""
+    """Do the work `runs` times; return the processor seconds of each, the smallest first."""
     measured = []
     for _ in range(runs):
         begun = time.process_time()
@@ -228,7 +233,7 @@ def times(work: Callable[[], object], runs: int) -> list[float]:
 
 
 def row(case: Case, size: int, runs: int) -> str:
-    """Return a line of the table."""
+    """Measure a case; return its line of the table. `size`: N."""
     gc.collect()
     short = max(1, int(size * case.scale))
     chunks = case.reply(short)

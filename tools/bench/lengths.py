@@ -1,8 +1,11 @@
-"""Print the cost of input of four times the length: `python -m tools.bench lengths`.
+"""Print whether hostile input of four times the length costs more than four times as much.
 
-Each case is input of a hostile client or of a model that repeats itself. The figure is the
-processor time at four times a length against that at the length itself: about 4 where the cost is
-level, 16 where it grows by the square. `STEEP` stands where it is more than `AIM`.
+    python -m tools.bench lengths [WORD ...]
+
+Each case is input of a hostile client, or of a model that repeats itself, to one machine of the
+core. The figure is the processor time for four times a length, divided by that for the length: about
+4 if the cost of a character is constant, 16 if the whole cost grows with the square of the length.
+`STEEP` is written beside figures above `AIM`.
 """
 
 import time
@@ -100,7 +103,10 @@ def _cost(work: Callable[[int], None], size: int) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a line for each case whose name holds one of the words; return the exit status."""
+    """Print a line for each case; return 1 if one is steep.
+
+    `arguments`: only cases whose name holds one of these words are measured; if empty, all.
+    """
     steep = 0
     for name, work in CASES.items():
         if arguments and not any(word in name for word in arguments):

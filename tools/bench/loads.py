@@ -1,4 +1,6 @@
-"""Loads: a row each, with the number of requests at a time and the measures."""
+"""The loads: a row for each number and kind of requests that a client sends through a contender;
+and what is measured under each.
+"""
 
 import statistics
 from collections.abc import Callable
@@ -14,21 +16,18 @@ MICRO, MILLI = 1e6, 1e3
 
 @dataclass(frozen=True)
 class Load:
-    """One row: `total` replies of `tokens` chunks, `at_a_time` of them at once.
-
-    `kind`: the kind of the replies; if empty, each contender's own.
-    """
+    """A number of equal requests, and the size of their replies."""
 
     name: str
-    tokens: int
-    total: int
-    at_a_time: int = 1
-    pace: int = 0
-    kind: str = ""
-    keep_alive: bool = False
+    tokens: int  # of each reply; the server sends each as a chunk
+    total: int  # how many requests
+    at_a_time: int = 1  # how many of them run at once
+    pace: int = 0  # tokens a second that the server sends; 0: all at once
+    kind: str = ""  # of the replies; "": each contender's own
+    keep_alive: bool = False  # the next request goes over the connection of the one before
 
     def quick(self) -> "Load":
-        """Return a small load of the same kind, for tests of the tool."""
+        """Return the load made small, for tests of the bench itself."""
         at_a_time = min(self.at_a_time, 3)
         pace, total = 10 * self.pace, min(self.total, at_a_time + 1)
         return replace(
@@ -36,8 +35,9 @@ class Load:
         )
 
     def task(self, row: Contender, port: int) -> Task:
-        """Return the task with which the bench client sends this load through `port`, the proxy of
-        `row`. The dialect, model and tools are the row's.
+        """Return this load as a task of the bench client, for the contender `row`.
+
+        `port`: of the contender's proxy. Dialect, model and tools are the contender's.
         """
         kind = self.kind or row.kind
         return Task(
@@ -90,25 +90,35 @@ _OF_LOADS = {
 
 
 def measures(load: Load) -> tuple[str, ...]:
-    """Return the names of a load's measures."""
+    """Return the names of what is measured under a load; they depend on its name's first word."""
     return _OF_LOADS[load.name.replace(",", " ").split()[0]]
 
 
 def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
-    """Return the measures of one run by name. `worked`: the processor seconds of the proxy."""
+    """Return the values of one run: name of the measure -> value.
+
+    `worked`: the processor seconds of the proxy in this run.
+    """
     return {name: MEASURES[name][1](load, outcome, worked) for name in measures(load)}
 
 
 class Measurer:
-    """Runs tasks through one client process."""
+    """Runs tasks in the client process, and measures the processor time of their proxies.
+
+    `checked` counts all replies; `faults` has the fault of each wrong one.
+    """
 
     def __init__(self, client: Started, seconds: float = 300) -> None:
+        """`client`: a process of `client.py`; `seconds`: limit of one task."""
         self._client, self._seconds = client, seconds
         self.checked = 0
         self.faults: list[str] = []
 
     def run(self, task: Task, row: str, process: Started | None) -> tuple[Outcome, float]:
-        """Run a task; return its outcome and the processor seconds of the proxy."""
+        """Run a task; return its outcome and the processor seconds of the proxy meanwhile.
+
+        `row`: the name before each fault; `process`: of the proxy, None if there is no proxy.
+        """
         before = process.processor_time if process else 0.0
         outcome = Outcome(**self._client.answer(vars(task), self._seconds))
         worked = (process.processor_time if process else 0.0) - before

@@ -1,14 +1,20 @@
-"""Print the cost of storing a reply, and of looking one up.
+"""Print the cost of storing a reply in the addon's memory, and of looking one up.
 
     python -m tools.bench memory [--quick]
 
-For each store, a conversation's second turn is sent in three variants, in alternation, on one
-connection: with the whole history in the request and `store: false` (the store is not used), the
-same but stored, and with `previous_response_id`, not stored. All stores are measured in one run,
-because the machine's speed varies. A ratio is the median of the ratios of neighbouring
-measurements: of the client's wait, and of the proxy's processor time. Then conversations are spread
-over two machines (`spread.py`). The exit status is 0 if all their turns were exact; a person judges
-the figures.
+The memory has three stores: this process, SQLite and Redis. For each, the second turn of a
+conversation is sent over and over on one connection, in three variants in turn:
+
+- `none`: the whole history in the request, and `store: false`: the store is not used;
+- `kept`: the same with `store: true`: the reply is stored;
+- `by its id`: `previous_response_id` in place of the history: the first reply is looked up.
+
+The table has the times of `none`, and the ratios of the other two to it: of the client's wait, and
+of the proxy's processor time. A ratio is the median of the ratios of neighbouring measurements. All
+stores are measured in one run, because the machine's speed varies.
+
+Then conversations are spread over two machines that share one Redis (`spread.py`). The exit status
+is 1 if one of their turns was not exact. The figures above have no limit: a person judges them.
 """
 
 import json
@@ -33,7 +39,9 @@ from tools.bench.proxies import Proxies
 HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
 _ROUNDS = 100
 _AT_A_TIME = 5
-"""Turns of one variant in a row, because the first of them runs with cold caches."""
+"""How often a variant is sent before the next one: the first time finds the processor's caches cold,
+and the median leaves it out.
+"""
 _SECONDS_TO_START = 120
 HISTORIES = ("none", "kept", "by id")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
@@ -41,8 +49,10 @@ _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
 
 class StoreClient:
-    """A client of one proxy, on one connection. `took`: for each variant, the p50 and the processor
-    time of a turn, in seconds, one pair for each round.
+    """A client of one proxy, and so of one store, on one connection.
+
+    `took`: variant -> for each round the client's median wait and the proxy's processor time for a
+    turn, in seconds.
     """
 
     def __init__(self, port: int, proxy: Started) -> None:
@@ -52,7 +62,7 @@ class StoreClient:
         self._fields: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
-        """Request a small whole reply; return it."""
+        """Send a Responses request with these fields for a small whole reply; return its JSON."""
         body = json.dumps({"model": "whole.40.0", **fields}).encode()
         headers = {"content-type": "application/json", "authorization": "Bearer none"}
         self._connection.request("POST", "/v1/responses", body, headers)
@@ -62,7 +72,7 @@ class StoreClient:
         return json.loads(body)
 
     def begin(self) -> None:
-        """Send the first turn."""
+        """Send the first turn, whose reply is stored, and prepare the three second turns."""
         first = self.ask(input=[_FIRST], store=True)
         messages = [_FIRST, *first["output"], _AGAIN]
         self._fields = {
@@ -72,7 +82,10 @@ class StoreClient:
         }
 
     def go_on(self, number: int) -> None:
-        """Send a round of second turns in each variant; rounds begin with different variants."""
+        """Send the second turn in each variant, and record the times.
+
+        `number`: of the round; it decides which variant is the first.
+        """
         first = number % len(HISTORIES)
         for name in (*HISTORIES[first:], *HISTORIES[:first]):
             worked, waited = self._proxy.processor_time, list[float]()
@@ -99,7 +112,10 @@ class StoreClient:
 
 
 def costs(rounds: int, source: Path = PROJECT) -> None:
-    """Print a row for each store."""
+    """Measure the three stores in `rounds` rounds, and print a row for each.
+
+    `source`: the folder of the addon.
+    """
     ours, theirs = cores()
     with (
         tempfile.TemporaryDirectory(prefix="bench") as folder,
@@ -126,7 +142,10 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print both reports; return 1 when a turn was not exact."""
+    """Print the table of the stores and the report of `spread.py`.
+
+    Returns 1 if a turn was not exact, or if this machine may not make a second network.
+    """
     quick = "--quick" in arguments
     print(HEADING)
     costs(2 if quick else _ROUNDS)

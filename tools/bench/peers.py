@@ -1,8 +1,8 @@
-"""Other people's proxies of the same purpose, in environments of their own under .cache/, which git
-ignores.
+"""Proxies of other projects with a similar purpose, measured for comparison.
 
-LiteLLM's proxy sends requests to a vLLM server and answers both dialects. claude-code-router
-answers Anthropic clients; it leaves the tags of a thought in the text.
+They are installed into .cache/. LiteLLM's proxy takes chat completions and Messages requests, and
+sends them to a vLLM server. claude-code-router takes Messages requests; it leaves the tags of a
+thought in the text.
 """
 
 import json
@@ -26,11 +26,13 @@ ROWS = (
     Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
     Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
 )
-"""LiteLLM moves a server's reasoning field for Anthropic clients, and leaves tags in the text."""
+"""The contenders of these proxies. LiteLLM turns a server's reasoning field into thinking blocks for
+Anthropic clients, but leaves tags in the text, so its OpenAI row need not take thinking out.
+"""
 
 
 def rows(wanted: bool) -> tuple[Contender, ...]:
-    """Return the rows of peers; none unless they are wanted."""
+    """Return the contenders of other projects if they are wanted (`--peers`); otherwise none."""
     return ROWS if wanted else ()
 
 
@@ -56,7 +58,7 @@ def _install_router() -> Path:
 
 
 def _own(run: Run) -> dict[str, str]:
-    """Return variables that keep the user's own settings away from a peer."""
+    """Return environment variables by which a peer does not read the user's own settings."""
     return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 
@@ -68,7 +70,7 @@ def _start_litellm(run: Run) -> Started:
     }
     config = {"model_list": [{"model_name": "*", "litellm_params": asks}]}
     written = run.folder / "config.yaml"
-    written.write_text(json.dumps(config))  # JSON is YAML
+    written.write_text(json.dumps(config))  # LiteLLM reads YAML, of which JSON is a part
     command = [str(_install_litellm()), "--config", str(written), "--host", "127.0.0.1"]
     return run.start(
         [*command, "--port", str(run.port), "--num_workers", "1"],

@@ -1,4 +1,4 @@
-"""Processes of a measurement, each pinned to a core; times and memory are the kernel's counts."""
+"""Start the processes of a bench, each pinned to a core; read their times and memory from /proc."""
 
 import json
 import os
@@ -17,7 +17,11 @@ SECONDS_TO_STOP = 10
 
 
 class Started:
-    """A running process with its children; leaving the `with` block stops the process."""
+    """A running process with its children. The end of a `with` block stops it.
+
+    Its stdin and stdout are pipes if it is a Python module (`python -m`); any other process writes
+    its stdout, like its stderr, to the file `log`.
+    """
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class Started:
         self.stop()
 
     def stop(self, seconds: float = SECONDS_TO_STOP) -> None:
-        """Terminate the process, and kill it if it does not end in time."""
+        """Terminate the process, and kill it if it has not ended after so many seconds."""
         self._process.terminate()
         try:
             self._process.wait(seconds)
@@ -65,19 +69,19 @@ class Started:
 
     @property
     def running(self) -> bool:
-        """True if the process runs."""
+        """True if the process has not ended."""
         return self._process.poll() is None
 
     def write(self, value: object) -> None:
-        """Write a line of JSON to the process."""
+        """Write `value` as a line of JSON to the stdin of the process."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(value) + "\n")
         self._process.stdin.flush()
 
     def line(self, seconds: float) -> str:
-        """Return the next line of the process's output; wait up to so many seconds.
+        """Wait for the next line of the process's stdout, at most so many seconds; return it.
 
-        Raises TimeoutError, or RuntimeError when the process has ended.
+        Raises TimeoutError, or RuntimeError if the process has ended.
         """
         assert self._process.stdout
         if not select.select([self._process.stdout], [], [], seconds)[0]:
@@ -90,40 +94,40 @@ class Started:
         return str(line)
 
     def answer(self, value: object, seconds: float) -> Any:
-        """Write a line of JSON to the process; return the JSON of its next line."""
+        """Write `value` as JSON to the process; return the JSON of the line that it answers with."""
         self.write(value)
         return json.loads(self.line(seconds))
 
     @property
     def processor_time(self) -> float:
-        """Processor seconds of the process and its children so far."""
+        """The processor seconds that the process and its descendants have used so far."""
         return sum(max(_worked(pid), _worked_in_ticks(pid)) for pid in family(self._process.pid))
 
     @property
     def memory(self) -> float:
-        """Megabytes of resident memory, of all processes."""
+        """The megabytes of resident memory of the process and its descendants."""
         return sum(map(_resident, family(self._process.pid)))
 
 
 @dataclass(frozen=True)
 class Run:
-    """The folders, ports and core of a proxy."""
+    """The settings with which a contender's proxy is started."""
 
-    folder: Path  # the proxy's own files
-    source: Path  # the addon
-    port: int
+    folder: Path  # of the proxy's own files
+    source: Path  # the folder of the addon
+    port: int  # on which the proxy listens
     server: int  # the port of the model server
-    core: int
+    core: int  # to which the proxy is pinned
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Started:
-        """Start a command as this proxy; return the process."""
+        """Start a command on the proxy's core; return the process. `environment`: more variables."""
         return Started(command, self.core, self.folder / "log", environment, self.source)
 
 
 def family(pid: int) -> list[int]:
-    """Return the ids of a process and of all its descendants."""
+    """Return the process ids of a process and of all its descendants."""
     parents = {
         int(path.name): parent for path in Path("/proc").glob("[0-9]*") if (parent := _parent(path))
     }
@@ -137,11 +141,14 @@ def _parent(process: Path) -> int:
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
-        return 0  # it has just ended
+        return 0  # the process has just ended
 
 
 def _worked(pid: int) -> float:
-    """Read the nanoseconds of all threads that still run, where the kernel tells them."""
+    """Return the processor seconds of all threads that have not ended.
+
+    They are exact to a nanosecond. 0.0 if the process has ended, or the kernel has no schedstat.
+    """
     threads = Path(f"/proc/{pid}/task")
     try:
         return (
@@ -153,7 +160,10 @@ def _worked(pid: int) -> float:
 
 
 def _worked_in_ticks(pid: int) -> float:
-    """Read the hundredths of a second of all threads, those that have ended too."""
+    """Return the processor seconds of all threads, also of those that have ended.
+
+    They are exact to a hundredth of a second. 0.0 if the process has ended.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -170,7 +180,10 @@ def _resident(pid: int) -> float:
 
 
 def wait_for_port(port: int, process: Started, seconds: float) -> None:
-    """Wait until a port accepts connections."""
+    """Wait until the port accepts connections.
+
+    Raises RuntimeError if that takes more than so many seconds, or if `process` ends.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.running:
         with socket.socket() as probe:
@@ -183,7 +196,7 @@ def wait_for_port(port: int, process: Started, seconds: float) -> None:
 
 
 def free_ports() -> Iterator[int]:
-    """Yield free ports."""
+    """Yield ports that are free at this moment, without end."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -192,6 +205,6 @@ def free_ports() -> Iterator[int]:
 
 
 def cores() -> tuple[int, int]:
-    """Return the core of server and client, and the core of the proxy."""
+    """Return two cores of this machine: one for server and client, and one for the proxy."""
     usable = sorted(os.sched_getaffinity(0))
     return usable[0], usable[-1]

@@ -1,10 +1,10 @@
-"""Show how the addon's processor time is spread over its functions.
+"""Print in which functions the addon spends its processor time.
 
     python -m tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]
 
-One row runs one load again and again while py-spy samples the proxy. *own*: the share of samples in
-which a function itself ran; *with calls*: the share in which the function was anywhere in the
-stack.
+One load runs through the proxy of one contender (a row of the bench) again and again, while py-spy
+samples the proxy's stack. *own*: the share of samples in which the function itself ran. *with
+calls*: the share in which it was anywhere in the stack.
 """
 
 import argparse
@@ -22,13 +22,20 @@ from tools.bench.processes import Started
 
 ROWS_SHOWN = 45
 WAITING = ";_worker ("
-"""A frame of a pool's idle thread, which py-spy counts as running."""
+"""A stack with this frame is that of a thread pool's idle thread, which py-spy counts as running."""
 
 
 class Profile:
-    """Samples of a process, by function."""
+    """The samples of a process, counted by function.
+
+    Attributes:
+        own: function -> samples in which it ran itself.
+        within: function -> samples in which it was anywhere in the stack.
+        total: all samples, without those of idle threads.
+    """
 
     def __init__(self, folded: str) -> None:
+        """`folded`: py-spy's raw output, a line for each stack: `outer;inner COUNT`."""
         self.own: Counter[str] = Counter()
         self.within: Counter[str] = Counter()
         self.total = 0
@@ -45,7 +52,9 @@ class Profile:
             self.within[function] += count
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the table, the costliest function first."""
+        """Yield two tables, the largest share first: by the function's own time, and by the time
+        with all that it calls.
+        """
         yield f"{'own':>7}{'with calls':>12}  function"
         for function, count in self.own.most_common(ROWS_SHOWN):
             yield f"{self._part(count)}{self._part(self.within[function], 12)}  {function}"
@@ -58,13 +67,19 @@ class Profile:
 
 
 def _function(frame: str) -> str:
-    """Return `name (folder/file.py:12)` without the line, and with two parts of the path."""
+    """Return a frame of py-spy without the line number, and with a short path.
+
+    `feed (/home/a/converter/core/wire/sse.py:12)` -> `feed (wire/sse.py)`.
+    """
     name, _, path = frame.partition(" (")
     return f"{name} ({'/'.join(path.rpartition(':')[0].split('/')[-2:])})"
 
 
 def record(process: Started, seconds: int, folder: Path) -> Profile:
-    """Sample a process for so many seconds; return the profile."""
+    """Sample a process with py-spy for so many seconds; return the profile.
+
+    `folder`: where py-spy writes its output.
+    """
     output = folder / "folded"
     spy = [
         str(Path(sys.executable).with_name("py-spy")),
@@ -80,7 +95,7 @@ def record(process: Started, seconds: int, folder: Path) -> Profile:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a load, sample the proxy, print the table."""
+    """Run a load through a proxy, sample the proxy meanwhile, and print the profile."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

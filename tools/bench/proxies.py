@@ -1,7 +1,7 @@
-"""The proxies of a run. Rows with the same arguments share one process.
+"""Start the proxies of a run. Contenders with the same arguments share one process.
 
-The addon is copied first, because mitmproxy reloads a script when its file changes, which would
-spoil a run.
+The addon is copied first: mitmproxy reloads an addon when its file changes, so an edit of the
+sources would spoil a run.
 """
 
 import shutil
@@ -17,14 +17,14 @@ QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
 
 
 def copied(source: Path, folder: Path) -> Path:
-    """Copy the addon; return the copy's folder."""
+    """Copy the addon's sources into `folder`; return that folder."""
     shutil.copytree(source / "converter", folder / "converter")
     shutil.copy(source / "think_addon.py", folder)
     return folder
 
 
 class Proxies:
-    """The proxies by their arguments; each is started once and runs until `stop`."""
+    """The processes of a run's proxies. Each is started once and runs until `stop`."""
 
     def __init__(
         self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
@@ -35,7 +35,10 @@ class Proxies:
         self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
 
     def start(self, arguments: tuple[str, ...]) -> None:
-        """Start mitmdump with these arguments, or the peer that they name, unless it runs."""
+        """Start mitmdump with these arguments, unless one runs already.
+
+        If the first argument is the name of another project's proxy, start that.
+        """
         if arguments in self._started:
             return
         own = self._folder / f"proxy{len(self._started)}"
@@ -48,11 +51,14 @@ class Proxies:
         )
 
     def of(self, row: Contender) -> tuple[int, Started | None]:
-        """Return the port for a row's client, and the process to measure; None without a proxy."""
+        """Return the port to which a contender's client sends, and the process of its proxy.
+
+        A contender without a proxy has the server's port, and None.
+        """
         return self._started[row.arguments] if row.arguments is not None else (self._server, None)
 
     def all(self) -> list[tuple[int, Started]]:
-        """Return every port, and the process of each."""
+        """Return port and process of each proxy, in the order of their start."""
         return list(self._started.values())
 
     def stop(self) -> None:
@@ -71,7 +77,11 @@ def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
 
 
 def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
-    """Return the command to run, and the arguments behind it."""
+    """Return the command that a row's arguments start, and the rest of the arguments.
+
+    `("-s", "a.py")` -> mitmdump with both; `("workers:2", "-s", "a.py")` -> `think-addon`'s workers
+    with the last two.
+    """
     first, *others = arguments
     if not first.startswith(WORKERS):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments

@@ -1,4 +1,6 @@
-"""Readers of a reply's bytes, one for each dialect; they run after the clock has stopped."""
+"""Read the content of a reply from the bytes that a client received, in each dialect, and compare
+it with the expected content. This is done after a measurement, not within it.
+"""
 
 import json
 import re
@@ -14,7 +16,10 @@ _MARK = re.compile("|".join(MARKS))
 
 
 def unchunked(body: bytes) -> bytes:
-    """Join the HTTP chunks of a body."""
+    """Return a body without its chunked encoding.
+
+    `2\\r\\nab\\r\\n1\\r\\nc\\r\\n0\\r\\n\\r\\n` -> `abc`. Raises ValueError if the encoding is invalid.
+    """
     pieces, at = list[bytes](), 0
     while True:
         line = body.index(b"\r\n", at)
@@ -32,7 +37,7 @@ def _frames(body: bytes) -> Iterator[Json]:
 
 
 class _Content:
-    """The content of a reply so far."""
+    """The content of a reply, gathered from its deltas or blocks."""
 
     def __init__(self) -> None:
         self.thinking: list[str] = []
@@ -46,7 +51,7 @@ class _Content:
         return Message("".join(self.thinking), "".join(self.text), calls)
 
     def openai(self, delta: Json) -> None:
-        """Add a delta or a whole message of a chat completion."""
+        """Add the content of a delta of chat completions, or of a whole message."""
         self.thinking.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
         self.text.append(delta.get("content") or "")
         for call in delta.get("tool_calls") or []:
@@ -55,7 +60,7 @@ class _Content:
             self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
 
     def anthropic(self, piece: Json) -> None:
-        """Add a delta or a whole block of the Messages API."""
+        """Add the content of a delta of the Messages API, or of a block (begun or whole)."""
         self.thinking.append(piece.get("thinking") or "")
         self.text.append(piece.get("text") or "")
         if piece.get("type") == "tool_use":
@@ -160,9 +165,10 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 
 
 def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
-    """Return the fault of a reply, or an empty text.
+    """Return what is wrong with a reply; an empty text if it is right.
 
-    `apart`: thinking must come apart from text; otherwise the two are compared as one text.
+    `name`: of the requested reply; `dialect`: of the client; `apart`: thinking must not be in the
+    text. If `apart` is False, thinking and text are joined before they are compared.
     """
     try:
         got = READERS[dialect, name.kind == WHOLE](TIME.sub(b"@", body) if name.pace else body)
@@ -175,7 +181,7 @@ def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
 
 
 def _only_content(message: Message) -> Message:
-    """Join thinking and text, without marks and blanks."""
+    """Return the message with thinking and text joined into its text, without marks and blanks."""
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls
     )

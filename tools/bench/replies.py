@@ -1,7 +1,8 @@
-"""The server's replies, each with a name such as `tags.2000.50`: kind, number of tokens, tokens per
-second (0: at once).
+"""Build the replies of the bench's server.
 
-The request has the name as its model, because every proxy passes the model on.
+Each has a name such as `tags.2000.50`: its kind, its number of tokens, and the tokens a second that
+the server sends (0: all at once). A request names the reply as its `model`, because every proxy
+passes the model on.
 """
 
 import json
@@ -10,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle, islice
 
-# A hundred tokens as models write them: most need no escape, hold no mark's first character and no newline; some do.
+# A hundred tokens of an answer, with `|` between them. As in real replies, some of them need an
+# escape in JSON, or hold a newline or a `<`, with which a mark could begin; most do not.
 TEXT = (
     " The| answer| depends| on| how| many| streams| are| open|,| so| I| first| count| them|.| Then| I| look| at| what"
     "| each| one| has| brought|:| some| have| ended|,| others| still| wait|.\n|If| n| <| 8|,| a| single| read| is"
@@ -23,31 +25,34 @@ TOKENS = TEXT.split("|")
 
 @dataclass(frozen=True)
 class Message:
-    """The content that a client must read in a reply."""
+    """The content of a reply, free of any dialect."""
 
     thinking: str
     text: str
-    calls: tuple[tuple[str, str], ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()  # name, and arguments as JSON
 
 
 @dataclass(frozen=True)
 class Name:
-    """The parts of a reply's name."""
+    """The name of a reply, in its parts: `tags.2000.50`."""
 
-    kind: str
-    tokens: int
-    pace: int = 0
+    kind: str  # a key of `KINDS`, or `whole`: not streamed
+    tokens: int  # how many
+    pace: int = 0  # tokens a second; 0: all at once
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.tokens}.{self.pace}"
 
 
 type Piece = tuple[str, str]
-"""The field of a delta, and its text."""
+"""One token of a reply: the field of the delta that carries it, and its text."""
 
 
 def _halves(count: int) -> tuple[list[str], list[str]]:
-    """Return the tokens of a thought and of an answer; neither begins or ends with a newline."""
+    """Return `count` tokens in two halves, for a thought and for an answer.
+
+    Neither begins or ends with a newline, because a proxy may drop one there.
+    """
     tokens = [token for token, _ in zip(cycle(TOKENS), range(count), strict=False)]
     thought, answer = tokens[: count // 2], tokens[count // 2 :]
     return [" I", *thought[1:-1], " so"], [" We", *answer[1:-1], " end"]
@@ -69,7 +74,10 @@ def _plain(count: int) -> Iterator[Piece]:
 
 
 def _call_in_text(count: int) -> Iterator[Piece]:
-    """Yield a thought, a short text, and a call as models write it, of the other tokens."""
+    """Yield a reply of `count` tokens whose text holds a call between `<tool_call>` marks.
+
+    A thought in tags comes first, about half of the tokens; then a short text; then the call.
+    """
     thought, _ = _halves(max(6, count // 2))
     yield from (("content", token) for token in ("<think>", *thought, "</think>", " Look", "."))
     yield from (
@@ -92,7 +100,9 @@ def _call_in_text(count: int) -> Iterator[Piece]:
 
 
 def _called(count: int) -> Iterator[Piece]:
-    """Yield a thought in its field, and the call of `_call_in_text` as the server's own."""
+    """Yield a reply of `count` tokens with a thought in `reasoning_content` and a call in
+    `tool_calls`, as a server with parsers sends it.
+    """
     thought, _ = _halves(max(6, count // 2))
     yield from (("reasoning_content", token) for token in thought)
     tokens = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 3))
@@ -113,7 +123,11 @@ MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 
 def expected(name: Name) -> Message:
-    """Return the content of a reply; a paced reply has ` @` for each token but a mark."""
+    """Return the content that a client must read in a reply.
+
+    In a paced reply the text of each token, unless it is a mark, is ` @`: there the server sends
+    the time, which the reader removes.
+    """
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:
         pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
@@ -136,7 +150,10 @@ def _joined(pieces: Iterable[Piece], field: str) -> str:
 
 
 def _data(name: Name, choices: object, **more: object) -> bytes:
-    """Write a frame as vLLM does, with its names and their order."""
+    """Return a frame of a chat completions stream, with vLLM's fields in vLLM's order.
+
+    `more`: further fields, such as `usage`.
+    """
     head = {
         "id": "chatcmpl-5f0e1d2c3b4a59687786950a1b2c3d4e",
         "object": "chat.completion.chunk",
@@ -173,15 +190,15 @@ def _usage(tokens: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Stream:
-    """A streamed body as HTTP chunks, one for each token: `begin`, then the tokens, then `end`."""
+    """The body of a streamed reply, with its chunked encoding."""
 
-    begin: bytes
-    tokens: tuple["Token", ...]
-    end: bytes
+    begin: bytes  # the chunk with the role
+    tokens: tuple["Token", ...]  # a chunk each
+    end: bytes  # the chunks with finish reason, usage and `[DONE]`, and the end of the body
 
     @property
     def at_once(self) -> bytes:
-        """The whole body, with each token's text in place of its time."""
+        """The whole body as it is sent without a pace: each token has its text."""
         return b"".join([self.begin, *(token.as_it_is for token in self.tokens), self.end])
 
 
@@ -191,14 +208,16 @@ STAMP_LENGTH = len(STAMP % 0.0)
 
 @dataclass(frozen=True)
 class Token:
-    """One token's HTTP chunk; in a paced reply its text, unless a mark, is the time of sending."""
+    """The HTTP chunk with one token. In a paced reply the time of sending replaces the token's text,
+    unless the token is a mark.
+    """
 
-    as_it_is: bytes
-    before: bytes = b""
-    after: bytes = b""
+    as_it_is: bytes  # the chunk with the token's text
+    before: bytes = b""  # the chunk's bytes before the time; empty: the token is a mark
+    after: bytes = b""  # the chunk's bytes behind the time
 
     def at(self, now: float) -> bytes:
-        """Return the chunk with `now` as the time of its sending."""
+        """Return the chunk as it is sent at the time `now`: ` @1234567890.123456` is its text."""
         return self.before + STAMP % now + self.after if self.before else self.as_it_is
 
 
@@ -224,7 +243,7 @@ def _token(name: Name, field: str, text: str) -> Token:
 
 @lru_cache
 def stream(name: Name) -> Stream:
-    """Return the streamed body of a reply, built once for each name."""
+    """Return the body of a streamed reply. It is built once for each name."""
     begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
     tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
     last = [
@@ -237,13 +256,13 @@ def stream(name: Name) -> Stream:
 
 @lru_cache
 def at_once(name: Name) -> bytes:
-    """Return a streamed body as one piece of bytes."""
+    """Return the bytes of a streamed reply's body, without a pace. They are built once."""
     return stream(name).at_once
 
 
 @lru_cache
 def whole(name: Name) -> bytes:
-    """Return the body of a reply that is not streamed."""
+    """Return the body of a whole reply, which is not streamed. It is built once for each name."""
     content = "".join(text for _, text in KINDS["tags"](name.tokens))
     message: object = {"role": "assistant", "content": content, "refusal": None, "tool_calls": []}
     choice = {

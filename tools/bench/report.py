@@ -1,4 +1,6 @@
-"""Ratios of neighbours, their medians and ranges: as a table, and as a JSON file."""
+"""Write the report of a run: each contender's ratios to the bare mitmdump measured beside it, their
+medians and ranges, as tables and as JSON.
+"""
 
 import json
 import os
@@ -20,9 +22,10 @@ COLUMN = 30
 
 
 class Samples:
-    """All measured values by load, row and measure, each with the bare proxy's value beside it.
+    """All values of a run: of each load, contender (row) and measure, one for each repetition.
 
-    `spoiled`: loads and rows with a wrong reply; their figures mean nothing.
+    Beside each value is that of the bare mitmdump, which was measured directly before or after it.
+    `spoiled`: pairs of load and contender with a wrong reply, whose values mean nothing.
     """
 
     def __init__(self) -> None:
@@ -30,24 +33,30 @@ class Samples:
         self.spoiled: set[tuple[str, str]] = set()
 
     def add(self, load: str, row: str, values: dict[str, float], bare: dict[str, float]) -> None:
-        """Add the values of a run, and those of the bare run beside it."""
+        """Add the values of a contender under a load, and those of the bare mitmdump beside it.
+
+        Both are: name of the measure -> value.
+        """
         for name, value in values.items():
             self._taken[load, row, name].append((value, bare[name]))
 
     def values(self, load: str, row: str, name: str) -> list[float]:
-        """Return a row's measured values."""
+        """Return a contender's values of one measure under a load, one for each repetition."""
         return [value for value, _ in self._taken.get((load, row, name), [])]
 
     def ratios(self, load: str, row: str, name: str) -> list[float]:
-        """Return each measured value of a row divided by the bare proxy's value beside it."""
+        """Return these values (see `values`), each divided by the bare mitmdump's beside it."""
         return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
 
     def rows(self, load: str) -> list[str]:
-        """Return the rows of a load, in the order in which they came first."""
+        """Return the names of the contenders measured under a load, in the order of their first."""
         return list(dict.fromkeys(row for name, row, _ in self._taken if name == load))
 
     def flatness(self, row: str, short: str, long: str) -> list[float]:
-        """Return the cost of a chunk in long replies over the cost in short ones, by repetition."""
+        """Return, for each repetition, a chunk's processor time in long replies over that in short.
+
+        `short` and `long` are names of loads.
+        """
         name = "CPU a chunk"
         pairs = zip(self.values(short, row, name), self.values(long, row, name), strict=False)
         return [more / less for less, more in pairs if less]
@@ -68,7 +77,7 @@ def _number(value: float) -> str:
 
 
 def load_lines(samples: Samples, load: Load) -> Iterator[str]:
-    """Yield the table of one load: the bare proxy's values, then the ratio of each row to them."""
+    """Yield the table of one load: the values of the bare mitmdump, and each contender's ratios."""
     names = measures(load)
     yield f"\n{load.name:{WIDTH}}" + "".join(f"{name:>{COLUMN}}" for name in names)
     for row in samples.rows(load.name):
@@ -82,7 +91,11 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
 
 
 def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
-    """Yield the ratio of a chunk's cost in the longest replies to its cost in the shortest."""
+    """Yield, for each contender, a chunk's processor time in the longest replies over that in the
+    shortest.
+
+    `loads`: at least two, from the shortest replies to the longest.
+    """
     short, *_, long = loads
     yield f"\n{'cost of a chunk by length':{WIDTH}}{f'{long.tokens:,} against {short.tokens:,}':>{COLUMN}}"
     for row in samples.rows(short.name):
@@ -91,20 +104,26 @@ def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
 
 
 def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
-    """Yield the memory of each process, and by how much it grew."""
+    """Yield the memory of each contender's proxy, and by how much it grew.
+
+    `memory`: contender -> the megabytes before and after a load.
+    """
     yield f"\n{'memory':{WIDTH}}{'resident':>{COLUMN}}{'growth':>{COLUMN}}"
     for row, (before, after) in memory.items():
         yield f"  {row:{WIDTH - 2}}{f'{after:.1f} MB':>{COLUMN}}{f'{after - before:+.1f} MB':>{COLUMN}}"
 
 
 def fault_lines(faults: list[str]) -> Iterator[str]:
-    """Yield each kind of fault once, with its count."""
+    """Yield each different fault once, with its count, the most frequent first."""
     for fault, count in Counter(faults).most_common(20):
         yield f"{count} x {fault}"
 
 
 def circumstances(source: Path, repetitions: int) -> dict[str, object]:
-    """Return the date, the machine, the versions and the repetitions of the measurement."""
+    """Return date, command, commit, machine and versions of a run: name -> value.
+
+    `source`: the folder of the addon, whose commit is read.
+    """
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         cwd=source,
@@ -138,7 +157,7 @@ def as_json(
     memory: dict[str, tuple[float, float]],
     circumstances: dict[str, object],
 ) -> str:
-    """Return all values as JSON, with the circumstances of the measurement."""
+    """Return all values as JSON, with the date, machine and versions (`circumstances`)."""
     measured = [
         {
             "load": load.name,

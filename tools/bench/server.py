@@ -1,7 +1,8 @@
-"""The model server of a measurement: prepared replies, sent at once or at a pace.
+"""The model server of the benches: sends prepared replies, at once or so many tokens a second.
 
-`python -m tools.bench.server` prints its port. A chat request gets the reply that its model names;
-all other requests get 404, as from a server that the addon has no row for.
+`python -m tools.bench.server` prints its port. A chat completions request gets the reply that its
+`model` names (see `replies.py`). All other requests get 404, so the addon takes this for a server
+of no known kind.
 """
 
 import asyncio
@@ -19,10 +20,12 @@ UNKNOWN = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-
 
 
 class Connection(asyncio.Protocol):
-    """One connection, which answers its requests one after another."""
+    """One connection of a client, whose requests are answered one after another."""
 
     _paced = 0
-    """The number of paced streams so far, from which each stream takes its phase of the beat."""
+    """How many paced streams all connections have begun. Each stream begins at another fraction of
+    the time between two tokens, so that the streams do not send at the same moment.
+    """
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -59,7 +62,7 @@ class Connection(asyncio.Protocol):
             self._keep_pace(name)
 
     def _keep_pace(self, name: replies.Name) -> None:
-        """Send a token each 1/pace seconds; a late token does not delay the next one."""
+        """Send a reply with a token each 1/pace seconds; a late token does not delay the next."""
         loop, reply = asyncio.get_running_loop(), replies.stream(name)
         Connection._paced += 1
         begin = loop.time() + (Connection._paced * 0.618034 % 1) / name.pace

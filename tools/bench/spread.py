@@ -1,12 +1,14 @@
-"""Conversations spread at random over two machines' processes, behind the manual's HAProxy, with
-one Redis.
+"""Check that processes on two machines share their memory: spread conversations over them.
 
-Each machine is a network of its own with two workers. One also has the balancer, Redis and the
-model server; the other reaches them through a cable. Each turn goes out on a new connection and
-names the turn before it, or its conversation: by `previous_response_id`, as one of the
-Conversations API, or as a thread of the Messages API, a third of them each. The model server's
-reply has a digest of the texts that it received, so a turn is exact when these are all texts of the
-conversation, thoughts too, in order.
+Each machine is a Linux network namespace with a `think-addon` of two workers. The first also has
+HAProxy with the manual's configuration, Redis and the model server; the second reaches them over a
+virtual cable. Each turn goes out on a new connection, so that HAProxy may send it to any process.
+Instead of the history, a request names an id: `previous_response_id`, a conversation of the
+Conversations API, or a thread of the Messages API; a third of the conversations each.
+
+The model's answer is a digest of all texts that it received. A turn is *exact* if this is the digest
+of all texts of the conversation, thoughts too, in order: then the addon has put the history together
+from the shared memory.
 """
 
 import hashlib
@@ -40,7 +42,7 @@ from tools.bench.processes import PROJECT, Started, cores, wait_for_port
 WORKERS = 2
 _AT_A_TIME = 8
 _KEPT = 20_000
-"""Replies that the memory may keep: more than there are turns, or the oldest would be dropped."""
+"""How many replies the memory may keep: more than there are turns, so that none is dropped."""
 _SECONDS_TO_START = 60
 _MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
 _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
@@ -54,27 +56,30 @@ _COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_outpu
 
 
 class Kind:
-    """A form in which a turn names the history before it: here by the id of the last reply."""
+    """How a request names its history by an id, and how its reply is read.
+
+    This class names the id of the last reply (`previous_response_id`).
+    """
 
     path = "/v1/responses"
 
     def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
-        """Return the fields of the turn's request."""
+        """Return the fields with which the next request sends `text` and names the history."""
         return {"input": text, "previous_response_id": conversation.previous}
 
     def texts(self, reply: Any) -> list[str]:
-        """Return the texts of a reply: its thought, its answer."""
+        """Return the thought and the answer in a reply's JSON."""
         items = reply.get("output", ())
         return [(item.get("content") or item["summary"])[0]["text"] for item in items]
 
     def name(self, conversation: "Conversation", reply: Any) -> str | None:
-        """Return the id that the next turn names."""
+        """Return the id by which the next request names the history up to this reply."""
         name: str | None = reply.get("id", conversation.previous)
         return name
 
 
 class InConversation(Kind):
-    """A conversation of the Conversations API, created before its first turn."""
+    """Names a conversation of the Conversations API, which is created before the first turn."""
 
     def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         if conversation.previous is None:
@@ -86,7 +91,7 @@ class InConversation(Kind):
 
 
 class InThread(Kind):
-    """A thread of the Messages API."""
+    """Names a thread of the Messages API by its last message."""
 
     path = "/v1/messages"
 
@@ -105,29 +110,29 @@ KINDS = {"by the last reply": Kind(), "conversations": InConversation(), "thread
 
 @dataclass
 class Conversation:
-    """A conversation, and the state that its next turn needs."""
+    """A conversation, with all that its next request needs."""
 
-    name: str
+    name: str  # stands in each of its texts, so that no two conversations are equal
     kind: Kind
-    turns: list[str] = field(default_factory=list)  # the texts so far
-    previous: str | None = None  # the id that the next turn names
-    process: str = ""  # the process that answered the last turn
+    turns: list[str] = field(default_factory=list)  # texts of user and model in turn
+    previous: str | None = None  # the id by which the next request names the history
+    process: str = ""  # the id of the process that answered the last turn
 
 
 @dataclass
 class Result:
-    """The counts of a run."""
+    """What was counted in a run."""
 
-    turns: int
-    seconds: float = 0.0
+    turns: int  # of all conversations
+    seconds: float = 0.0  # from the first request to the last reply
     exact: int = 0  # turns whose history reached the model complete and in order
     moves: int = 0  # turns that another process answered than the turn before
-    processes: set[str] = field(default_factory=set)
-    used: dict[str, float] = field(default_factory=dict)  # commands and bytes of Redis
-    wrong: list[str] = field(default_factory=list)  # replies to the other turns
+    processes: set[str] = field(default_factory=set)  # ids of all that answered
+    used: dict[str, float] = field(default_factory=dict)  # Redis' counter -> by how much it grew
+    wrong: list[str] = field(default_factory=list)  # replies to the turns that were not exact
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the report."""
+        """Yield the lines of the report about this run."""
         yield f"{self.exact:,} of {self.turns:,} turns exact, {len(self.processes)} processes"
         yield f"{self.moves:,} turns answered by another process than the turn before"
         yield f"{self.turns / self.seconds:,.0f} turns a second"
@@ -137,7 +142,10 @@ class Result:
 
 
 def answered(text: Sequence[str]) -> list[str]:
-    """Return the thought and the answer of the model to these texts."""
+    """Return the thought and the answer of the model to a conversation of these texts.
+
+    The thought counts the texts, the answer is their digest.
+    """
     seen = hashlib.sha256("\n".join(text).encode()).hexdigest()[:16]
     return [f"I read {len(text)} turns.", seen]
 
@@ -154,14 +162,17 @@ def _text(content: Any) -> str:
 
 
 class _Model(ByPathServer):
-    """A server that keeps no list of its requests, because there are many."""
+    """The model server. It keeps no list of its requests, because there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
         return _model(request) if request.target == CHAT else super().reply(request)
 
 
 class Talking:
-    """Sends the next turns of random conversations, several at a time."""
+    """Sends the turns of all conversations: each next turn is one of a conversation chosen at random.
+
+    Eight turns run at a time.
+    """
 
     def __init__(self, conversations: int, turns: int) -> None:
         self._turns = turns
@@ -171,7 +182,7 @@ class Talking:
         self.result = Result(conversations * turns)
 
     def run(self) -> None:
-        """Send all turns of all conversations."""
+        """Send all turns of all conversations, and count them in `result`."""
         begun = time.monotonic()
         with ThreadPoolExecutor(_AT_A_TIME) as threads:
             for talk in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
@@ -213,7 +224,7 @@ class Talking:
 
 
 def _posted(path: str, body: object) -> tuple[str, Any]:
-    """Send a request; return the process that answered, and the answer."""
+    """Send a request to HAProxy; return the id of the process that answered, and the JSON."""
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
         connection.request("POST", path, json.dumps(body), headers)
@@ -222,7 +233,10 @@ def _posted(path: str, body: object) -> tuple[str, Any]:
 
 
 def run(conversations: int, turns: int) -> Result:
-    """Run so many conversations of so many turns. Raises NotPermittedError."""
+    """Run so many conversations of so many turns on two machines; return the counts.
+
+    Raises NotPermittedError if this machine may not make network namespaces.
+    """
     talking = Talking(conversations, turns)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spread")))

@@ -1,13 +1,17 @@
-"""Print the cost of a turn beside bare mitmdump.
+"""Print the cost of an agent's turn through the addon, against bare mitmdump.
 
     python -m tools.bench turns [--quick] [--only WORD ...]
 
-Measured are the requests of agents, first turns and next ones, of one agent and of 16 at a time;
-small whole replies and first bytes in four dialects; the memory of each process after 400 streams,
-and after 50 conversations of 100 turns. Bare mitmdump and the addon get their requests in
-alternation, in one run. The figures are medians of the proxy's processor time for a reply, and of
-the time to the first byte, as the ratio and the difference to bare. The exit status is 0 if all
-replies were exact.
+Two proxies are compared, called *sides*: bare mitmdump, and mitmdump with the addon. They get their
+requests in alternation. Measured are:
+
+- requests of agents with a long history: the first request of a conversation, and the next one,
+  which repeats it; one agent, and 16 at a time;
+- small whole replies, and the first bytes of streams, in four dialects;
+- the memory of each side after 400 streams, and after 50 conversations of 100 turns.
+
+The figures are medians: the processor time of the proxy for a reply, and the time until the first
+byte, of both sides, with ratio and difference. The exit status is 1 if a reply was not exact.
 """
 
 import argparse
@@ -35,26 +39,35 @@ SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_
 AGENTS = 16
 _NAMES = {"openai": "chat", "anthropic": "Messages", "responses": "Responses", "ollama": "Ollama"}
 _RARER = ("responses", "ollama")
-"""Dialects whose turns are measured at one size."""
+"""Dialects in which agents' requests are measured at one size only."""
 _MODEL = f"{WHOLE}.40.0"
 _THINKS = f"Qwen3-8B/{_MODEL}"
-"""A model whose template reads earlier thoughts, so that the addon looks them up."""
+"""The name of a model whose chat template reads earlier thoughts, so that the addon looks them up."""
 _MILLI = 1e3
 _SECONDS_TO_START = 120
 _SETTLES = 0.01
-"""Seconds that the proxy gets after a reply to finish its work on the exchange."""
+"""Seconds between the end of a reply and the reading of the processor time: the proxy's work on the
+exchange goes on for a moment.
+"""
 
 
 @dataclass
 class Side:
-    """One of the two proxies. `wrong`: the faults of its replies."""
+    """One of the two proxies that are compared: bare mitmdump, or mitmdump with the addon.
 
-    port: int
+    In its methods, and wherever `apart` is a parameter in this file, True means that this side has
+    the addon: thinking must come apart from the text.
+    """
+
+    port: int  # on which the proxy listens
     process: Started
-    wrong: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # the fault of each wrong reply
 
     def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], apart: bool) -> "Took":
-        """Send all bodies at once, on a connection each; return the seconds of a reply."""
+        """Send all requests at once, on a connection each; return the times of one reply.
+
+        `bodies`: each request's head and body; `tasks`: the reply that each of them must get.
+        """
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
             replies = list(pool.map(partial(post, self.port), bodies))
@@ -68,8 +81,9 @@ class Side:
         )
 
     def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
-        """Send one request `times` times, on one connection if the task keeps it; return the
-        seconds of a reply.
+        """Send the task's request `times` times, one after another; return the times of one reply.
+
+        If the task has `keep_alive`, all go over one connection.
         """
         body, replies = request(task), list[Reply]()
         before = self.process.processor_time
@@ -88,7 +102,7 @@ class Side:
         return Took(worked / times, first)
 
     def check(self, task: Task, replies: Sequence[Reply], apart: bool) -> None:
-        """Add the faults of these replies to `wrong`."""
+        """Add the fault of each wrong reply to `wrong`."""
         dialect = task.dialect if apart else "openai"
         self.wrong += faults(_as(task, dialect, apart), replies)
 
@@ -99,24 +113,22 @@ def _as(task: Task, dialect: str, apart: bool) -> Task:
 
 @dataclass(frozen=True)
 class Took:
-    """The seconds of one reply: the processor time of the proxy, and the client's wait for the
-    first byte.
-    """
+    """The times of one reply, in seconds."""
 
-    worked: float
-    first: float
+    worked: float  # processor time of the proxy
+    first: float  # from the request to the first byte at the client
 
 
 @dataclass
 class Row:
-    """One line of the table: the seconds of both sides, a pair for each repetition."""
+    """One line of the table: the times of both sides."""
 
     name: str
-    bare: list[Took] = field(default_factory=list)
-    ours: list[Took] = field(default_factory=list)
+    bare: list[Took] = field(default_factory=list)  # of bare mitmdump, one for each repetition
+    ours: list[Took] = field(default_factory=list)  # of the addon, in the same order
 
     def line(self) -> str:
-        """Return the line as text."""
+        """Return the line of the table: medians, ratio and difference of both times."""
         cells = [f"{self.name:44}"]
         measures: tuple[Callable[[Took], float], ...] = (_worked, _first)
         for measure in measures:
@@ -139,19 +151,20 @@ def _first(took: Took) -> float:
 
 
 def _more(bare: Sequence[float], ours: Sequence[float]) -> float:
-    """Return the median of the differences, `ours` less `bare`, round by round."""
+    """Return the median of the differences `ours - bare` of each repetition."""
     return statistics.median(our - one for our, one in zip(ours, bare, strict=True))
 
 
 class Turns:
-    """The rows of one run of the bench."""
+    """Measures the rows of the table, each on both sides."""
 
     def __init__(self, bare: Side, ours: Side, chosen: argparse.Namespace) -> None:
+        """`chosen`: the options of the command (see `parse`)."""
         self.bare, self.ours, self._chosen = bare, ours, chosen
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
-        """Measure the chosen rows; yield each when it is complete."""
+        """Measure the rows that the command chose (`--only`); yield each when it is complete."""
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
         body = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
@@ -196,7 +209,7 @@ class Turns:
                     ),
                     repetition,
                 )
-                if repetition:  # the first finds nothing warm
+                if repetition:  # the first one is not counted: caches are cold
                     row.bare.append(took[0])
                     row.ours.append(took[1])
         yield from (first, then)
@@ -217,7 +230,11 @@ class Turns:
         return row
 
     def _both(self, take: Callable[[Side, bool], Took], repetition: int) -> tuple[Took, Took]:
-        """Send the same requests to both sides, in an alternating order."""
+        """Send the same requests to both sides; return the times of bare mitmdump and the addon.
+
+        `take`: sends them to a side; its second argument is True for the addon. `repetition`: its
+        number decides which side is first.
+        """
         if repetition % 2:
             ours = take(self.ours, True)
             return take(self.bare, False), ours
@@ -226,7 +243,7 @@ class Turns:
 
 
 def post(port: int, body: bytes) -> Reply:
-    """Return the reply to a request, on a connection of its own."""
+    """Send a request (`body` has its head too) on a new connection; return the complete reply."""
     reply = Reply(body, port)
     while not reply.read():
         pass
@@ -235,8 +252,10 @@ def post(port: int, body: bytes) -> Reply:
 
 
 def posted(body: bytes, dialect: str, apart: bool) -> bytes:
-    """Return an agent's request. The server knows chat completions only, so that bare mitmdump
-    passes the same bytes on to its path.
+    """Return head and body of an agent's request, for the addon (`apart`) or for bare mitmdump.
+
+    The addon gets it at the dialect's path. Bare mitmdump gets the same body at the path of chat
+    completions, because the server knows no other.
     """
     path = PATHS[dialect if apart else "openai"]
     head = (
@@ -251,7 +270,9 @@ def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
 
 
 def grown(side: Side, apart: bool, quick: bool) -> tuple[float, float, float]:
-    """Return the megabytes of a proxy: before, after 400 streams, and after 50 conversations."""
+    """Return the memory of a side in megabytes: at first, after 400 streams, and after 50
+    conversations of 100 turns.
+    """
     task = Task(0, "anthropic" if apart else "openai", "tags", 100 if quick else 1000)
     side.ask_often(task, 5, apart)
     begun = side.process.memory
@@ -268,7 +289,10 @@ def grown(side: Side, apart: bool, quick: bool) -> tuple[float, float, float]:
 
 @contextmanager
 def sides(source: Path) -> Iterator[tuple[Side, Side]]:
-    """Start the server and both proxies anew."""
+    """Start the server and both proxies; yield bare mitmdump and the addon.
+
+    The end of the block stops them. `source`: the folder of the addon.
+    """
     mine, theirs = cores()
     with (
         tempfile.TemporaryDirectory(prefix="bench") as folder,
@@ -303,7 +327,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print the table; return 1 when a reply was not exact."""
+    """Print the table and the memory of both sides; return 1 if a reply was not exact."""
     chosen, wrong = parse(arguments), list[str]()
     print(HEADING, COLUMNS, sep="\n")
     with sides(chosen.source) as (bare, ours):
