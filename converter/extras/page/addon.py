@@ -108,6 +108,14 @@ class Page:
         size = sum(len(each.body) for each in whole)
         return await aside(size, lambda: session.tools(whole), SHOWING)
 
+    async def whole(self, flow: HTTPFlow, before: str, now: str) -> str:
+        """Return the flow's session as JSON, with the differences of two requests: see
+        `session.whole`.
+        """
+        exchanges = await self.session(flow)
+        size = sum(len(each.body) for each in exchanges)
+        return await aside(size, lambda: session.whole(exchanges, before, now), SHOWING)
+
     async def forget(self, flow: HTTPFlow) -> str:
         """Delete an exchange from mitmweb's list and thereby from the file of `think_page`. Raises
         ValueError while the exchange is running.

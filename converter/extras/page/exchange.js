@@ -5,6 +5,7 @@ import { draw, share } from "./context.js";
 import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
 import { GrowingText } from "./growing_text.js";
 import { keep } from "./keep.js";
+import { codeBlock } from "./markdown.js";
 import { root, rows } from "./rows.js";
 import { LONG_THOUGHT, PARTS, Turn, apart, folded, later, line, speaks, thoughtsOpen, turn } from "./turns.js";
 
@@ -69,7 +70,7 @@ export class Exchange {
     const row = rows.get(this.id);
     if (!row) return;
     const link = this.part("[data-do=session]");
-    link.href = row.broke ? `think/exchanges/${row.id}/session?from=${row.broke}&to=${row.id}#differs` : `#s${root(row)}`;
+    link.href = row.broke ? `think/exchanges/${row.id}/session?from=${row.broke}&to=${row.id}` : `#s${root(row)}`;
     link.target = row.broke ? "_blank" : "";
     if (row.broke) link.textContent = "What broke the cache";
     this.root.classList.remove(...Object.keys(STATES));
@@ -198,7 +199,7 @@ export class Exchange {
     this.part(".end").replaceChildren(...made);
     this.remedy = data.remedy;
     this.part(".remedy").hidden = !data.remedy;
-    this.part(".remedy code").textContent = visible(data.remedy || "");
+    this.part(".remedy figure").replaceWith(codeBlock(data.remedy || "", "options"));
     this.part("[data-do=keep]").hidden = !data.kept;
     this.row();
   }

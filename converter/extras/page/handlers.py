@@ -19,7 +19,7 @@ from mitmproxy.http import HTTPFlow, Message
 from converter.addon.aside import AT_ONCE, SHOWING, aside
 from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.transcript import terminal
-from converter.extras.page import first_lines, session
+from converter.extras.page import first_lines
 from converter.extras.page import mitmweb_internals as mitmweb
 from converter.extras.page.addon import PATH, Page
 from converter.extras.page.conversation import curl
@@ -57,8 +57,8 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
         (rf"{PATH}/search", SearchField, arguments),
         (rf"{PATH}/lines", FirstLines, arguments),
         (rf"{exchange}/(?P<action>keep|again|apply|forget)", Button, arguments),
-        (rf"{exchange}/(?P<form>curl|text|context|read|tools|reread)", Written, arguments),
-        (rf"{exchange}/session", SessionShown, arguments),
+        (rf"{exchange}/(?P<form>curl|text|context|read|tools|reread|whole)", Written, arguments),
+        (rf"{exchange}/session", Index, arguments),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
@@ -94,29 +94,25 @@ class _PageHandler(mitmweb.RequestHandler):
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(answer.encode(errors="backslashreplace"))
 
-    def closed(self, kind: str) -> None:
-        """Set the headers of a page that may load nothing from elsewhere, and that browsers do not
-        cache. `kind`: the content type.
-        """
-        self.set_header("Content-Type", f"{kind}; charset=utf-8")
-        self.set_header("Content-Security-Policy", SECURITY)
-        # No site learns the page's address, which may hold the token of mitmweb's login.
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("Cache-Control", "no-store")
-
 
 class Index(_PageHandler):
-    """The page itself, or mitmweb's form that asks for the password."""
+    """The page, and the page of a whole session; or mitmweb's form that asks for the password."""
 
     def auth_fail(self, invalid_password: bool) -> None:
         """Show mitmweb's form for the password."""
         self.render("login.html", invalid_password=invalid_password)
 
-    def get(self) -> None:
-        """Answer with the page, and set the XSRF cookie that its buttons need."""
+    def get(self, flow_id: str = "") -> None:
+        """Answer with the page, and set the XSRF cookie that its buttons need. The page may load
+        nothing from elsewhere, and browsers do not cache it.
+        """
         assert self.xsrf_token  # Reading the property sets the cookie.
-        self.closed("text/html")
-        self.finish((FOLDER / "think.html").read_bytes())
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Security-Policy", SECURITY)
+        # No site learns the page's address, which may hold the token of mitmweb's login.
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("Cache-Control", "no-store")
+        self.finish((FOLDER / ("whole.html" if flow_id else "think.html")).read_bytes())
 
     post = get
     """mitmweb's form for the password sends its POST to this address."""
@@ -174,6 +170,7 @@ class Written(_PageHandler):
         - `curl`, `text`: a command to send the request again; a transcript.
         - `context`, `read`: the parts of the prompt, with the server's count of tokens or without.
         - `tools`: the tokens that each tool cost in the session.
+        - `whole`: the session, and the differences of the requests `from` and `to` of the query.
         - `reread`: a misread reply as it should have been read.
         """
         flow = self.flow_of(flow_id)
@@ -183,27 +180,15 @@ class Written(_PageHandler):
         if form == "tools":
             self.write(json.dumps(await self.page.tools(flow)))
             return
+        if form == "whole":
+            pair = [self.get_query_argument(name, "") for name in ("from", "to")]
+            self.write(await self.page.whole(flow, *pair))
+            return
         if form == "reread":
             self.write(await asyncio.to_thread(reread, flow) if remedy_of(flow.comment) else {})
             return
         write = {"curl": curl, "text": lambda flow: terminal.write(*transcript_of(flow))}
         await self.answer(asyncio.to_thread(write[form], flow))
-
-
-class SessionShown(_PageHandler):
-    """A whole session as one HTML page."""
-
-    async def get(self, flow_id: str) -> None:
-        """Answer with the page. If the query has `from` and `to`, compare these two requests."""
-        exchanges = await self.page.session(self.flow_of(flow_id))
-        pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
-        size = sum(len(each.body) for each in exchanges)
-        text = await aside(size, partial(session.page, exchanges, _LINKED, pair), SHOWING)
-        self.closed("text/html")
-        self.finish(text.encode(errors="backslashreplace"))
-
-
-_LINKED = '<link rel="icon" href="data:,"><link rel="stylesheet" href="../../think.css">'
 
 
 class Shown(mitmweb.FlowContentView):

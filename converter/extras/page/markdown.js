@@ -1,6 +1,6 @@
 // Markdown, of elements alone.
 
-import { el, visible } from "./elements.js";
+import { copy, el, visible } from "./elements.js";
 
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 const INLINE = new RegExp([
@@ -53,7 +53,7 @@ export function picture(source, words) {
 export function codeBlock(words, language) {
   const button = el("button", "copy", "Copy");
   button.type = "button";
-  button.dataset.copy = "";
+  button.onclick = () => copy(visible(words), "the code");
   return el("figure", "code", el("figcaption", "", el("span", "", language || "code"), button), el("pre", "", el("code", "", words)));
 }
 

@@ -1,4 +1,5 @@
-"""A whole session: the turns that each exchange added, and the differences of two requests.
+"""A whole session: the turns that each exchange added, the differences of two requests, and the
+cost of each tool.
 
 `session_exchange` runs on mitmproxy's loop and takes from a flow all values that may still change.
 The other functions read these values only, so they may run in a thread.
@@ -10,10 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from itertools import dropwhile
-from math import inf
-from typing import Any
 
 from mitmproxy.http import HTTPFlow
 
@@ -24,7 +22,6 @@ from converter.addon.transcript.turns import Transcript
 from converter.core.model.conversation import ToolUse
 from converter.core.model.raw_messages import (
     MESSAGE_FIELDS,
-    SYSTEM,
     SYSTEM_FIELDS,
     messages_of,
     shared_count,
@@ -32,7 +29,6 @@ from converter.core.model.raw_messages import (
     with_messages,
 )
 from converter.core.wire import json_text
-from converter.core.wire.printable import trimmed, visible
 from converter.extras.page.row import Row
 
 _PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
@@ -185,176 +181,11 @@ def _diff(before: str, now: str) -> list[str]:
     return [*difflib.unified_diff(one, other, lineterm="")][2:]
 
 
-type _Exchange = Mapping[str, Any]
-
-_ABOUT = (
-    ("model", "{}"),
-    ("client", "{}"),
-    ("waited", "waited {:.1f} s"),
-    ("thought", "thought {:.1f} s"),
-    ("end", "{:.1f} s in all"),
-    ("input_tokens", "{:,} tokens read"),
-    ("output_tokens", "{:,} written"),
-    ("failure", "{}"),
-)
-"""The fields of a row that are written below an exchange's title, each with its format."""
-
-
-def page(session: Sequence[SessionExchange], head: str, pair: tuple[str, str] = ("", "")) -> str:
-    """Return a session as one HTML page. Text of clients and models is escaped.
-
-    `head`: the elements that link to the style sheet. `pair`: the ids of the two exchanges whose
-    requests are compared; empty ids for no comparison.
+def whole(exchanges: Sequence[SessionExchange], before: str, now: str) -> str:
+    """Return a session as JSON: its `exchanges` as `read` yields them, and the `differences` of the
+    requests of the exchanges `before` and `now`; null if an id is unknown.
     """
-    exchanges: list[_Exchange] = [
-        {**each, "number": number} for number, each in enumerate(read(session), 1)
-    ]
-    title = _escaped(next((each["title"] for each in exchanges), "") or "A session")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title>{head}'
-        f'</head><body class="session"><main><h1>{title}</h1>'
-        f"{_form_html(exchanges, pair)}{_differences_html(session, *pair)}"
-        f"{_tree_html(exchanges)}</main></body></html>\n"
-    )
-
-
-def _differences_html(session: Iterable[SessionExchange], before: str, now: str) -> str:
-    """Return the HTML of the differences of two requests, empty if an id is unknown."""
-    requests = {str(each.row["id"]): each.fields() for each in session}
-    if before not in requests or now not in requests:
-        return ""
-    changed = [
-        _foldable("call", name, "", f"<pre>{''.join(map(_line_html, compared))}</pre>")
-        for name, compared in differences(requests[before], requests[now])
-    ]
-    return f"<section id=differs><h2>What differs</h2>{''.join(changed) or 'Nothing.'}</section>"
-
-
-def _form_html(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
-    """Return the HTML form that chooses two requests to compare. The last two are preselected if
-    `pair` is empty.
-    """
-    last = [str(each["id"]) for each in exchanges[-2:]] or [""]
-    chosen = pair[0] or last[0], pair[1] or last[-1]
-    choices = "".join(
-        f'<label>{label} <select name="{name}">{_options_html(exchanges, named)}</select></label>'
-        for label, name, named in (
-            ("Compare the request of", "from", chosen[0]),
-            ("with that of", "to", chosen[1]),
-        )
-    )
-    return f'<form class="actions">{choices}<button>Show what differs</button></form>'
-
-
-def _options_html(exchanges: Iterable[_Exchange], chosen: str) -> str:
-    """Return an HTML `option` for each exchange; the one with the id `chosen` is selected."""
-    return "".join(
-        f'<option value="{_escaped(each["id"])}"{" selected" * (each["id"] == chosen)}>'
-        f"{_escaped(_numbered_title(each))}</option>"
-        for each in exchanges
-    )
-
-
-def _line_html(line: str) -> str:
-    """Return a line of a diff as HTML, marked as inserted or deleted."""
-    tag = {"+": "ins", "-": "del"}.get(line[:1], "span")
-    return f"<{tag}>{_escaped(line)}</{tag}>\n"
-
-
-def _tree_html(exchanges: Sequence[_Exchange]) -> str:
-    """Return the HTML of all sessions. A branch stands within its parent session, or on the top
-    level if the parent is no longer in mitmweb's list.
-    """
-    by_session = dict[object, list[_Exchange]]()
-    for each in exchanges:
-        by_session.setdefault(each["session"], []).append(each)
-    return "".join(
-        _nested(own, by_session)
-        for own in by_session.values()
-        if own[0]["within"] not in by_session
-    )
-
-
-def _nested(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
-    """Return the HTML of a session's exchanges `own`. A branch of the session, from `by_session`,
-    follows the exchange during which it began.
-    """
-    name = own[0]["session"]
-    branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
-    ends = [*(each["number"] for each in own[1:]), inf]
-    written = list[str]()
-    for each, end in zip(own, ends, strict=True):
-        written.append(_exchange_html(each))
-        begun = [branch for branch in branches if branch[0]["number"] < end]
-        branches = branches[len(begun) :]
-        for branch in begun:
-            label = f"Sub-agent · {branch[0]['title']}"
-            written.append(_foldable("branch", label, "", _nested(branch, by_session)))
-    return "".join(written)
-
-
-def _numbered_title(exchange: _Exchange) -> str:
-    return f"{exchange['number']} · {exchange['title']}"
-
-
-def _exchange_html(exchange: _Exchange) -> str:
-    request, reply, number = exchange["request"], exchange["reply"], exchange["number"]
-    about = " · ".join(form.format(exchange[name]) for name, form in _ABOUT if exchange.get(name))
-    settings = "".join(f"<span>{_escaped(' '.join(each))}</span>" for each in request["asked"])
-    turns = "".join(map(turn_as_html, [*request["turns"], *reply["turns"]]))
-    rest = "".join(map(part_as_html, [*request["rest"], *reply["rest"]]))
-    return (
-        f'<article id="x{number}"><div class="title"><h2>{_escaped(_numbered_title(exchange))}</h2>'
-        f'<p class="about">{_escaped(about)}</p></div>'
-        f'<p class="asks">{settings}</p>{turns}{rest}</article>'
-    )
-
-
-def _escaped(value: object) -> str:
-    """Return a value as text escaped for HTML, in which invisible characters are made visible."""
-    return escape(visible(str(value)))
-
-
-def turn_as_html(shown: Mapping[str, Any]) -> str:
-    """Return a turn as HTML: its role and its parts."""
-    role = str(shown["role"])
-    kind = role if role.isalnum() else ""
-    inside = "".join(map(part_as_html, shown["parts"]))
-    if role in SYSTEM:  # System prompts are folded, because they are long and repeated.
-        length = sum(len(part["text"]) for part in shown["parts"])
-        return _foldable("fold", f"{role} prompt", f"{length:,} characters", inside, is_open=False)
-    head = f"<h3>{_escaped(role)}</h3>"
-    return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
-
-
-def part_as_html(shown: Mapping[str, Any]) -> str:
-    """Return a part of a turn as HTML: thinking, text, a call, a result, a picture, an error ..."""
-    kind, text, name = shown["kind"], _escaped(shown["text"]), shown.get("name", "")
-    markdown = f'<div class="md"><p>{trimmed(text)}</p></div>'
-    match kind:
-        case "thinking":
-            return _foldable(kind, "Thinking", shown["note"], markdown)
-        case "text":
-            return f'<div class="part said">{markdown}</div>'
-        case "call" | "result":
-            failed = "failed " if shown.get("failed") else ""
-            label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
-            return _foldable(f"{kind} {failed}", label, shown["id"], f"<pre>{text}</pre>")
-        case "media":
-            source = escape(shown.get("source", ""))
-            picture = f'<img alt="" src="{source}">' if source else ""
-            return f'<figure class="part">{picture}<figcaption>[{text}]</figcaption></figure>'
-        case "raw":
-            return f'<pre class="part">{text}</pre>'
-    label = f"<b>Error {_escaped(name)}</b>" if kind == "error" else f"{_escaped(name)}:"
-    return f'<div class="part {kind}">{label} {text}</div>'
-
-
-def _foldable(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
-    """Return an HTML element that the page's reader can fold. `kind`: its CSS class. `label` and
-    `about` (in small type) stand in its head; `inside` is the markup that is folded.
-    """
-    head = f"<summary>{_escaped(label)}<small>{_escaped(about)}</small></summary>"
-    return f'<details class="part {kind}"{" open" * is_open}>{head}{inside}</details>'
+    requests = {str(each.row["id"]): each.fields() for each in exchanges}
+    listed = before in requests and now in requests
+    changed = [*differences(requests[before], requests[now])] if listed else None
+    return json.dumps({"exchanges": [*read(exchanges)], "differences": changed})

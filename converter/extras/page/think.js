@@ -1,7 +1,7 @@
 // The page at /think: what is chosen and heard, keys and buttons.
 
 import { ask, connect, send } from "./connection.js";
-import { $, copy, el, say, stored } from "./elements.js";
+import { $, el, say, stored } from "./elements.js";
 import { Exchange } from "./exchange.js";
 import { keep } from "./keep.js";
 import { CHOICES, SHOWN, list } from "./list.js";
@@ -116,12 +116,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   KEYS[event.key]();
 });
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-copy], [data-close]");
-  if (!button) return;
-  if ("close" in button.dataset) button.closest("dialog").close();
-  else copy(button.closest("figure").querySelector("code").textContent, "the code");
-});
+document.querySelector("[data-close]").addEventListener("click", () => $("keep").close());
 $("theme").addEventListener("click", () => {
   const names = Object.keys(THEMES);
   const next = names[(names.indexOf(stored.get("theme") || "") + 1) % names.length];

@@ -1,7 +1,6 @@
 """The additions of an exchange to a session, and the differences of two requests."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -12,11 +11,9 @@ from converter.extras.page import session
 from converter.extras.page.session import (
     SessionExchange,
     differences,
-    page,
     session_exchange,
     tools,
 )
-from tests.extras.page.test_session_html import HOSTILE, Read
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
 from tests.support.kept_flows import kept
@@ -136,64 +133,15 @@ def test_very_long_parts_are_not_compared_line_by_line() -> None:
     assert changes == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
 
 
-TASK = {"role": "user", "content": "Look"}
-SESSION = (
-    exchange("1", chat(SYSTEM, USER), "1", title="Mend b.py", waited=1.25, client=HOSTILE),
-    exchange("2", chat(SYSTEM, TASK), "2", "1", title="Look"),
-    exchange("3", chat(SYSTEM, {"role": "user", "content": HOSTILE}), "3", "2", title=HOSTILE),
-    exchange("4", chat(SYSTEM, USER, CALLED, RESULT), "1", title="Mend b.py", output_tokens=1200),
-)
-
-
-def test_branches_stand_behind_what_began_them() -> None:
-    written = page(SESSION, "")
-    places = [written.index(f'<article id="x{number}">') for number in (1, 2, 3, 4)]
-    assert places == sorted(places)
-    assert written.count('<details class="part branch" open>') == 2
-    assert "Sub-agent · Look" in written
-    assert "waited 1.2 s" in written
-    assert "1,200 written" in written
-
-
-def test_nothing_in_it_is_markup_that_others_wrote() -> None:
-    name = f'"{HOSTILE}'  # flows of a file may be called anything
-    hostile = exchange(name, chat(USER), name, "1", title=HOSTILE, model=HOSTILE)
-    read = Read(page([*SESSION, hostile], "", ("1", "3")))
-    assert read.open == []
-    assert "script" not in read.seen
-
-
-def test_two_requests_are_compared() -> None:
-    written = page(SESSION, "")
-    assert '<option value="2">2 · Look</option>' in written
-    assert re.findall('value="(.)" selected', written) == ["3", "4"], "the last two at first"
-    assert "What differs" not in written
-    differs = page(SESSION, "", ("1", "2"))
-    assert "<summary>message 1 (user)" in differs
-    assert re.findall('value="(.)" selected', differs) == ["1", "2"]
-    assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
-    assert "Nothing." in page(SESSION, "", ("1", "1"))
-    assert "What differs" not in page(SESSION, "", ("1", "gone"))
-
-
-@pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
-def test_what_is_left_of_a_session_is_shown_whole(gone: tuple[int, ...]) -> None:
-    """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
-    left = [each for number, each in enumerate(SESSION) if number not in gone]
-    written = page(left, "")
-    assert written.count("<article ") == len(left)
-    assert all(f'<article id="x{number}">' in written for number in range(1, len(left) + 1))
-
-
-def test_nothing_left_is_an_empty_page() -> None:
-    assert "<h1>A session</h1>" in page([], "")
-
-
-def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
-    goes_on = exchange("5", chat(SYSTEM, TASK, CALLED, RESULT), "2", "1", title="Look")
-    left = [SESSION[0], SESSION[2], goes_on]
-    written = page(left, "")
-    assert written.count('<details class="part branch" open>') == 2
+def test_a_whole_session_has_its_exchanges_and_the_differences_of_two_requests() -> None:
+    begun = exchange("1", chat(SYSTEM, USER), "1", title="Mend \ud800")
+    branch = exchange("2", chat(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
+    read = json.loads(session.whole([begun, branch], "1", "2"))
+    assert [each["within"] for each in read["exchanges"]] == ["", "1"]
+    changes = ["@@ -1 +1 @@", "-Mend b.py", "+Look"]
+    assert read["differences"] == [["message 1 (user)", changes]]
+    for pair, expected in ((("1", "1"), []), (("", ""), None), (("1", "gone"), None)):
+        assert json.loads(session.whole([begun, branch], *pair))["differences"] == expected
 
 
 def test_each_tools_calls_and_results_are_counted_once() -> None:
