@@ -1,10 +1,11 @@
 """The core as a library, for programs that are no proxy. It needs the standard library only.
 
-    asked = translate(body, client="anthropic")   # send asked.body to a chat-completions server
-    yield from rewrite(chunks, client="anthropic", request=asked)
+    translated = translate(body, client="anthropic")
+    # send translated.body to a chat completions server, and read the chunks of its reply
+    yield from rewrite(chunks, client="anthropic", request=translated)
     message = read(reply)
 
-A dialect is given by its name, as in `DIALECTS` in `converter.core.dialects.table`.
+Arguments that are dialects are names of `DIALECTS` in `converter.core.dialects.table`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,29 +29,30 @@ from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
-"""The reading of a reply about which nothing is known. It has every tag family whose tags no answer
-mentions, and the reply begins in text.
+"""How a reply is read by default: it begins in text, and thoughts are searched with the tags of all
+families that ordinary answers do not mention.
 """
 PLAIN = RequestSettings()
 CONTEXT = ReplyContext(signature="think-addon")
-"""The facts for a reply whose request is not known. Thinking is signed, because clients drop
-unsigned thinking.
+"""How a reply is written if its request is not known. Thinking gets a signature, because clients
+drop thinking without one.
 """
 
 
 class UnknownReplyError(ValueError):
-    """Raised for bytes that are no reply of any dialect."""
+    """Raised for bytes that are not a reply of any dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A translated request.
+    """A client's request, translated to chat completions.
 
     Attributes:
-        body: the chat completion to send, as JSON values.
-        notes: a line for each omission.
+        body: the body to send to the server, as JSON values.
+        notes: a line for each part of the client's request that the server does not get.
         stream: True if the client wants a stream.
-        context, expected: facts about the reply, which `rewrite` needs.
+        context: how the reply is written; `rewrite` needs it.
+        expected: what the reply may contain, such as calls of offered tools; `rewrite` needs it.
     """
 
     body: Mapping[str, object]
@@ -61,14 +63,14 @@ class Request:
 
 
 def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN) -> Request:
-    """Return the client's request as a chat completion.
+    """Translate a client's request to a chat completions request.
 
     Arguments:
-        request: the body of the request.
-        client: the dialect of the request. A chat completion is returned as it is.
-        settings: what the server takes.
+        request: the body of the client's request.
+        client: the dialect of the request. A chat completions request is returned unchanged.
+        settings: which fields the server takes.
 
-    Raises `RequestError` for a request that breaks its format, with the path of the fault
+    Raises `RequestError` for a request that breaks its dialect, with the path of the fault
     (`messages.0.role: Field required`), and `UnreadableError` for bytes that are no JSON. Both are
     `ValueError`s. An unknown name of a dialect raises `ValueError`, too.
     """
@@ -94,16 +96,19 @@ def rewriter(
     stream: bool = True,
     reading: Reading = READING,
 ) -> Rewriter:
-    """Return an object that rewrites one reply. Call `feed` with each chunk, then `close`; or
-    `abort`, with the reason, if the reply broke off. Each call returns the bytes that the client
-    can have now. None of them raises.
+    """Return an object that rewrites one reply.
+
+    Call its `feed` with each chunk, then its `close`; or `abort` with the reason, if the reply
+    broke off. Each of them returns a list of the bytes that the client gets next, and raises
+    nothing.
 
     Arguments:
-        client, server: the dialects of both sides.
-        request: the result of `translate`. Without it the reply keeps its form, and no tool calls
-            are read from its text.
+        client: the dialect in which the reply is written.
+        server: the dialect in which the reply is read.
+        request: the result of `translate`. Without it a stream stays a stream and a whole reply
+            stays whole, and no tool calls are read from the reply's text.
         stream: True if the server sends a stream.
-        reading: how thinking is searched for.
+        reading: how thinking is searched for in text.
 
     Raises ValueError for an unknown name of a dialect.
     """
@@ -128,12 +133,12 @@ def rewrite(
     stream: bool = True,
     reading: Reading = READING,
 ) -> Iterator[bytes]:
-    """Yield a server's reply in the client's dialect, as it comes. Thinking, text and tool calls
-    are in the fields where the client expects them. No piece is empty.
+    """Rewrite a server's reply in the client's dialect; yield its bytes while the chunks come.
 
-    The chunks may be cut anywhere. A reply that is not whole ends with an error of the client's
-    dialect. So does a reply whose `chunks` raise; their error is then raised again. The arguments
-    are those of `rewriter`.
+    Thinking, text and tool calls are in the fields where the client expects them. No yielded bytes
+    are empty. The chunks may be cut anywhere. A reply that is not whole ends with an error in the
+    client's dialect. If `chunks` raises an exception, the reply ends so too, and the exception is
+    raised again. For the other arguments see `rewriter`.
     """
     machine = rewriter(
         client=client, server=server, request=request, stream=stream, reading=reading
@@ -148,11 +153,12 @@ def rewrite(
 
 
 def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) -> Message:
-    """Return a whole reply, or a whole stream, of any dialect as one message, with its thoughts,
-    text and tool calls in their order. Of several choices the first one counts.
+    """Read a complete reply of any dialect, whole or streamed, as one message.
 
-    `content_type`: decides whether the reply is a stream if its bytes do not show it. Raises
-    `UnknownReplyError` for bytes that are no reply.
+    The message has thoughts, text and tool calls in their order. Of several choices it is the
+    first. `reply`: the response's body; `content_type`: the response's header, which decides if the
+    body does not show whether it is a stream. Raises `UnknownReplyError` for bytes that are not a
+    reply of any dialect.
     """
     recogniser = Recogniser()
     recogniser.feed(reply, content_type, last=True)

@@ -1,5 +1,4 @@
-"""Tool calls. One assembler decides where each call begins and ends, its name, id, number and
-arguments, and whether it is whole.
+"""Tool calls: the assembler joins their pieces, checks them, and lets only whole calls through.
 
 ```
 server's frames -> decoder ---- pieces --+
@@ -13,12 +12,13 @@ text of a reply -> reading/tool_calls ---+
   by indexes (`open_calls`, `names`). It makes each id unique (`ids`), checks the arguments
   (`arguments`, with `converter.core.wire.partial_json`), and gives values the types of the tool's
   schema (`typed_values`, `schema_values`).
-- The first event of a call has its number, id and name, later events only arguments, and the last
-  one has `ends`. A call that is not whole makes the reply end with a failure, or stays open under a
-  finish after which no client runs it.
+- The assembler emits pieces too. The first piece of a call has its number, id and name; later
+  pieces have only arguments; the last one has `ends`. If a call is not whole, either the reply ends
+  with a failure, or the call gets no `ends`, and the finish reason (such as `length`) keeps clients
+  from running it.
 - A piece that needs no change is emitted as it came, so that the server's own bytes are sent. Three
-  things are held: a name that further text may turn into another offered name; an empty object, if
-  the tool has parameters; and a call, until the call before it is whole.
+  things are held: a name that further pieces may turn into another offered name; arguments that are
+  an empty object so far, if the tool has parameters; and a call, until the call before it is whole.
 - Behind the assembler `forbidden` turns calls into text if the client forbids calls.
 - An encoder writes the events. It joins, names and numbers nothing.
 """

@@ -1,5 +1,6 @@
-"""Removal of what some models write around a call's arguments: an outer object, as in
-`{"arguments": {"city": "Oslo"}}`, and Gemma's quotes within quotation marks.
+"""Filters that remove what some models write around arguments: an outer object, Gemma's quotes.
+
+`{"arguments": {"city": "Oslo"}}` -> `{"city": "Oslo"}`, and `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`.
 """
 
 import re
@@ -7,13 +8,13 @@ from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
 _HEADS = ("", "{", '{"')
-"""Beginnings that every object has. They are emitted before it is known whether the object is an
-outer one.
+"""How any object begins. `Wrapping` emits this much before it knows whether an object is around the
+arguments.
 """
 _LONGEST = 1024
-"""How many characters are searched for the name of the first argument."""
+"""After so many characters `Wrapping` no longer waits for the rest of an outer object's head."""
 QUOTE = '<|"|>'
-"""Gemma's quote, a special token."""
+"""A special token that Gemma models write in place of a quotation mark."""
 _IN_STRING = r"<|\"|>"
 _OPENED = re.compile(r'(?<=")(?<!\\")' + re.escape(_IN_STRING))
 _TO_END = re.compile(r'((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -25,9 +26,9 @@ class Wrapping:
         {"arguments": {"city": "Oslo"}} -> {"city": "Oslo"}
 
     Arguments:
-        keys: the keys that an outer object may have.
-        parameters: the tool's parameters. An object is an outer one only if its key is no
-            parameter, and the first key of the object within it is one.
+        keys: the keys that an outer object may have, such as `arguments`.
+        parameters: the names of the tool's parameters. An object is an outer one only if its key is
+            none of them, and the first key of the object within it is one of them.
 
     Attributes:
         unwrapped: True if an outer object was removed.
@@ -41,12 +42,14 @@ class Wrapping:
 
     @property
     def holds(self) -> bool:
-        """True if text is held."""
+        """True if text is held, because it may be the beginning of an outer object."""
         return self._text != self._sent
 
     def feed(self, text: str) -> str:
-        """Return the text that is decided. The closing bracket of an outer object stays;
-        `Arguments` drops it.
+        """Take the next piece of the arguments; return the text that can be emitted now.
+
+        The closing bracket of an outer object is not removed here: `Arguments` drops it as text
+        behind the object.
         """
         if not self._heads:
             return text
@@ -57,7 +60,7 @@ class Wrapping:
             self._sent += fresh
             return fresh
         self.unwrapped = any(map(bare.startswith, self._heads))
-        if self.unwrapped:  # the outer key is cut out
+        if self.unwrapped:  # remove the outer object's key and the inner object's `{`
             head, _, inner = self._text.partition('"')
             self._text = f'{head}"{inner.split('"', 2)[2]}'
         fresh = self._text[len(self._sent) :]
@@ -66,8 +69,9 @@ class Wrapping:
 
 
 class GemmaQuotes:
-    """A filter for the text of an object: `"<|"|>Oslo<|"|>"`, whose inner quotation marks are
-    escaped, becomes `"Oslo"`. Gemma's quotes in the middle of a string stay.
+    """A filter that removes Gemma's quotes at both ends of a JSON string.
+
+    `"<|\\"|>Oslo<|\\"|>"` -> `"Oslo"`. Gemma's quotes in the middle of a string stay.
 
     Attributes:
         unwrapped: True if quotes were removed.
@@ -80,12 +84,13 @@ class GemmaQuotes:
 
     @property
     def waits(self) -> bool:
-        """True if a quote that comes next could be one that has to be removed."""
+        """True if the next text may be a quote of Gemma's that has to be removed."""
         return self._inside or self._tail.endswith('"')
 
     def feed(self, text: str, in_string: bool) -> str:
-        """Return the text that is decided. `in_string`: True if the text before ended within a
-        string.
+        """Take the next piece of the object; return the text that can be emitted now.
+
+        `in_string`: True if the pieces before end within a JSON string.
         """
         text, self._held = self._held + text, ""
         if self._inside or "<" in text:
@@ -113,8 +118,8 @@ class GemmaQuotes:
         return "".join(out)
 
     def _kept(self, text: str) -> int:
-        """Return how many characters at the end of `text` may be the beginning of a quote or of an
-        escape.
+        """Return how many characters at the end of `text` must be held, because they may be the
+        beginning of a quote of Gemma's or of an escape.
         """
         lengths = range(min(len(_IN_STRING), len(text)), 0, -1)
         half = next((n for n in lengths if text.endswith(_IN_STRING[:n])), 0)

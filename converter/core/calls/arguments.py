@@ -1,11 +1,11 @@
-"""The arguments of one call: text comes in pieces, and pieces of one JSON object are emitted.
+"""The arguments of one call: takes their text in pieces, and returns pieces of one JSON object.
 
 `PartialJson` checks the object itself. This module decides about text behind the object:
 
 - The same object once more is dropped.
-- An object behind `{}` takes its place, if the tool has parameters.
+- An object behind `{}` replaces the `{}`, if the tool has parameters.
 - Closing marks and brackets are dropped.
-- Any other text is unfit: the call is broken.
+- Any other text is unfit: the call is broken, and must not be run.
 """
 
 import hashlib
@@ -23,15 +23,19 @@ CUSTOM_INPUT = "input"
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
 """Fields in which servers and models put a call's arguments. The APIs have the first one."""
 REMEMBERED = 4096
-"""How many characters of an open call are kept for comparison when another call begins."""
+"""How many characters of a call's arguments are kept when another call begins before these are
+complete: a later object may repeat them.
+"""
 NEAR = 60
-"""How many characters of unfit text an error quotes."""
+"""How many characters an error message quotes of text that is not part of the arguments."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 
 
 def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
-    """Return the text of a call's arguments, and True if they had the shape of the APIs: a string
-    in `arguments`, or no field at all.
+    """Return the arguments of a `function` object as text, and True if they had the API's shape.
+
+    That is a string in `arguments`, or no field at all. Any other value, or one in another field of
+    `ARGUMENT_KEYS`, is written as JSON.
     """
     key = next((key for key in ARGUMENT_KEYS if function.get(key) is not None), ARGUMENT_KEYS[0])
     value = function.get(key)
@@ -43,42 +47,47 @@ def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
 
 
 class Arguments:
-    """Takes a call's text and returns the JSON of its arguments. `parameters`: the tool's
-    parameters; if there are any, an empty object is held, because the real object may follow.
+    """Takes the text of one call's arguments in pieces, and returns the JSON of one object.
+
+    Attributes:
+        mended: True if the JSON differs from the text that came.
     """
 
     def __init__(self, parameters: Collection[str] = ()) -> None:
+        """`parameters`: the names of the tool's parameters. If there are any, an object that is
+        empty is held, because the real object may follow.
+        """
         self._waits = bool(parameters)
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
         self._quotes = GemmaQuotes()
         self._object = self._new()
-        self._held = ""  # an empty object that is held
-        self._text: list[str] | None = []  # pieces of the emitted object; None: not kept
-        self._digest = b""  # digest of the emitted object, if `_text` is None
-        self._length = 0
-        self._again: PartialJson | None = None  # a second object, which may repeat the first
-        self._repeat: list[str] = []
-        self._tail = ""  # text behind the object, unless it is an object
+        self._held = ""  # the empty object `{}` while it is held; else ""
+        self._text: list[str] | None = []  # pieces of the object so far; None: no longer kept
+        self._digest = b""  # of the complete object, if `_text` was dropped
+        self._length = 0  # characters of the object so far
+        self._again: PartialJson | None = None  # reads an object behind the first one
+        self._repeat: list[str] = []  # pieces of that object
+        self._tail = ""  # text behind the object that is no object
         self.mended = False
 
     @staticmethod
     def _new() -> PartialJson:
-        # names without quotes are refused: they show that the server's own reader has failed
+        # keys without quotes are refused: the server's own parser has failed if it sends any
         return PartialJson(bare_names=False)
 
     @property
     def complete(self) -> bool:
-        """True if the whole object was emitted, and no second object is open behind it."""
+        """True if the object was returned whole, and no second object behind it is being read."""
         return self._object.complete and not self._held and self._again is None
 
     @property
     def waiting(self) -> bool:
-        """True if an empty object is held."""
+        """True if an empty object is held, because the real object may follow."""
         return bool(self._held)
 
     @property
     def begun(self) -> bool:
-        """True once the object has begun."""
+        """True if the object has begun, complete or not."""
         return self._object.begun or self._object.complete
 
     @property
@@ -88,14 +97,19 @@ class Arguments:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that end plain text of the open string; see `PartialJson.wakes`."""
+        """The characters in the open string that only `feed` can read (see `JsonReader.wakes`).
+
+        Text without them may be sent on unread. None if no string is open, or a filter may hold
+        text.
+        """
         waits = self._quotes.waits or self._wrapping.holds
         return None if waits else self._object.wakes
 
     @property
     def unfit(self) -> str:
-        """Text that makes the call broken; empty if there is none, or if the end of the reply has
-        to decide.
+        """The text that makes the call broken, such as text behind the object.
+
+        Empty if there is none, or if only the end of the reply can decide.
         """
         if self._object.complete:
             return "" if means_nothing(self._tail) else self._tail
@@ -103,11 +117,14 @@ class Arguments:
 
     @property
     def odd(self) -> bool:
-        """True if some of the text cannot be part of the object."""
+        """True if some text came that cannot be part of the object."""
         return bool(self._object.unfit)
 
     def feed(self, text: str) -> str:
-        """Return the JSON that is certain after this text. Raises TooMuchError."""
+        """Take the next piece of text; return the piece of JSON that can be emitted now.
+
+        Raises TooMuchError if more would be held than the bounds allow.
+        """
         if self._object.complete:
             return self._behind(text)
         text = self._quotes.feed(self._wrapping.feed(text), self._object.wakes is not None)
@@ -123,14 +140,15 @@ class Arguments:
         return fresh + (self._behind(rest) if rest else "")
 
     def release(self) -> str:
-        """Return the empty object that is held, because no other object can follow."""
+        """Return the empty object if it is held, else nothing. Called when no object can follow."""
         held, self._held = self._held, ""
         return held
 
     def close(self, as_input: bool = False) -> str:
-        """Return the text that completes the object, if it has one meaning only; see
-        `PartialJson.close`. `as_input`: text that is no object is the value of the tool's only
-        parameter.
+        """Return the JSON that completes the object at the reply's end; empty if it cannot be.
+
+        It can be if, for example, only brackets are missing (see `PartialJson.close`). `as_input`:
+        text that is no object at all becomes the value of `input`, the tool's only parameter.
         """
         if self._object.complete:
             return self.release()
@@ -143,7 +161,10 @@ class Arguments:
         return completed
 
     def forget(self) -> None:
-        """Keep only a digest of the object, to save memory, because another call has begun."""
+        """Drop the text of the object to save memory, because another call has begun.
+
+        A digest is kept of a complete object, so that a repetition is recognised.
+        """
         if self._text is None or self._again is not None:
             return
         if self._object.complete:
@@ -159,8 +180,9 @@ class Arguments:
             self._text = None
 
     def _behind(self, text: str) -> str:
-        """Take text behind the object. If an object follows the held `{}`, return the beginning of
-        that object.
+        """Take text behind the complete object; return the JSON that can be emitted now.
+
+        That is empty, unless an object follows a held `{}` and replaces it.
         """
         if self._held and text.lstrip()[:1] == "{":
             self._held, self._object, self._text, self._length = "", self._new(), [], 0
@@ -187,10 +209,11 @@ class Arguments:
 
 
 def meaning_of(text: str) -> str:
-    """Return JSON in a normal form, for comparison: key order, blanks and `1` or `1.0` make no
-    difference. Empty if `text` is no JSON.
+    """Return JSON in a normal form, by which texts with the same values are equal.
+
+    Blanks, the order of keys, and `1` or `1.0` make no difference. Empty if `text` is no JSON.
     """
-    try:  # 1.0 and 1e0 are read as 1, because they are one number; true is another value
+    try:  # `_number` reads 1.0 and 1e0 as 1, because they are the same number
         return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
     except (ValueError, RecursionError):
         return ""

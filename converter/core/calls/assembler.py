@@ -1,4 +1,7 @@
-"""The assembler, which checks every call of a reply; see the docstring of the package."""
+"""The assembler: joins the pieces of a reply's calls, and emits only calls that are whole.
+
+The docstring of the package has its rules.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,14 +33,15 @@ def failure_of(name: str, why: str) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that the model may call, and how their calls are read.
+    """The tools that the request offers, and how calls of them are read.
 
     Attributes:
-        schemas: the tools' schemas, by name.
-        stops: the request's own stop strings; one of them may have cut a call.
-        call_in: returns the offered name and the arguments of a call that is written within a name:
-            `get_weather(city="Oslo")`.
-        types_values: True if values are given the types of the schema.
+        schemas: name of a tool -> the schema of its parameters.
+        stops: the request's own stop strings. One of them may have cut a call.
+        call_in: takes the text in a call's name field and `schemas`. If a whole call stands there
+            (`get_weather(city="Oslo")`), returns its offered name and its arguments as JSON; else
+            two empty strings.
+        types_values: True if values are changed to the types of the schema: `"5"` -> `5`.
     """
 
     schemas: Schemas = field(default_factory=dict)
@@ -46,12 +50,13 @@ class Offer:
     types_values: bool = False
 
     def parameters(self, name: str) -> Collection[str]:
-        """Return the names of a tool's parameters."""
+        """Return the names of the parameters of a tool; empty if no such tool is offered."""
         return properties_of(self.schemas.get(name, {})).keys()
 
     def takes_text(self, name: str) -> bool:
-        """Return True if a tool's only parameter is `input`. Models write such a text without an
-        object.
+        """Return True if a tool's only parameter is `input`.
+
+        Some models write the value of such a parameter alone, without an object around it.
         """
         return [*self.parameters(name)] == [CUSTOM_INPUT]
 
@@ -60,8 +65,10 @@ class Assembler:
     """Takes the events of one choice, and returns them with whole calls only.
 
     Arguments:
-        mended: a list that gets the name of each call that was mended.
-        typed: a list that gets the name of each argument whose value was given another type.
+        offer: the offered tools.
+        ids: makes the id of each call unique.
+        mended: a list to which the name of each call is added whose arguments were mended.
+        typed: a list to which the name of each argument is added whose value got another type.
     """
 
     def __init__(
@@ -74,7 +81,10 @@ class Assembler:
         self._sent = self._held = self._choice = 0
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events for this event."""
+        """Take the next event; return the events that can be emitted now.
+
+        Only pieces of calls and the finish are changed; any other event is returned as it is.
+        """
         if not isinstance(event, ToolCall):
             return self._finish(event) if isinstance(event, Finish) else [event]
         try:
@@ -84,9 +94,10 @@ class Assembler:
             return [Failure(message, status=status)]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and the characters that end plain text (see `Stage.plain`). Text of no call
-        is all plain. Text of a call is plain within a string of the only open call; elsewhere None
-        is returned.
+        """Say which text of this kind the assembler would return unchanged (see `Stage.plain`).
+
+        Returns `kind` and the characters that such text must not have: none for thinking and text.
+        Arguments pass unchanged only within a string of the only open call; else None.
         """
         if kind is not ToolCall:
             return kind, ""
@@ -95,7 +106,7 @@ class Assembler:
         return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
-        """Return nothing, because a call whose end did not come is no call."""
+        """Return nothing: without a finish the calls that are still held are not whole."""
         return []
 
     def _piece(self, event: ToolCall) -> Sequence[Event]:
@@ -116,8 +127,9 @@ class Assembler:
         return [*out, *self._begun()]
 
     def _replaced(self, call: Call | None) -> Sequence[Event]:
-        """Return the end of a call whose index another call takes. A call that has an id stays
-        open, because a later piece may name the id.
+        """Close `call`, because a new call has the same index; return the events that this allows.
+
+        A call that has an id stays open: a later piece may have that id. None: the index is new.
         """
         for earlier in self._calls.growing:
             earlier.arguments.forget()
@@ -136,8 +148,10 @@ class Assembler:
         return call
 
     def _begun(self) -> Sequence[Event]:
-        """Return the first events of the calls that can be emitted now: those whose name is
-        decided, if each call before them is whole. Most clients read one call after another.
+        """Return the first events of all calls that can begin now.
+
+        A call can begin if its name is decided, and each call before it is whole: most clients read
+        one call after another.
         """
         out: list[Event] = []
         for call in [*self._calls.waiting]:
@@ -150,21 +164,29 @@ class Assembler:
         return out
 
     def _call_in(self, call: Call) -> tuple[str, str]:
-        """Return the tool and the arguments of a call that is written within the name; two empty
-        strings if none is.
+        """Return name and arguments of a call that stands in the name field (see `Offer.call_in`).
+
+        Two empty strings if there is none.
         """
         if call.inner is None and not call.is_text and self._calls.is_dressed(call.written):
             call.inner = self._offer.call_in(call.written, self._offer.schemas)
         return call.inner or ("", "")
 
     def _is_settled(self, call: Call) -> bool:
-        """Return False while it is open whether the arguments within the name are the only ones."""
+        """Return True if it is decided where the arguments of the call are.
+
+        If the name field holds a whole call, arguments that come behind it may still differ from
+        those in the name field.
+        """
         name, inner = self._call_in(call)
         text = call.held_arguments.strip()
         return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
     def _begin(self, call: Call) -> Sequence[Event]:
-        """Return the first event of a call, with the text of all pieces that were held."""
+        """Begin to emit a call: decide its name, number and id; return its first event.
+
+        The event has the arguments of all pieces that were held.
+        """
         self._calls.waiting.remove(call)
         pieces, arguments = call.held, call.held_arguments
         name, inner = self._call_in(call)
@@ -184,8 +206,10 @@ class Assembler:
         return self._sent_piece(call, replace(named, arguments=arguments), begins=True)
 
     def _sent_piece(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
-        """Return the events for a piece of a call that has begun: the piece itself if nothing
-        changes; nothing if the piece has no content.
+        """Take a piece of a call whose beginning was emitted; return the events for it.
+
+        That is the piece itself if it needs no change, and nothing if it has no content. If it
+        makes the call broken, a failure follows. `begins`: it is the call's first event.
         """
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
@@ -195,7 +219,7 @@ class Assembler:
         fresh, complete = call.typed(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.number:
-            return [event] if fresh else []  # the piece as it came
+            return [event] if fresh else []  # unchanged, so that the server's bytes are sent
         out: list[Event] = []
         if begins or fresh or complete > was_complete:
             piece = replace(
@@ -214,22 +238,24 @@ class Assembler:
         return out
 
     def _count(self, text: str) -> None:
-        """Count text that is held. Raises TooMuchError above the bound."""
+        """Count `text` as held; raise TooMuchError if more is held now than `WAITING_LIMIT`."""
         self._held += len(text)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
 
-    # The finish.
+    # Below: the events at the finish of the choice.
 
     def _ending(self, call: Call, rest: str) -> Sequence[Event]:
-        """Return the last piece of a call's arguments, if `rest` has any text."""
+        """Return an event with `rest`, the last text of a call's arguments; none if it is empty."""
         rest = call.typed(rest, is_last=True)
         end = ToolCall(call.number, "", "", rest, self._choice, ends=call.complete)
         return [replace(end, free_text=call.is_text)] if rest else []
 
     def _finish(self, event: Finish) -> Sequence[Event]:
-        """Return the finish, after the ends of all calls. A call that is still open stays
-        incomplete, so that no client runs it.
+        """Return the ends of all calls, then the finish, or a failure if a call is not whole.
+
+        A call that a limit has cut gets no end, and the finish reason `length` keeps clients from
+        running it.
         """
         if event.at_limit and not all(call.complete for call in self._calls.all):
             event = replace(event, reason="length")
@@ -251,8 +277,9 @@ class Assembler:
         return out if failed else [*out, self._finish_of(event, sent, nameless)]
 
     def _finish_of(self, event: Finish, sent: Sequence[Call], nameless: bool) -> Finish | Failure:
-        """Return the finish with the reason that fits the calls, or a failure if a call is not
-        whole.
+        """Return the finish with a reason that fits the calls, or a failure if a call is not whole.
+
+        `sent`: all calls of the choice that have a name; `nameless`: a call without a name came.
         """
         cut = [call for call in sent if not call.complete]
         if event.reason not in _WHOLE:
@@ -270,8 +297,10 @@ class Assembler:
         return failure_of(cut[0].name, NO_END)
 
     def _may_close(self, call: Call, reason: str) -> bool:
-        """Return True if the finish shows that the call's text has ended. A stop string may have
-        cut off its brackets, but not all of its arguments.
+        """Return True if the reply's end may complete the call's arguments, say with brackets.
+
+        The reply must not be cut. Arguments of which some text came are completed only if the
+        finish reason says that the calls are complete and no stop string can have cut them.
         """
         if call.complete or call.is_read or reason not in _WHOLE:
             return False

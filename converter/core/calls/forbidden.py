@@ -1,5 +1,6 @@
-"""Calls that a server sends although the client forbids calls (`tool_choice: none`). The JSON of
-such a call becomes text, and the finish that of an answer.
+"""Turn calls into text if the client forbids calls (`tool_choice: none`) and the server sends some.
+
+The text is the call's JSON, and the finish reason becomes `stop`.
 """
 
 import json
@@ -16,10 +17,14 @@ class ForbiddenCalls:
     """
 
     def __init__(self) -> None:
-        self._begun = False  # text was emitted, so that a call has to begin a paragraph
+        self._begun = False  # True: text was emitted, so an empty line goes before the next call
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events for this event."""
+        """Return the event, with text in place of a piece of a call, and `stop` as finish reason.
+
+        `get_weather` with `{"city": "Oslo"}` becomes the text
+        `{"name": "get_weather", "arguments": {"city": "Oslo"}}`.
+        """
         match event:
             case ToolCall():
                 text = event.arguments + ("}" if event.ends else "")
@@ -35,7 +40,10 @@ class ForbiddenCalls:
         return [event]
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
-        """Return `kind` and no characters, because all text is plain; None for text of a call."""
+        """Say which text of this kind passes unchanged (see `Stage.plain`): all but arguments.
+
+        Returns `kind` and no forbidden characters; None for arguments.
+        """
         return None if kind is ToolCall else (kind, "")
 
     def close(self) -> Sequence[Event]:

@@ -1,5 +1,7 @@
-"""The input of a call of the type `custom`, which is free text. It is emitted as an object with one
-string, `{"input": "text"}`, because every dialect has a field for an object.
+"""The input of a `custom` tool, which is free text and no JSON.
+
+It is emitted as an object with one string, `{"input": "text"}`, because every dialect has a field
+for an object.
 """
 
 import json
@@ -12,9 +14,10 @@ _END = '"}'
 
 
 class FreeText:
-    """Takes the text and returns pieces of the object. The end of the object is added by `close`,
-    because free text has no end mark. The members are those of `Arguments`; text can have no faults
-    here.
+    """Takes the free text in pieces, and returns pieces of the object.
+
+    It has the members of `Arguments`, which it replaces; but no text can be unfit. Only `close`
+    ends the object, because the text itself does not show its end.
     """
 
     waiting = odd = mended = False
@@ -25,13 +28,13 @@ class FreeText:
         self.begun = self.complete = self.has_text = False
 
     def feed(self, text: str) -> str:
-        """Return the piece of the object that holds this text."""
+        """Take the next piece of text; return the piece of the object that holds it."""
         head = "" if self.begun else _BEGIN
         self.begun, self.has_text = True, self.has_text or bool(text)
         return head + json.dumps(text, ensure_ascii=False)[1:-1]
 
     def close(self, as_input: bool = False) -> str:  # noqa: ARG002
-        """Return the end of the object."""
+        """End the object; return its last characters."""
         self.complete = True
         return _END
 
@@ -44,7 +47,7 @@ class FreeText:
 
 
 def text_of(piece: ToolCall) -> str:
-    """Return the free text in a piece that `FreeText` has made."""
+    """Return the free text in a piece of a call whose arguments `FreeText` has written."""
     inner = piece.arguments.removeprefix(_BEGIN) if piece.name else piece.arguments
     inner = inner.removesuffix(_END) if piece.ends else inner
     return str(json.loads(f'"{inner}"'))

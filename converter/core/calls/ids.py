@@ -6,12 +6,12 @@ import re
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _SUFFIX = 12
-"""How many characters of the exchange's name are part of a new id. They make it unique: servers
-repeat ids, and Ollama draws from 999 numbers. APIs accept 64 characters.
+"""How many characters of the exchange's name a new id contains. They make the id unique: some
+servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
 """
 _COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
-"""The ids of Kimi models. The chat template writes the id where the tool's name should be, so the
-id must keep this form.
+"""The ids of Kimi models: `functions.get_weather:0`. Their chat template writes only the id of an
+earlier call, not the tool's name, so a changed id must still contain the name.
 """
 
 
@@ -21,29 +21,27 @@ def is_counted(written: str) -> bool:
 
 
 SHORT_MODELS = re.compile(r"(?i:(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral)")
-"""Names of Mistral's models. Their templates accept only ids of nine letters and digits."""
+"""Names of Mistral's models. Their chat templates accept only ids of nine letters and digits."""
 _SHORT = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def short_id(written: str) -> str:
-    """Return an id of nine letters and digits: `written` itself if it has this form, else a hash of
-    it.
-    """
+    """Return `written` if it is nine letters and digits; else nine characters of its hash."""
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
     return written if _SHORT.fullmatch(written) else base64.b32encode(digest).decode()[:9]
 
 
 def suffix_of(exchange: str) -> str:
-    """Return the part of an exchange's name that is used in the ids of its calls."""
+    """Return the end of an exchange's name, for the ids of its calls (see `_SUFFIX`)."""
     return _NO_NAME.sub("", exchange)[-_SUFFIX:]
 
 
 class CallIds:
-    """Gives each call of a conversation a unique id.
+    """Chooses the id of each call of a reply, so that no two calls of the conversation share one.
 
     Arguments:
-        taken: the ids in the conversation's history.
-        suffix: a part of new ids that makes them unique.
+        taken: the ids of calls in the conversation's history.
+        suffix: the end of new ids, which makes them unique (see `suffix_of`).
         model: the model's name, because Mistral's models need short ids.
     """
 
@@ -54,15 +52,20 @@ class CallIds:
         self._are_short = SHORT_MODELS.search(model) is not None
 
     def take_ours(self, wanted: str) -> str:
-        """Return the id of a call that was read from text, in the form that the model needs."""
+        """Return the id for a call that was read from text. Mistral's models get a short id.
+
+        `wanted`: the id that the reader suggests, or an empty text. The id counts as taken now.
+        """
         call_id = self.take(wanted)
         while self._are_short and not _SHORT.fullmatch(call_id):
             call_id = self.take(short_id(call_id))
         return call_id
 
     def take(self, wanted: str) -> str:
-        """Return `wanted` if no call has this id, else another id. Of a Kimi id only the number is
-        changed.
+        """Return the id for a call: `wanted`, the server's id, if no other call has it.
+
+        Otherwise it gets a suffix, or a Kimi id another number: `functions.f:0` -> `functions.f:1`.
+        The id counts as taken now.
         """
         call_id, counted = wanted, _COUNTED.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0

@@ -1,4 +1,4 @@
-"""Comparison of a call's written name with the offered tools' names.
+"""Find the offered tool that a call's name means, as models and servers write it.
 
 Models and servers write more than the name: marks (`get_weather<|channel|>commentary`), a namespace
 (`functions.get_weather:0`, `default_api:get_weather`), quotes, blanks, brackets, or the name twice
@@ -17,32 +17,31 @@ _MARK = re.compile(
     r"<\|[^<>|]*\|>|<｜[^<>｜]*｜>|</?(?:think|thinking|tool_calls?|function|invoke|parameters?"
     r"|arg_key|arg_value|minimax:tool_call)/?>|\[/?[A-Z_]+\]"
 )
-"""A special token, or a tag of a form of calls. A name is split at these marks into parts."""
+"""A special token, or a tag of call syntax. The written name is split into parts at these marks."""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
-"""A tag with a name in it. The name becomes a part."""
+"""A tag that contains a name: `<function=get_weather>`. Its name becomes a part by itself."""
 _HEADERS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
     r"|tool_call)(?:\s++|\Z))++"
 )
-"""Words of a message's header that may stand beside a name and are no part of it."""
+"""Words of a Harmony header that may stand beside a name and are no part of it: `commentary`."""
 _EDGES = " \t\r\n\"'`*"
-"""Characters that are removed at both ends of a name."""
+"""Characters that are removed at both ends of each part."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
-"""The number behind a Kimi model's name: `functions.get_weather:0`."""
+"""The number that Kimi models write behind a name: `:0` of `functions.get_weather:0`."""
 _COUNTED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
-"""A Kimi model's name as servers write it that allow no dots: `functions_get_weather_0`."""
+"""The same name from servers that allow no dots in names: `functions_get_weather_0`."""
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
-"""Separators between a namespace and a name."""
+"""Separators between a namespace and a name, as in `default_api:get_weather`."""
 _LONGEST = 512
-"""A longer written name is not searched; the longest offered names have 64 characters."""
+"""A written name of more characters means no tool; the longest offered names have 64."""
 
 
 def offered_name(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` means.
+    """Return the offered name that `written` means; empty if it means none.
 
-    Return an empty text if no offered name remains, or several do, or other words stand beside the
-    name, because these words would be lost. An offered name as it is means itself. `offered` should
-    find names quickly (a set or a mapping).
+    It means none if its parts contain no offered name, several ones, or one beside other words,
+    which would be lost. `offered` should be a set or a mapping, because it is searched often.
     """
     if written in offered:
         return written
@@ -57,15 +56,16 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 
 
 def may_become(written: str, offered: Collection[str]) -> bool:
-    """Return True if further characters may turn `written` into an offered name; into a longer one,
-    if `written` is offered itself.
+    """Return True if an offered name begins with `written` and is longer.
+
+    Then further characters may turn `written` into that name.
     """
     begun = written.lstrip(_EDGES)
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)
 
 
 def _of_part(part: str, offered: Collection[str]) -> str:
-    """Return the offered name that one part means; empty if it means none."""
+    """Return the offered name that one part of a written name means; empty if it means none."""
     for candidate in _candidates(part):
         if candidate in offered:
             return candidate
@@ -79,8 +79,10 @@ def _of_part(part: str, offered: Collection[str]) -> str:
 
 
 def _candidates(part: str) -> Iterator[str]:
-    """Yield the texts that may be the name in a part: the part without number or brackets, and the
-    rest behind each separator.
+    """Yield the texts in a part that may be an offered name.
+
+    `a.f:0` -> `a.f:0`, `f:0`, `0`, `a.f`, `f`: the part with and without its number, `()` or
+    `.call`, and of each the rest behind every separator.
     """
     numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
     for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):
@@ -91,13 +93,19 @@ def _candidates(part: str) -> Iterator[str]:
 
 
 def _repeated(written: str, offered: Collection[str]) -> str:
-    """Return the offered name if `written` is this name, twice or more, and nothing else."""
+    """Return the offered name that `written` repeats: `get_weatherget_weather` -> `get_weather`.
+
+    Empty if it is not an offered name twice or more, and nothing else.
+    """
     times = ((name, len(written) // len(name)) for name in offered if name)
     return next((name for name, number in times if number > 1 and name * number == written), "")
 
 
 def _in_namespace(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that is `written` in a namespace, if it is the only one."""
+    """Return the offered name that ends with a separator and `written`, if there is just one.
+
+    `get_weather` -> `weather.get_weather`, if that is offered. Otherwise empty.
+    """
     spaced = ((name, match.end()) for name in offered for match in _SEPARATORS.finditer(name))
     fitting = {name for name, end in spaced if name[end:] == written}
     return fitting.pop() if len(fitting) == 1 else ""

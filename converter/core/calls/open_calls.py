@@ -1,9 +1,9 @@
-"""The calls of one choice, and the call to which each piece belongs.
+"""The calls of one choice; decides to which of them each piece belongs.
 
-Servers tell calls apart by index, by id, by name, or by several of these. A piece is compared with
+Servers distinguish calls by index, by id, by name, or by several of these. A piece is compared with
 one call: the last call with the piece's index (without an index, the last call of all), or, if the
-piece has the id of another call, that call. Then the piece's name and id decide whether the piece
-continues this call or begins another one:
+piece has the id of another call, that call. Then the piece's name (the rows below) and its id (the
+columns) decide whether the piece continues this call or begins another one:
 
     name \\ id       | none                     | the call's id | a new id
     ----------------+--------------------------+---------------+----------------------------
@@ -35,13 +35,13 @@ type Schemas = Mapping[str, Schema]
 
 
 class Named(enum.Enum):
-    """The name in a piece, compared with the name of a call.
+    """The relation of the name in a piece to the name of the call that it may continue.
 
     Attributes:
         NONE: the piece has no name.
-        AGAIN: it is the call's name.
-        MORE: it is a further part of the call's name.
-        OTHER: it is another name.
+        AGAIN: it repeats the call's name.
+        MORE: it is a further part of the call's name, or its first.
+        OTHER: it is the name of another call.
     """
 
     NONE = enum.auto()
@@ -52,22 +52,23 @@ class Named(enum.Enum):
 
 @dataclass(slots=True)
 class Call:
-    """A call, as far as it has come.
+    """A call, as far as its pieces have come.
 
     Attributes:
         arguments: reads the text of the arguments.
-        finish: the finish reason of a reply with this call: `function_call` for the calls of
-            clients from before 2024, else `tool_calls`.
+        finish: the finish reason of a reply with this call: `function_call` if the server sent it
+            in that field, which APIs had before `tool_calls`; else `tool_calls`.
         is_read: True if the call was read from text.
-        number: the position among the emitted calls; -1 before the call is emitted.
-        id, name: as they are emitted.
-        written, server_id: name and id as the server sent them.
+        number: the index with which the call is emitted; -1 before its first event is emitted.
+        id: as it is emitted.
+        name: as it is emitted: an offered name, if the server's name means one.
+        written: the name as the server sent it.
+        server_id: the id as the server sent it.
         over: True if no further piece of the call can come.
         is_value: True if the server sent the arguments as an object, which no limit can have cut.
-        held: the pieces that came before the name was decided.
-        inner: name and arguments of a call that is written within the name; None if not searched
-            yet.
-        values: gives the values the types of the tool's schema; None if it has no such types.
+        held: the pieces that came before the first event was emitted.
+        inner: name and arguments of a whole call in the name field; None before it was searched.
+        values: changes values to the types of the tool's schema; None if no value needs that.
     """
 
     arguments: Arguments | FreeText
@@ -91,7 +92,7 @@ class Call:
 
     @property
     def sent(self) -> bool:
-        """True if the beginning of the call was emitted."""
+        """True if the first event of the call was emitted."""
         return self.number >= 0
 
     @property
@@ -101,14 +102,17 @@ class Call:
 
     @property
     def wakes(self) -> str | None:
-        """The characters that end plain text of the open string; None if no string is open, or if
-        the string may become a value of another type.
+        """The characters in the open string that only `feed` can read (see `JsonReader.wakes`).
+
+        Text without them may be sent on unread. None if no string is open, or if the string may
+        become a value of another type.
         """
         return None if self.values and not self.values.in_string else self.arguments.wakes
 
     def typed(self, text: str, *, is_last: bool = False) -> str:
-        """Return a piece of the arguments in which values have the types of the schema. `is_last`:
-        no further piece comes, even if the arguments are cut.
+        """Change the values in a piece of the arguments to the types of the schema; return it.
+
+        `is_last`: no further piece comes, even if the arguments are cut.
         """
         if self.values is None:
             return text
@@ -117,29 +121,30 @@ class Call:
 
     @property
     def held_arguments(self) -> str:
-        """The text of the arguments in the held pieces."""
+        """The arguments of all held pieces, joined."""
         return "".join(piece.arguments for piece in self.held)
 
     @property
     def argued(self) -> bool:
-        """True if any text of the arguments has come."""
+        """True if any text of the arguments has come, held or emitted."""
         return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
 
     @property
     def ended(self) -> bool:
-        """True if another call may follow: the call is whole, or its arguments so far are `{}`.
-        Free text may end anywhere.
+        """True if the call may be at its end, so that the next piece may begin another call.
+
+        Its object is complete, or so far the empty `{}`. Free text may end anywhere.
         """
         return self.argued if self.is_text else self.complete or self.arguments.waiting
 
 
 class OpenCalls:
-    """The calls of one choice, in their order.
+    """The calls of one choice, in the order of their first pieces.
 
     Attributes:
         all: all calls since the last finish.
-        growing: those of `all` that may get another piece.
-        waiting: the calls that are not emitted yet.
+        growing: the calls that may get another piece.
+        waiting: the calls of which nothing was emitted yet.
     """
 
     def __init__(self, schemas: Schemas) -> None:
@@ -158,19 +163,22 @@ class OpenCalls:
         return None if call is None or self._begins(call, event) else call
 
     def at(self, event: ToolCall) -> Call | None:
-        """Return the last call with the index of the piece."""
+        """Return the last call with the index of the piece, or None.
+
+        For a piece without an index it is the last call of all.
+        """
         if event.index == NO_INDEX:
             return self.all[-1] if self.all else None
         return self._at_index.get(event.index)
 
     def add(self, call: Call) -> None:
-        """Add a call that begins."""
+        """Add a new call. Nothing of it is emitted yet."""
         self.all.append(call)
         self.growing = [each for each in self.growing if not (each.over and each.complete)] + [call]
         self.waiting.append(call)
 
     def register(self, call: Call, event: ToolCall) -> None:
-        """Note the index, the id and the name of a piece that belongs to `call`."""
+        """Record that a piece belongs to `call`: its index, its id, and its part of the name."""
         self._at_index[event.index] = call
         if event.id:
             self._of_id[event.id] = call
@@ -185,7 +193,7 @@ class OpenCalls:
         self._of_id.clear()
 
     def is_named(self, call: Call) -> bool:
-        """Return True if no further piece can change the name of the call."""
+        """Return True if the call's name is decided: no further piece can change it."""
         if call.argued or call.over:
             return True
         return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
@@ -207,8 +215,9 @@ class OpenCalls:
                 return call.over or named is Named.OTHER
 
     def _named(self, call: Call, piece: str) -> tuple[Named, str]:
-        """Return how the name in a piece compares with the call's name, and the call's name
-        including this piece.
+        """Return how `piece`, the name in a piece, compares with the call's name so far.
+
+        The second value is the call's name with this piece; for another call's name, that name.
         """
         schemas, joined = self._schemas, call.written + piece
         if not piece or not call.written:
@@ -216,20 +225,21 @@ class OpenCalls:
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
         if piece == call.written or (whole and whole == call.name):
             return Named.AGAIN, call.written
-        if call.sent:  # then only marks may follow
+        if call.sent:  # the name was emitted, so further text may only be marks behind it
             goes_on = meant == call.name and not whole
         elif call.argued or (whole and offered_name(call.written, schemas)):
             goes_on = False
         elif piece.startswith(call.written):
-            goes_on, joined = True, piece  # each piece repeats the name so far
+            goes_on, joined = True, piece  # this server repeats the name so far in each piece
         else:
             begun = meant or may_become(joined, schemas) or self.is_dressed(call.written)
             goes_on = bool(begun) and not whole
         return (Named.MORE, joined) if goes_on else (Named.OTHER, piece)
 
     def is_dressed(self, written: str) -> bool:
-        """Return True if `written` contains an offered name but also other text, so that it means
-        none yet.
+        """Return True if `written` contains an offered name beside text by which it means none yet.
+
+        `get_weather(city=` is such a name: it may be the beginning of a whole call.
         """
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

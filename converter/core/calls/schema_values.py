@@ -1,6 +1,4 @@
-"""Schemas of tools: the JSON types that a value may have, and a bare text as a value of such a
-type.
-"""
+"""Read the schemas of tools: which JSON types a value may have; and write text as such a value."""
 
 import ast
 import json
@@ -13,9 +11,9 @@ from converter.core.wire.json_text import refuse
 type Schema = Mapping[str, object]
 
 REFERENCE_LIMIT = 16
-"""How many references and unions within one another are followed; a schema may refer to itself."""
+"""How deeply nested references and unions are followed, because a schema may refer to itself."""
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
-"""All JSON types but string, for a value that shows its type by its form."""
+"""All JSON types but string: the types of a value that is written without quotation marks."""
 NULLS = ("null", "None")
 _BOOLEANS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _OTHER_NAMES = {
@@ -26,7 +24,7 @@ _OTHER_NAMES = {
     "dict": "object",
     "list": "array",
 }
-"""Names of types in the tools of some frameworks -> JSON types."""
+"""Python's names of types, which some frameworks write into schemas -> JSON types."""
 _KINDS = {
     str: "string",
     bool: "boolean",
@@ -38,28 +36,29 @@ _KINDS = {
 }
 _NUMBERS = frozenset({"integer", "number"})
 _READ = _NUMBERS | {"array", "object"}
-"""Types whose values have to be parsed. Booleans and null are recognised by their word."""
+"""Types whose values `typed` parses. Booleans and null it looks up in tables of words."""
 
 _SOURCE_NAME = "<tool call>"
-# Python would warn in the terminal of an unknown escape in a model's text, such as \d.
+# ast.parse would print a warning in the terminal for an escape such as \d in a model's text
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_SOURCE_NAME))
 
 
 def properties_of(schema: Schema) -> Mapping[str, object]:
-    """Return the properties of an object's schema, by name."""
+    """Return the properties of an object's schema: name -> schema."""
     properties = schema.get("properties")
     return properties if isinstance(properties, Mapping) else {}
 
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
-    """Return the JSON types that a parameter may have; empty if the schema names none."""
+    """Return the JSON types that a tool's parameter `name` may have; empty if not restricted."""
     return type_names(part(schema, name), schema)
 
 
 def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
-    """Return the schema of a property; if the schema is that of a list, the schema of its items.
+    """Return the schema of the property `name`, or, if `schema` is that of a list, of its items.
 
-    `root`: the tool's whole schema, in which references are looked up.
+    Empty if there is none. `root`: the tool's whole schema, in which references are looked up; None
+    if `schema` is the whole.
     """
     schema = resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
@@ -70,7 +69,10 @@ def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema allows; empty if it names none."""
+    """Return the JSON types that a schema allows; empty if it restricts none.
+
+    `root`: the tool's whole schema; `depth`: of this schema within unions.
+    """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
     schema = resolved(schema, root)
@@ -85,8 +87,10 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
 
 
 def resolved(schema: Schema, root: Schema) -> Schema:
-    """Return the schema to which a local reference leads: `#/$defs/Place`, as Pydantic writes it. A
-    schema without a reference is returned as it is.
+    """Return the schema to which the reference of `schema` leads, within the whole schema `root`.
+
+    `{"$ref": "#/$defs/City"}` -> the value of `$defs.City`. A schema without such a reference is
+    returned as it is.
     """
     for _ in range(REFERENCE_LIMIT):
         reference = schema.get("$ref")
@@ -113,8 +117,9 @@ def _implied(schema: Schema) -> frozenset[str]:
 
 
 def typed(text: str, types: frozenset[str]) -> str:
-    """Return a bare text as JSON: a value of one of the `types` if it can be read as such a value,
-    else a string.
+    """Return a text that a model wrote as a value, as JSON of one of the `types`; else as a string.
+
+    `5` -> `5` if `types` has `number`, otherwise `"5"`; `True` -> `true` if it has `boolean`.
     """
     bare = text.strip()
     if "null" in types and bare in NULLS:
@@ -138,8 +143,9 @@ def _json(text: str) -> object:
 
 
 def _escaped(text: str) -> object:
-    """Return the value of JSON whose quotes are escaped, as it stands within a string; None if it
-    is none.
+    """Return the value of JSON that is escaped as if it stood within a string; None if it is not.
+
+    `{\\"a\\": 1}` -> `{"a": 1}`.
     """
     try:
         return _json(json.loads(f'"{text}"')) if '\\"' in text else None
@@ -148,8 +154,9 @@ def _escaped(text: str) -> object:
 
 
 def _python(text: str) -> object:
-    """Return the value of a Python literal, which some models write instead of JSON; None if it is
-    none.
+    """Return the value of a Python literal, which some models write in place of JSON; else None.
+
+    `{'a': True}` -> `{"a": true}`. None also for a value that JSON lacks.
     """
     try:
         read_value = ast.literal_eval(parsed(text))
@@ -165,7 +172,9 @@ def parsed(written: str) -> ast.expr:
 
 
 def literal(value: object) -> str:
-    """Return a value as JSON. Raises ValueError for a number that JSON lacks (infinity), and
-    TypeError for any other value that JSON lacks.
+    """Return a Python value as JSON.
+
+    Raises ValueError for a number that JSON lacks (infinity), and TypeError for any other value
+    that JSON lacks (a set).
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -1,10 +1,10 @@
-"""Values of a call's arguments, changed to the types of the tool's schema.
+"""Change the values of a call's arguments to the types of the tool's schema.
 
-Models, and servers that read their calls, send a list, an object, a number or a boolean as a string
-(`"[1]"`, `"5"`, `"true"`), or a single value instead of a list. Such a value is changed if the
-schema allows only one type and the value can be read as this type. A string stays a string if the
-schema allows one. Text is held only within a string where the schema allows no string; all other
-text is emitted at once.
+Some models, and some servers that parse their calls, send a list, an object, a number or a boolean
+as a string (`"[1]"`, `"5"`, `"true"`), or a single value in place of a list. Such a value is
+changed if the schema allows only one type and the value can be read as this type. A string stays a
+string if the schema allows one. Only keys, and strings where the schema allows no string, are held;
+all other text is emitted at once.
 """
 
 import json
@@ -26,8 +26,8 @@ from converter.core.wire.json_text import objects
 
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
-"""First character of a value -> its type. Any other character begins a number, for lists and null
-are never put into a list.
+"""First character of a value -> its type. Any other character counts as a number's: lists and null,
+which begin with `[` and `n`, are never put into a list.
 """
 _AS_IT_IS = (JsonPart.BLANK, JsonPart.COLON, JsonPart.UNFIT)
 _OF_STRINGS = (JsonPart.TEXT, JsonPart.END, JsonPart.KEY, JsonPart.STRING)
@@ -36,12 +36,13 @@ _OF_VALUES = (JsonPart.OPEN, JsonPart.BEGUN, JsonPart.SCALAR)
 
 @dataclass(slots=True)
 class _Level:
-    """An open object or list.
+    """An object or list whose end has not come yet.
 
     Attributes:
-        schema: the schema of the object or list.
-        key: the key whose value is read; None while a key is to come.
-        around: True if the list was added around a single value.
+        schema: of the object or list.
+        is_list: True for a list.
+        key: the key of the value that comes next or is being read; None before a key.
+        around: True if this list was not sent: it was added around a single value.
     """
 
     schema: Schema
@@ -51,8 +52,11 @@ class _Level:
 
 
 class ArgumentValues:
-    """Takes the JSON of one call's arguments in pieces, and returns it with values of the right
-    types.
+    """Takes the JSON of one call's arguments in pieces, and returns it with values of the types
+    that the schema asks for.
+
+    Arguments:
+        schema: of the tool's parameters.
 
     Attributes:
         changed: the names of the arguments whose values were changed.
@@ -62,7 +66,7 @@ class ArgumentValues:
         self._root = schema
         self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
-        self._string: list[str] | None = None  # a held key or string
+        self._string: list[str] | None = None  # pieces of a key or string that is held
         self._length = 0
         self._in_scalar = False
         self._out: list[str] = []
@@ -70,25 +74,25 @@ class ArgumentValues:
 
     @property
     def in_string(self) -> bool:
-        """True if the open value is a string, and stays one."""
+        """True if the text so far ends within a string that stays a string."""
         return self._string is None and self._reader.wakes is not None
 
     def feed(self, text: str) -> str:
-        """Return the text that is decided."""
+        """Take the next piece of the JSON; return the text that can be emitted now."""
         if self._string is None and self._reader.passes(text):
-            return text  # text within a string that stays a string
+            return text  # within a string that stays a string nothing has to be read
         for kind, piece, _ in self._reader.feed(text):
             self._take(kind, piece)
         out, self._out = "".join(self._out), []
         return out
 
     def close(self) -> str:
-        """Return the held string, because the arguments end within it."""
+        """Return the text that is held. Called at the end of the arguments, which may be cut."""
         held, self._string = self._string, None
         return "".join(held or ()) + self._reader.waiting
 
     def _take(self, kind: JsonPart, piece: str) -> None:
-        """Emit a part of the JSON, or hold it."""
+        """Read one part of the JSON, and emit or hold its text `piece`."""
         if kind in _AS_IT_IS:
             self._out.append(piece)
         elif kind in _OF_STRINGS:
@@ -104,8 +108,9 @@ class ArgumentValues:
                 self._ended()
 
     def _read_string(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a key or string. A key is held, and so is a string that may become another
-        value.
+        """Read a part of a key or string.
+
+        A key is held until it is complete, and so is a string where the schema allows no string.
         """
         if kind is JsonPart.TEXT:
             self._say(piece)
@@ -118,7 +123,7 @@ class ArgumentValues:
             self._out.append(piece)
 
     def _read_value(self, kind: JsonPart, piece: str) -> None:
-        """Read a part of a number or word, or the beginning of an object or list."""
+        """Read a part of a number, `true`, `false` or `null`, or the `{` or `[` of a value."""
         if not self._in_scalar:
             self._put_in_list(piece[0])
         self._out.append(piece)
@@ -155,15 +160,16 @@ class ArgumentValues:
             self._ended()
         else:
             self._note()
-            reader = JsonReader(Want.VALUE)  # the values within it are typed, too
+            reader = JsonReader(Want.VALUE)  # the values within the new value may need a change too
             for kind, piece, _ in reader.feed(converted):
                 self._take(kind, piece)
             if (rest := reader.end_word(numbers=True)) is not None:
                 self._take(JsonPart.SCALAR, rest)
 
     def _put_in_list(self, character: str) -> None:
-        """Emit `[` before a single value if the schema allows only a list. `character`: the first
-        one of the value.
+        """Emit `[` before a value that begins with `character`, if it has to be put into a list.
+
+        The schema must allow only a list here, and this list such a value.
         """
         schema = self._wanted()
         single = only_type(schema, self._root) == "array"
@@ -173,21 +179,23 @@ class ArgumentValues:
             self._out.append("[")
 
     def _ended(self) -> None:
-        """Emit `]` behind a value if a list was added around it."""
+        """Emit `]` behind a value that has ended, if a list was added around it."""
         if self._levels and self._levels[-1].around:
             self._levels.pop()
             self._out.append("]")
 
     def _wanted(self) -> Schema:
-        """Return the schema of the value that begins."""
+        """Return the schema of the value that begins here."""
         if not self._levels:
             return self._root
         level = self._levels[-1]
         return part(level.schema, level.key or "", self._root)
 
     def _converted(self, written: str) -> str:
-        """Return a JSON string as a value of the schema's type; `written` itself if it cannot be
-        read as one.
+        """Return the JSON string `written` as a value of the type that the schema allows here.
+
+        `"5"` -> `5`; `"a"` -> `["a"]` for a list of strings. If it cannot be read as such a value,
+        `written` itself.
         """
         schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
         converted = typed(text, type_names(schema, self._root))
@@ -200,7 +208,10 @@ class ArgumentValues:
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
-        """Return True if a list of this schema may hold a value of this type."""
+        """Return True if a list of this schema may hold a value of the type `kind`.
+
+        `character`: the first one of the value.
+        """
         if character in "[n":
             return False
         items = self._item_types(schema)
@@ -215,8 +226,10 @@ class ArgumentValues:
 
 
 def meant(schema: Schema, root: Schema) -> Schema:
-    """Return the schema to which a reference leads. Of a union with null, return the other schema:
-    Pydantic writes an optional argument as such a union.
+    """Return the schema that counts: without its reference, and without a union with null.
+
+    Pydantic writes an optional argument as such a union:
+    `{"anyOf": [{"type": "string"}, {"type": "null"}]}` -> `{"type": "string"}`.
     """
     schema = resolved(schema, root)
     for union in ("anyOf", "oneOf"):
@@ -228,8 +241,9 @@ def meant(schema: Schema, root: Schema) -> Schema:
 
 
 def only_type(schema: Schema, root: Schema) -> str:
-    """Return the only type that a schema allows, apart from null; empty if it allows several or
-    names none. `integer` and `number` count as `number`.
+    """Return the only type that a schema allows besides null; empty if there is not exactly one.
+
+    `integer` and `number` both count as `number`.
     """
     names = type_names(schema, root) - {"null"}
     if names and names <= _NUMBERS:
@@ -238,6 +252,6 @@ def only_type(schema: Schema, root: Schema) -> str:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Return True if a parameter of the tool allows only one type, and this type is not string."""
+    """Return True if values of some parameter may need a change: it allows one type, no string."""
     names = properties_of(schema)
     return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)
