@@ -115,7 +115,7 @@ class Answer:
         """
         text_and_lead = self.take_lead() + text
         if self._closer_left >= 0:
-            self._look_behind_closer(text)
+            self._look_behind_closer(text_and_lead)
         self.has_text = self.has_text or not text_and_lead.isspace()
         if waits:
             self.waiting.append(text_and_lead)
@@ -131,11 +131,11 @@ class Answer:
         if self.has_text and not self.unmatched_closer:
             self.unmatched_closer = True
             self.closer_apart = before != "" and before in LINE_ENDS + SENTENCE_ENDS
-            self._closer_left = len(closer)
+            self._closer_left = len(self.lead) + len(closer)
 
     def _look_behind_closer(self, text: str) -> None:
         """Set `closer_apart` if a line end follows the unmatched closer. `text`: the next text that
-        is emitted, which begins with what is left of the closer.
+        is emitted, which begins with what is left of the closer (and of the blanks before it).
         """
         behind = text[self._closer_left : self._closer_left + 1]
         self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)

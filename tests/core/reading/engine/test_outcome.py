@@ -69,6 +69,16 @@ def test_an_unmatched_closer_behind_text_is_noted() -> None:
     assert answer.unmatched_closer
 
 
+def test_a_line_end_that_waits_for_a_call_stands_behind_the_closer() -> None:
+    answer = Answer(0)
+    answer.emit("a")
+    answer.note_unmatched("a", "</think>")
+    answer.emit("</think>")
+    answer.lead = "\n\n"
+    answer.emit("<tool_call>")
+    assert answer.closer_apart
+
+
 def test_a_guess_waits_and_is_a_thought_in_the_end() -> None:
     thought = OpenThought(0, guessed=True)
     assert thought.read("so") == []
