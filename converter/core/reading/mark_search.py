@@ -4,7 +4,7 @@ phrases.
 
 import enum
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from converter.core.reading.rows import GAP, POSITIONS, SUFFIX
@@ -82,20 +82,13 @@ class MarkSearch:
     Arguments:
         kinds: the kinds of the marks, by mark.
         suffix: the only text for which SUFFIX in a mark stands; if it is empty, any suffix fits.
-        counts: a function that returns False for a match which does not count. The search then
-            skips this match.
 
     Attributes:
         search: returns the first match of a mark in a text; `None` if there is none.
         firsts: the first characters of all marks.
     """
 
-    def __init__(
-        self,
-        kinds: Mapping[str, Mark],
-        suffix: str = "",
-        counts: Callable[[re.Match[str]], bool] | None = None,
-    ) -> None:
+    def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
         kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
@@ -120,15 +113,7 @@ class MarkSearch:
         )
         self.firsts = "".join(sorted({mark[0] for mark in kinds}))
         self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
-        self._counts = counts
-        self.search = self._search if counts else self._pattern.search
-
-    def _search(self, text: str) -> re.Match[str] | None:
-        """Return the first match of a mark that counts; `None` if there is none."""
-        match = self._pattern.search(text)
-        while match and self._counts and not self._counts(match):
-            match = self._pattern.search(text, match.start() + 1)
-        return match
+        self.search = self._pattern.search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
         """Return the kind of `literal`, a mark that was found, the mark as its row has it (with its

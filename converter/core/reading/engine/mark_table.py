@@ -6,9 +6,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from converter.core.reading.engine.states import BEHIND_CALL, COUNTING, NEXT_STATE, Group, State
+from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
 from converter.core.reading.rows import Counts
@@ -16,7 +16,6 @@ from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.bodies import Keyed
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
-from converter.core.reading.tool_calls.head import possible_head
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
 _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
@@ -103,32 +102,7 @@ def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """The closers of calls and of thoughts. All are dropped behind a call that stands in JSON."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
-_FIRSTS = re.escape("".join({mark[0] for mark in CALL_MARKS} - {"\n"}))
-_LINE = re.compile(rf"[^\n{_FIRSTS}]*+(?:[{_FIRSTS}]|\Z)")
-"""A line up to a character with which another mark of calls may begin, or up to the text's end. It
-does not match if a line end comes before.
-"""
-
-
-@cache
-def _possible_head(mark: str) -> re.Pattern[str]:
-    """Return a pattern that matches a mark of calls if the head of a call may stand behind it."""
-    row = CALL_MARKS.get(mark)
-    if row is None or row.begins != mark:
-        return re.compile("")
-    head = possible_head(mark, (*OPENERS.get(mark, ()), *SECTIONS.get(mark, ())))
-    # The opener of a section that is a special token also counts before text: it is dropped there.
-    if row.special and mark in SECTIONS:
-        return re.compile(rf"{re.escape(mark)}\s*+\w|{head.pattern}")
-    return head
-
-
-def _may_begin_call(match: re.Match[str]) -> bool:
-    """Return False for a match of a mark if no head of a call can stand behind it."""
-    return _possible_head(match[0]).match(match.string, match.start()) is not None
-
-
-_WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS, counts=_may_begin_call), MarkSearch({})
+_WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS), MarkSearch({})
 
 
 class MarkTable:
@@ -233,28 +207,14 @@ class MarkTable:
             has_phrases = not _PHRASES.isdisjoint(kinds.values())
             ends = dict.fromkeys(late, Mark.SILENT)
             kinds = ends | dict.fromkeys(again, Mark.TOOL) | kinds | tags
-            counts = self._counts if self.reads_calls and state not in BEHIND_CALL else None
-            search = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds, counts=counts)
-            self._searches[key] = search
+            self._searches[key] = PhraseSearch(kinds) if has_phrases else MarkSearch(kinds)
         return self._searches[key]
-
-    def _counts(self, match: re.Match[str]) -> bool:
-        """Return False for a match of a mark of calls that is only text in an answer. The search
-        then skips the mark, which saves the engine a step.
-        """
-        if _may_begin_call(match):
-            return True
-        mark, at, text = match[0], match.start(), match.string
-        if mark.startswith(self._silent):
-            return True
-        at_line_head = not text[max(0, at - 2) : at].strip(" \t") or text[at - 1] == "\n"
-        return at_line_head and mark in GUARDED and _LINE.match(text, match.end()) is not None
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the search for the marks that count in a thought of the family `row`, which its
         opener has begun. `suffix`: the suffix in the opener. `head`: the thought has no text yet.
         """
-        return _within_thought(row, suffix, head, tuple(self._in_thought), self.reads_calls)
+        return _within_thought(row, suffix, head, tuple(self._in_thought))
 
     @property
     def within_value(self) -> MarkSearch:
@@ -293,9 +253,7 @@ class MarkTable:
 
 
 @lru_cache(maxsize=64)
-def _within_thought(
-    row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...], reads_calls: bool
-) -> MarkSearch:
+def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     """Return the search of `MarkTable.within_thought`. `calls`: the marks that end a thought."""
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
     kinds |= dict.fromkeys(row.body.again, Mark.SILENT)
@@ -307,7 +265,7 @@ def _within_thought(
             for label in row.body.labels
             for closer in row.closes
         }
-    return MarkSearch(kinds, suffix, _may_begin_call if reads_calls else None)
+    return MarkSearch(kinds, suffix)
 
 
 mark_table = lru_cache(maxsize=64)(MarkTable)

@@ -7,7 +7,7 @@ head, the mark is text, and the engine reads on behind the mark.
 
 import enum
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from converter.core.calls.arguments import ARGUMENT_KEYS
@@ -19,7 +19,6 @@ from converter.core.reading.tool_calls.bodies import (
     HEADER,
     NAME_KEYS,
     OTHER_KEYS,
-    Gemma,
     Header,
     Json,
     Keyed,
@@ -88,8 +87,7 @@ _CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
 _WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
 _UNOPENED_KEY = re.compile(r"\A\s*+[\w.:/-]++\s*+(?:\w++\s*+)?")
 _WORD_BEGUN = re.compile(r"\s*+[\w.:/-]*+\Z")
-_IN_TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
-_TAG = re.compile(_IN_TAG)
+_TAG = re.compile(r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+""")
 _GEMMA = re.compile(r"([^{(\n<]{0,256}+)([{(]?)")
 _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
@@ -271,62 +269,3 @@ def _of_python(body: Python, text: str, tools: Tools | None) -> Head:
         return _named(match[1], tools)
     waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT
     return Head.WAITING if waits else Head.NONE
-
-
-# The rest of this file makes a regular expression for each mark of calls. With it the search for
-# marks (`MarkSearch`) skips a mark if no head, in any of the mark's forms, can stand behind it.
-
-_CLOSERS = "|".join({re.escape(it[:4]) for it in CLOSERS})
-_BEGUN = rf"(?![\s\S]{{65}})|(?=[{''.join({re.escape(it[0]) for it in CLOSERS})}])(?:{_CLOSERS})"
-"""A pattern for a position at which a head is still possible: less than 65 characters are left
-there, or a closer of a thought begins there, behind which the head may stand.
-"""
-
-
-def possible_head(mark: str, rows: Iterable[CallRow]) -> re.Pattern[str]:
-    """Return a pattern that matches `mark` if a head of one of the forms `rows`, or the beginning
-    of such a head, stands behind the mark.
-    """
-    heads = "|".join(_behind_mark(mark, row) for row in rows)
-    return re.compile(rf"{re.escape(mark)}\s*+(?:{heads}|{_BEGUN})")
-
-
-def _behind_mark(mark: str, row: CallRow) -> str:
-    """Return the expression for the text between `mark` and the tool's name, in the form `row`."""
-    if mark in row.body.heads:
-        return _expression(row, ("",))
-    heads = _expression(row, row.body.heads)
-    if row.section[0] != mark:
-        return f"(?:{heads})"
-    return rf"{_any(('', *row.opens))}\s*+(?:{heads}|{_BEGUN})"
-
-
-def _expression(row: CallRow, heads: Sequence[str]) -> str:
-    """Return the expression for a head in the form `row` that begins with one of `heads`."""
-    match row.body:
-        case Json():
-            return r"[\[{]"
-        case Python():
-            return r"[\[{]|[A-Za-z_][\w.-]*+\s*+(?:\(|\Z)"
-        case Gemma():
-            return _any(heads) + r"[^{(\n<]{0,256}+(?:[{(]|\Z)"
-        case Header(pattern=pattern, tail=tail):
-            named = pattern[: pattern.index(")", pattern.index("(?P<name>")) + 1]
-            named, whole = (re.sub(r"\(\?P<name>", "(?:", it) for it in (named, pattern))
-            alone = rf"(?:{whole}|\s*+[\w.:-]+)\s*+{_any(('', tail))}\s*+{_any(row.ends)}"
-            begun = rf"(?:{named}|\s*+[\w.:-])[^{{]{{0,{HEADER_LIMIT}}}+(?:\{{|\Z)"
-            return f"{_any(heads)}(?:{begun}|{alone})"
-        case Keyed() as body:
-            nexts = (body.stem, *body.keys, *body.end, "{", *row.ends, *body.ends, body.separator)
-            goes_on = rf"\s*+(?:{_any(filter(None, nexts))}|{_BEGUN})"
-            if not body.bare:
-                tag = f"{re.escape(body.key_end)}{goes_on}|[\"']|{_BEGUN}"
-                return f"{_any(heads)}{_IN_TAG}(?:{tag})"
-            key = rf"\s*+(?:\w++\s*+)?(?:{re.escape(body.key_end)}|{_BEGUN})"
-            return rf"[\w.:/-]++(?:{goes_on}|{key})"
-    raise TypeError(row.body)
-
-
-def _any(marks: Iterable[str]) -> str:
-    """Return the expression that matches one of the marks. Longer marks are tried first."""
-    return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
