@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.engine.behind_mark import begins_prose
-from converter.core.reading.engine.context import Context, MarkPosition
+from converter.core.reading.engine.candidate import begins_prose
+from converter.core.reading.engine.context import Context
 from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
 from converter.core.reading.engine.source import Source
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
@@ -424,8 +424,7 @@ def test_a_mark_may_be_quoted_or_in_a_sentence(
     text: str, quoted: bool, in_sentence: bool, size: int
 ) -> None:
     context = around(text, size)
-    describe_thinking = context.position is MarkPosition.IN_SENTENCE
-    assert (context.shows_calls, describe_thinking) == (quoted, in_sentence)
+    assert (context.shows_calls, context.in_sentence) == (quoted, in_sentence)
 
 
 @pytest.mark.parametrize("first", ["", "assistant", "commentary", "assistantcommentary"])

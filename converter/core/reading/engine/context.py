@@ -5,7 +5,6 @@ The text behind the last mark decides it. This text is examined only when the en
 position, because most text has no mark in it.
 """
 
-import enum
 import re
 
 from converter.core.reading.code_spans import CodeSpans
@@ -32,23 +31,6 @@ _BEGINNINGS = {
     LINE: re.compile(r"\n[^\S\n]*\Z"),
 }
 """For each position at which a phrase counts, the pattern of the text's end before the phrase."""
-
-
-class MarkPosition(enum.Enum):
-    """The position of a mark in its line.
-
-    Attributes:
-        AT_BREAK: at the beginning of the line, or behind other text without a blank before the
-            mark.
-        BEHIND_SENTENCE: behind a blank and the end of a sentence.
-        IN_SENTENCE: behind a blank and a word, a comma or a semicolon.
-        QUOTED: directly behind a quotation mark or an opening bracket.
-    """
-
-    AT_BREAK = enum.auto()
-    BEHIND_SENTENCE = enum.auto()
-    IN_SENTENCE = enum.auto()
-    QUOTED = enum.auto()
 
 
 class Context:
@@ -106,16 +88,16 @@ class Context:
         return self._code.fenced()
 
     @property
-    def position(self) -> MarkPosition:
-        """The position of the next character in its line."""
-        self._read()
-        line = self._tail.rpartition("\n")[2]
-        text_before = line.rstrip()
-        last = text_before[-1:]
-        if not text_before or text_before == line:
-            return MarkPosition.QUOTED if text_before and last in QUOTES else MarkPosition.AT_BREAK
-        in_clause = last.isalnum() or last in CLAUSE_ENDS
-        return MarkPosition.IN_SENTENCE if in_clause else MarkPosition.BEHIND_SENTENCE
+    def quoted(self) -> bool:
+        """True directly behind a quotation mark or an opening bracket."""
+        return self.before[-1:] in tuple(QUOTES)
+
+    @property
+    def in_sentence(self) -> bool:
+        """True behind a blank and, before the blank, a word, a comma or a semicolon."""
+        line = self.before.rpartition("\n")[2]
+        last = line.rstrip()[-1:]
+        return line[-1:].isspace() and (last.isalnum() or last in tuple(CLAUSE_ENDS))
 
     @property
     def shows_calls(self) -> bool:
@@ -126,7 +108,7 @@ class Context:
         only up to the end of its line.
         """
         self._read()
-        quoted = self.position is MarkPosition.QUOTED and not self._tail.endswith("`")
+        quoted = self.quoted and not self._tail.endswith("`")
         in_line = self._in_call or (self._line_head != "" and self._line_head in QUOTED_LINES)
         return quoted or in_line or self._code.inside_line()
 

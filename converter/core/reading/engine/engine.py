@@ -40,13 +40,18 @@ from converter.core.model.events import (
     joined,
 )
 from converter.core.reading.beginning import Grammar, Mode
-from converter.core.reading.engine.behind_mark import begins_prose, may_begin_call
-from converter.core.reading.engine.candidate import Candidate, find_start, heads_in_section
-from converter.core.reading.engine.context import BLANKS, Context, MarkPosition
+from converter.core.reading.engine.candidate import (
+    Candidate,
+    begins_prose,
+    find_start,
+    heads_in_section,
+)
+from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
+    FULL_MARKS,
     CallMark,
     MarkTable,
     is_half_closer,
@@ -717,7 +722,7 @@ class Engine:
         """
         rows = self._section or ()
         counts = rows[0].counts if rows else Counts.AS_WHOLE_REPLY
-        mark = CALL_MARKS.get(literal) or CallMark(literal, literal, counts, guards=False)
+        mark = CALL_MARKS.get(literal) or CallMark(literal, literal, counts)
         text, last = self._source.rest, self._source.last
         behind = text[len(literal) :]
         if self._is_empty_section(mark, behind):
@@ -725,7 +730,7 @@ class Engine:
         if self._is_shown(mark):
             return self._show(mark, behind)
         start = find_start(mark, text, self._tools, last, rows)
-        if start is None and not self._guards(mark, behind):
+        if start is None:
             return self._show(mark, behind)
         forbidden = self._table.forbids_calls
         return self._begin(Candidate.begin(mark, start, self._stands(mark), text, forbidden))
@@ -737,26 +742,15 @@ class Engine:
         context = self._context
         if not self._inside:
             return self._shown or (context.shows_calls and not mark.special)
-        in_prose = context.position in (MarkPosition.QUOTED, MarkPosition.IN_SENTENCE)
+        in_prose = context.quoted or context.in_sentence
         return not mark.special and (context.in_fence or in_prose)
 
     def _stands(self, mark: CallMark) -> Stands:
         """Return the position of a candidate that begins with this mark now."""
         if self._inside:
             return Stands.IN_THOUGHT
-        in_sentence = self._context.position is MarkPosition.IN_SENTENCE
-        doubted = in_sentence and not (mark.special or self.calls.read)
+        doubted = self._context.in_sentence and not (mark.special or self.calls.read)
         return Stands.IN_SENTENCE if doubted else Stands.ALONE
-
-    def _guards(self, mark: CallMark, behind: str) -> bool:
-        """Return True if calls are not read, but the text `behind` a mark seems to be one, so that
-        no tag counts in it. Raises `NeedMore`.
-        """
-        in_code = self._context.in_code and not self._inside
-        if self._table.reads_calls or not mark.guards or in_code:
-            return False
-        at = MarkPosition.AT_BREAK if mark.special else self._context.position
-        return may_begin_call(at, behind, self._source.last)
 
     def _show(self, mark: CallMark, behind: str) -> None:
         """Emit a mark of calls as text: its first character, or the whole mark if JSON is shown
@@ -766,13 +760,13 @@ class Engine:
         """
         if self._state not in IN_TEXT or self._value or self._context.in_code:
             return self._emit_character()
-        may_follow = mark.guards and self._table.reads_calls and self._context.at_line_head
+        is_opener = mark.mark in FULL_MARKS
+        may_follow = is_opener and self._table.reads_calls and self._context.at_line_head
         if may_follow and self._call_follows(behind):
             return self._leave_out(len(mark.mark))
         if silent := self._table.silent_at(self._source.rest):
             return self._leave_out(len(silent))
-        in_sentence = self._context.position is MarkPosition.IN_SENTENCE
-        if in_sentence and mark.guards and behind[:1] in ("[", "{"):
+        if self._context.in_sentence and is_opener and behind[:1] in ("[", "{"):
             return self._begin_value(len(mark.mark))
         return self._emit_character()
 
@@ -818,7 +812,7 @@ class Engine:
         literal = self._source.mark_at(_WHOLE, blanks)
         if blanks == len(text):
             self._source.need_more()
-        mark, last = CallMark(literal, literal, guards=False), self._source.last
+        mark, last = CallMark(literal, literal), self._source.last
         start = find_start(mark, text[blanks:], self._tools, last, WHOLE[literal])
         self._at_head = False
         if start is None or start.head is Head.UNOFFERED:

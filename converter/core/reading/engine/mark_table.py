@@ -38,7 +38,6 @@ class CallMark:
         close: the mark that ends text which only looks like a call; empty if such text ends with
             the end of its JSON.
         before: marks before which such text ends, too.
-        guards: True if no tag counts in such text.
         alone: True if the mark is the beginning of a call's body. It ends a thought only if calls
             are read.
     """
@@ -48,7 +47,6 @@ class CallMark:
     counts: Counts = Counts.AS_WHOLE_REPLY
     close: str = ""
     before: tuple[str, ...] = ()
-    guards: bool = True
     alone: bool = False
 
     @property
@@ -73,9 +71,10 @@ def _of_forms() -> Iterator[CallMark]:
         for mark, close in form.pairs:
             yield CallMark(mark, _opener_of(mark), form.counts, close, form.before)
         body = form.body
-        if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
+        if form.alone and isinstance(body, Keyed):
+            close = "" if body.open_ended else body.end[0]
             for head in body.heads:
-                yield CallMark(head, head, form.counts, body.end[0], alone=True)
+                yield CallMark(head, head, form.counts, close, alone=True)
 
 
 def _opener_of(mark: str) -> str:
@@ -83,12 +82,10 @@ def _opener_of(mark: str) -> str:
     return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
 
 
-GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
-"""The marks that begin text in which no tag counts, even if it only looks like a call."""
-CALL_MARKS = {
-    **{mark: CallMark(mark, mark, row.counts, guards=False) for mark, (row, *_) in OPENERS.items()},
-    **GUARDED,
-}
+FULL_MARKS = {row.mark: row for row in _of_forms()}
+"""The marks behind which nothing but a call is expected: openers with the text `CallRow.tool`."""
+CALL_MARKS = {mark: CallMark(mark, mark, row.counts) for mark, (row, *_) in OPENERS.items()}
+CALL_MARKS |= FULL_MARKS
 """All marks that begin calls."""
 
 
@@ -96,7 +93,7 @@ def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
     """Return the marks of calls that end a thought. `offered`: the request offers tools. `reads`:
     calls are read.
     """
-    return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered, reads))
+    return tuple(mark for mark, row in FULL_MARKS.items() if row.ends_thought(offered, reads))
 
 
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.engine.candidate import Candidate, find_start
+from converter.core.reading.engine.candidate import Candidate, begins_prose, find_start
 from converter.core.reading.engine.mark_table import CALL_MARKS
 from converter.core.reading.engine.states import Stands
 from converter.core.reading.mark_search import NeedMore
@@ -27,12 +27,19 @@ MARK = CALL_MARKS["<tool_call>"]
 def test_the_row_that_begins_best_is_taken(mark: str, text: str, form: str, head: Head) -> None:
     start = find_start(CALL_MARKS[mark], text, TOOLS, last=False)
     assert start
-    assert (start.row and start.row.name, start.head) == (form, head)
+    assert (start.row.name, start.head) == (form, head)
 
 
 def test_half_a_mark_behind_a_sections_mark_waits() -> None:
     with pytest.raises(NeedMore):
         find_start(CALL_MARKS["<tool_calls>"], "<tool_calls>\n<tool_", TOOLS, last=False)
+
+
+def test_text_behind_a_sections_mark_is_no_call() -> None:
+    assert begins_prose("I look it up", last=False)
+    with pytest.raises(NeedMore):
+        begins_prose("now", last=False)
+    assert begins_prose('{"name"', last=False) is False
 
 
 @pytest.mark.parametrize("text", ["<tool_call> is it", "<tool_call> now", "<tool_call>7,"])
@@ -49,7 +56,9 @@ def test_a_row_of_the_section_begins_at_its_bodys_head() -> None:
 
 
 def begun(text: str, stands: Stands = Stands.ALONE) -> Candidate:
-    return Candidate.begin(MARK, find_start(MARK, text, TOOLS, last=False), stands, text)
+    start = find_start(MARK, text, TOOLS, last=False)
+    assert start
+    return Candidate.begin(MARK, start, stands, text)
 
 
 def test_a_candidate_is_judged_where_it_may_end() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.engine.context import Context, MarkPosition
+from converter.core.reading.engine.context import Context
 from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 from tests.support.strategies import law
 
@@ -19,19 +19,23 @@ def _behind(*pieces: str) -> Context:
 @pytest.mark.parametrize(
     ("text", "position"),
     [
-        ("", MarkPosition.AT_BREAK),
-        ("word\n  ", MarkPosition.AT_BREAK),
-        ("word.", MarkPosition.AT_BREAK),
-        ("word. ", MarkPosition.BEHIND_SENTENCE),
-        ("word: ", MarkPosition.BEHIND_SENTENCE),
-        ("I use ", MarkPosition.IN_SENTENCE),
-        ("so, ", MarkPosition.IN_SENTENCE),
-        ('the mark "', MarkPosition.QUOTED),
-        ("the mark (", MarkPosition.QUOTED),
+        ("", ""),
+        ("word\n  ", ""),
+        ("word.", ""),
+        ("word. ", ""),
+        ("word: ", ""),
+        ("I use ", "in sentence"),
+        ("so, ", "in sentence"),
+        ('the mark "', "quoted"),
+        ("the mark (", "quoted"),
     ],
 )
-def test_a_mark_stands_somewhere_on_its_line(text: str, position: MarkPosition) -> None:
-    assert _behind(text).position is _behind(*text).position is position
+def test_a_mark_stands_somewhere_on_its_line(text: str, position: str) -> None:
+    for context in (_behind(text), _behind(*text)):
+        assert (context.quoted, context.in_sentence) == (
+            position == "quoted",
+            position == "in sentence",
+        )
 
 
 @pytest.mark.parametrize(
@@ -116,13 +120,13 @@ def test_queries_between_pieces_change_no_answer(pieces: list[str]) -> None:
         assert isinstance(read_between.in_code, bool)
     once = _behind("".join(pieces))
     assert (
-        read_between.position,
+        read_between.in_sentence,
         read_between.before,
         read_between.in_fence,
         read_between.shows_calls,
         read_between.in_code,
     ) == (
-        once.position,
+        once.in_sentence,
         once.before,
         once.in_fence,
         once.shows_calls,

@@ -171,7 +171,6 @@ FORBIDDEN = {
     f"<think>why</think>{SECTION}{KIMI}": "functions.now:0<|tool_call_argument_begin|>{}",
     "<think>why\n<|tool_call_start|>[now()]<|tool_call_end|>": "[now()]",
     '[TOOL_CALLS]now[ARGS]{"a": "[TOOL_CALLS]"} so': 'now[ARGS]{"a": "[TOOL_CALLS]"} so',
-    "I call: <tool_call>[1]</tool_call>": "I call: [1]",
     "`<tool_call>` and the <tool_call> tag": "`<tool_call>` and the <tool_call> tag",
 }
 
