@@ -10,9 +10,9 @@ parts that clients move or renew in each request.
 
 import re
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from converter.addon.bounds import LONGEST_PROMPT
@@ -21,7 +21,6 @@ from converter.core.model.raw_messages import (
     DATE,
     REMINDER,
     SYSTEM,
-    SYSTEM_FIELDS,
     PromptPart,
     fingerprint_of,
     messages_of,
@@ -42,7 +41,6 @@ KEPT_PROMPTS = Bound(
 KEPT_PROMPT_BYTES = Bound(16 << 20, "bytes", "those requests, all together", "the oldest go")
 """Enough for the requests of some agents whose windows are full."""
 
-_HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30
 """The most characters of a date or time that `BREAKERS` match."""
 _BLOCK = 2000
@@ -102,7 +100,7 @@ BREAKERS = (
 """The kinds of text that break a cache. The first that explains a difference is reported."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Prompt:
     """A request as it was sent to a server.
 
@@ -120,21 +118,21 @@ class Prompt:
     size: int
     tokens: int | None = None
 
+    @cached_property
+    def turns(self) -> Sequence[object]:
+        """The messages without the system's: clients add and remove these in a conversation."""
+        return [message for message in messages_of(self.body) if role_of(message) not in SYSTEM]
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A prompt that later prompts are compared with.
+    @cached_property
+    def first(self) -> str:
+        """The fingerprint of the first turn: a quick test excludes most other conversations."""
+        return fingerprint_of(self.turns[0])
 
-    Attributes:
-        turns: the messages, without the system's messages.
-        first: the fingerprint of the first message.
-        last: the fingerprint of the last message.
-    """
-
-    prompt: Prompt
-    turns: Sequence[object]
-    first: str
-    last: str
+    def continues(self, before: "Prompt") -> bool:
+        """Return True if this request has all turns of the request `before`, and more."""
+        count = len(before.turns)
+        same = self.owner == before.owner and self.first == before.first
+        return same and count < len(self.turns) and shared_count(before.turns, self.turns) == count
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,42 +169,20 @@ class Prompts:
     """The newest request of each conversation, bounded in number and bytes."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
-        self._bytes = self._count = 0
+        self._kept: list[Prompt] = []
 
     def follow(self, prompt: Prompt) -> Prompt | None:
-        """Return the earlier request that `prompt` continues, and replace it by `prompt`."""
-        # The system's messages are not compared: clients add and remove them in a conversation.
-        messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
-        now = [message for message in messages if role_of(message) not in SYSTEM]
-        if not now:
+        """Return the newest earlier request that `prompt` continues, and replace it by `prompt`."""
+        if prompt.size > LONGEST_PROMPT or not prompt.turns:
             return None
-        first = fingerprint_of(now[0])
-        last = fingerprint_of(now[-1]) if len(now) > 1 else first
-        number = self._before(prompt.owner, first, now) if len(now) > 1 else None
-        before = self._kept.pop(number).prompt if number else None
-        self._count += 1
-        self._kept[self._count] = _Kept(prompt, now, first, last)
-        self._bytes += prompt.size - (before.size if before else 0)
-        while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
-            self._bytes -= self._kept.popitem(last=False)[1].prompt.size
+        before = next(filter(prompt.continues, reversed(self._kept)), None)
+        self._kept = [*(kept for kept in self._kept if kept is not before), prompt]
+        while (
+            len(self._kept) > KEPT_PROMPTS
+            or sum(kept.size for kept in self._kept) > KEPT_PROMPT_BYTES
+        ):
+            del self._kept[0]
         return before
-
-    def _before(self, owner: str, first: str, now: Sequence[object]) -> int | None:
-        """Return the key in `_kept` of the newest request that the messages `now` continue, None if
-        there is none. The fingerprints of its first and last message are compared first, which is
-        quick and excludes most requests.
-        """
-        compared = dict[int, str]()
-        for number in reversed(self._kept):
-            kept = self._kept[number]
-            last = len(kept.turns) - 1
-            is_longer = last + 1 < len(now)
-            if kept.prompt.owner == owner and kept.first == first and is_longer:
-                compared[last] = compared.get(last) or fingerprint_of(now[last])
-                if compared[last] == kept.last and shared_count(kept.turns, now) > last:
-                    return number
-        return None
 
 
 def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
@@ -222,15 +198,6 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
             at = _shared_length(was.text, part.text)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
-
-
-def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    """Return True if a request certainly repeats the whole request before it. This fast comparison
-    may return False where `broken` finds no difference, because `broken` ignores some parts.
-    """
-    was, messages = messages_of(before), messages_of(now)
-    heads = all(before.get(name) == now.get(name) for name in _HEADS)
-    return heads and was == messages[: len(was)]
 
 
 def _shared_length(one: str, other: str) -> int:

@@ -2,7 +2,6 @@
 
 import logging
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 
 from converter.addon.aside import begun_aside
@@ -10,21 +9,7 @@ from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
 from converter.core.model.housekeeping import housekeeping_of
-from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
-
-
-@dataclass(frozen=True, slots=True)
-class _Followed:
-    """The prompt of a running exchange.
-
-    Attributes:
-        before: the earlier prompt that `prompt` continues, None if there is none.
-        comparison: the comparison of the two prompts; None if `prompt` plainly repeats `before`.
-    """
-
-    prompt: Prompt
-    before: Prompt | None = None
-    comparison: Future[Break | None] | None = None
+from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken
 
 
 class PromptCache(Watcher):
@@ -36,24 +21,22 @@ class PromptCache(Watcher):
 
     def __init__(self) -> None:
         self._prompts = Prompts()
-        self._followed: dict[str, _Followed] = {}
+        self._followed: dict[str, tuple[Prompt, Prompt | None, Future[Break | None] | None]] = {}
+        """For each running exchange: its prompt, the earlier prompt that it continues, and the
+        comparison of both.
+        """
 
     def asked(self, seen: FlowRecord) -> None:
         """Begin to compare a prompt with the earlier prompt, in a thread if the prompt is long."""
         sent = seen.awaited.sent if seen.awaited else {}
-        if not sent or housekeeping_of(
-            sent
-        ):  # A request that a client sends for itself, such as for a title, continues no prompt.
+        # A request that a client sends for itself, such as for a title, continues no prompt.
+        if not sent or housekeeping_of(sent):
             return
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
-        followed = _Followed(prompt)
-        if before := self._prompts.follow(prompt):
-            comparison = None
-            if not is_repeated(before.body, sent):
-                comparison = begun_aside(size, partial(broken, before.body, sent))
-            followed = _Followed(prompt, before, comparison)
-        self._followed[name] = followed
+        before = self._prompts.follow(prompt)
+        comparison = begun_aside(size, partial(broken, before.body, sent)) if before else None
+        self._followed[name] = prompt, before, comparison
 
     def ended(self, seen: FlowRecord) -> None:
         """Report a break of the cache in the log and on the flow, unless the server's count of
@@ -62,10 +45,10 @@ class PromptCache(Watcher):
         followed = self._followed.pop(seen.flow.id, None)
         if followed is None or seen.rewriter is None:
             return
+        prompt, before, comparison = followed
         usage = seen.rewriter.summary.counted
         counts = (usage.input, usage.cached) if usage else (None, None)
-        followed.prompt.tokens = counts[0]
-        before, comparison = followed.before, followed.comparison
+        prompt.tokens = counts[0]
         broken = comparison.result() if comparison and comparison.done() else None
         if before and broken and (message := broken.message(before.tokens, *counts)):
             seen.flow.metadata[BEFORE] = before.name

@@ -14,7 +14,6 @@ from converter.extras.prompt_cache.prefix import (
     Prompt,
     Prompts,
     broken,
-    is_repeated,
 )
 
 type Body = dict[str, Any]
@@ -144,7 +143,6 @@ def test_a_system_text_that_is_no_message_breaks_a_prompt(field: str) -> None:
     messages = [{"role": "user", "content": "A?"}]
     before = {field: "Today is 2026-11-23.", "input": messages}
     now = {field: "Today is 2026-11-24.", "input": [*messages, {"role": "user", "content": "B?"}]}
-    assert not is_repeated(before, now)
     difference = broken(before, now)
     assert difference
     assert (difference.part, difference.cause) == (
@@ -219,17 +217,3 @@ def test_requests_are_kept_within_bounds() -> None:
     for number in range(KEPT_PROMPTS):
         compare(prompts, "me", {"messages": [{"role": "user", "content": f"{number}"}]}, 1)
     assert compare(prompts, "me", after(system("Be kind.")), 1) is None, "the oldest has gone"
-
-
-@pytest.mark.parametrize(
-    ("changed", "repeated"),
-    [({}, True), ({"model": "n"}, False), ({"tools": []}, False), ({"temperature": 1}, True)],
-)
-def test_most_requests_say_at_once_that_they_repeat_the_one_before(
-    changed: dict[str, object], repeated: bool
-) -> None:
-    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    before: dict[str, object] = {"model": "m", "messages": messages[:1]}
-    assert is_repeated(before, {**before, "messages": messages, **changed}) is repeated
-    other = [{"role": "user", "content": "c"}, messages[1]]
-    assert not is_repeated(before, {**before, "messages": other})
