@@ -4,10 +4,11 @@ or in the dialect of a client.
 `curl -N ... | think-addon record show -` shows a reply while it comes.
 """
 
-import re
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPException, parse_headers
+from io import BufferedReader
 from itertools import chain
 
 from converter.addon.exchange.rewriting import rewriter_of
@@ -22,32 +23,21 @@ from converter.extras.recordings.recording import RecordingError
 
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
-_HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
-_CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEAD_BEGINS = b"HTTP/"
-_HEAD_LIMIT = 4096
-_PIECE = 65536
 
 
-def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
+def headless(source: BufferedReader) -> Iterator[tuple[bytes, str]]:
     """Yield the bytes of a body as they come, each time with the reply's content type.
 
     The HTTP heads that `curl -i` prints before the body are left out; the content type comes from
-    them. Empty bytes are yielded while it is not yet decided whether the input begins with a head.
+    them.
     """
-    held, content_type = b"", ""
-    for chunk in chunks:
-        held += chunk
-        while head := _HEAD.match(held):
-            held = held[head.end() :]
-            match = _CONTENT_TYPE.search(head[0])
-            content_type = match[1].decode(errors="replace") if match else content_type
-        begun = held[: len(_HEAD_BEGINS)]
-        if begun and not (_HEAD_BEGINS.startswith(begun) and len(held) < _HEAD_LIMIT):
-            break
-        yield b"", content_type
-    yield held, content_type
-    yield from ((chunk, content_type) for chunk in chunks)
+    content_type = ""
+    while source.peek(len(_HEAD_BEGINS)).startswith(_HEAD_BEGINS):
+        source.readline()
+        content_type = parse_headers(source)["content-type"] or content_type
+    while piece := source.read1():
+        yield piece, content_type
 
 
 def converted(
@@ -83,14 +73,14 @@ def show(file: str, chosen: Settings, client: Dialect | None) -> None:
         raise  # Not the file's fault: the reader of our output has left.
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from None
-    except RecordingError as error:
+    except (RecordingError, HTTPException) as error:
         raise RecordingError(f"{file}: {error}") from None
 
 
 def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
     """Yield what `headless` yields for a file or for standard input."""
-    with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb", buffering=0) as source:
-        yield from headless(iter(lambda: source.read(_PIECE), b""))
+    with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb") as source:
+        yield from headless(source)
 
 
 def _write(text: str | bytes) -> None:
