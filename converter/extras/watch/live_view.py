@@ -95,23 +95,13 @@ class LiveView(Watcher):
 
     name = "think-live"
 
-    def __init__(self) -> None:
-        self._wanted: set[str] = set()
-
-    def asked(self, seen: FlowRecord) -> None:
-        """Remember that the exchange's reply is to be shown, if mitmproxy has a list of flows."""
-        if flow_list() is not None:  # Compared with None, because an empty list is false.
-            self._wanted.add(seen.flow.id)
-
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
         """Begin to show a stream at its first events, unless the client gets one whole body."""
-        name = seen.flow.id
-        if name in self._wanted and seen.tap is not None:
-            self._wanted.discard(name)
-            if not seen.tap.holds:
-                RUNNING[name] = Running(seen)
+        name, streams = seen.flow.id, seen.tap is not None and not seen.tap.holds
+        # Compared with None, because an empty list is false.
+        if streams and name not in RUNNING and flow_list() is not None:
+            RUNNING[name] = Running(seen)
 
     def ended(self, seen: FlowRecord) -> None:
         """Stop showing the stream."""
-        self._wanted.discard(seen.flow.id)
         RUNNING.pop(seen.flow.id, None)
