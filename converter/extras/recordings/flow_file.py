@@ -10,10 +10,9 @@ by which the reply is read.
 import io
 import uuid
 import warnings
-from collections.abc import Mapping
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
 # mitmproxy's filters use deprecated names of pyparsing: this import would print warnings.
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
@@ -102,41 +101,29 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         cuts, ended, options, facts = read_notes(kept.metadata[METADATA])
     except NotesError as error:
         raise RecordingError(str(error)) from None
-    sent, answered = _server_side(kept)
-    if kept.response is None or answered is None:
+    server: http.HTTPFlow = kept.copy()
+    try:
+        server.revert()
+    except Exception as error:  # Any: mitmproxy reads a backup's values unchecked.
+        raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
+    if kept.response is None or server.response is None:
         raise RecordingError(
             f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
         )
+    answered, got = _answered(server.response), _answered(kept.response)
     return Recording(
         name,
         request=_recorded_request(kept.request),
-        sent=_recorded_request(sent),
-        answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
-        chunks=_chunks(cuts, _body(answered)),
-        got=Answered(
-            kept.response.status_code,
-            kept.response.headers.get("content-type", ""),
-            _body(kept.response),
-        ),
+        sent=_recorded_request(server.request),
+        answered=replace(answered, body=b""),
+        chunks=_chunks(cuts, answered.body),
+        got=got,
         options=options,
         facts=facts,
         ended=ended,
-        hosts=_hosts(kept, sent),
+        hosts=_hosts(kept, server.request),
         flow=kept.id,
     )
-
-
-def _server_side(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
-    """Return the request that was sent to the server, and the server's reply."""
-    state: Any = kept.get_state()["backup"]
-    if not state:
-        return kept.request, kept.response
-    try:
-        return http.Request.from_state(state["request"]), state[
-            "response"
-        ] and http.Response.from_state(state["response"])
-    except Exception as error:  # Any: mitmproxy reads a backup's values unchecked.
-        raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
 def _recorded_request(request: http.Request) -> RecordedRequest:
@@ -146,6 +133,10 @@ def _recorded_request(request: http.Request) -> RecordedRequest:
         if name.lower() not in CARRIED
     }
     return RecordedRequest(request.method, request.path, headers, _body(request))
+
+
+def _answered(reply: http.Response) -> Answered:
+    return Answered(reply.status_code, reply.headers.get("content-type", ""), _body(reply))
 
 
 def _body(message: http.Message) -> bytes:
@@ -192,48 +183,31 @@ def dumps(recording: Recording) -> bytes:
     return out.getvalue()
 
 
-def to_flow(recording: Recording) -> http.HTTPFlow:
-    """Return a recording as a flow. Equal recordings give equal flows, with the same ids and
-    times.
+def to_flow(recording: Recording, began: float = BEGAN) -> http.HTTPFlow:
+    """Return a recording as a flow that began at the time `began`. Equal recordings give equal
+    flows, with the same ids and times.
     """
     client = connection.Client(
-        peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
+        peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=began, id=_id(recording, "client")
     )
     server = connection.Server(address=(HOST, int(PORT)), id=_id(recording, "server"))
     kept = http.HTTPFlow(client, server)
-    kept.id, kept.timestamp_created = _id(recording, "flow"), BEGAN
-    times = [chunk.at for chunk in recording.chunks] or [0.0]
+    kept.id, kept.timestamp_created = _id(recording, "flow"), began
+    times = [began + chunk.at for chunk in recording.chunks] or [began]
     if recording.ended:
-        kept.error = flow.Error(recording.ended, BEGAN + times[-1])
+        kept.error = flow.Error(recording.ended, times[-1])
     summary = recording.replayed().summary.values()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
     noted = cuts, recording.ended, recording.options, recording.facts
     kept.metadata[METADATA] = write_notes(noted, summary)
     kept.comment = describe_thinking(summary) if summary.get("thoughts") else ""
-    server_reply = Answered(
-        recording.answered.status, recording.answered.content_type, recording.body
-    )
-    if recording.sent != recording.request or server_reply != recording.got:
-        kept.request, kept.response = (
-            _request(recording.sent),
-            _response(server_reply, times),
-        )
+    answered = replace(recording.answered, body=recording.body)
+    if (recording.sent, answered) != (recording.request, recording.got):
+        kept.request, kept.response = _request(recording.sent, began), _response(answered, times)
         kept.backup()
-    kept.request, kept.response = _request(recording.request), _response(recording.got, times)
+    kept.request = _request(recording.request, began)
+    kept.response = _response(recording.got, times)
     return kept
-
-
-def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return a flow's state with `seconds` added to every time in it."""
-    state_then = dict[str, Any]()
-    for name, value in state.items():
-        if isinstance(value, Mapping):
-            state_then[name] = moved(value, seconds)
-        elif name.startswith("timestamp") and isinstance(value, float):
-            state_then[name] = value + seconds
-        else:
-            state_then[name] = value
-    return state_then
 
 
 def _id(recording: Recording, what: str) -> str:
@@ -243,14 +217,14 @@ def _id(recording: Recording, what: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
 
 
-def _request(request: RecordedRequest) -> http.Request:
+def _request(request: RecordedRequest, began: float) -> http.Request:
     headers = [
         (name.encode(), value.encode("utf-8", "surrogateescape"))
         for name, value in {"host": HERE, **request.headers}.items()
     ]
     url = f"http://{HERE}{request.path}"
     rebuilt = http.Request.make(request.method, url, request.body, headers)
-    rebuilt.timestamp_start = rebuilt.timestamp_end = BEGAN
+    rebuilt.timestamp_start = rebuilt.timestamp_end = began
     return rebuilt
 
 
@@ -258,5 +232,5 @@ def _response(answered: Answered, times: list[float]) -> http.Response:
     rebuilt = http.Response.make(
         answered.status, answered.body, {"content-type": answered.content_type}
     )
-    rebuilt.timestamp_start, rebuilt.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
+    rebuilt.timestamp_start, rebuilt.timestamp_end = times[0], times[-1]
     return rebuilt

@@ -58,10 +58,7 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
     cannot be recorded.
     """
     recording = flow_file.from_flow(flow, flow.id)
-    shown = flow_file.to_flow(redacted(recording))
-    state = flow_file.moved(shown.get_state(), flow.request.timestamp_start - flow_file.BEGAN)
-    clean = HTTPFlow.from_state(state)
-    assert isinstance(clean, HTTPFlow)
+    clean = flow_file.to_flow(redacted(recording), began=flow.request.timestamp_start)
     clean.id, clean.marked = flow.id, flow.marked
     clean.comment = redacted_text(recording, flow.comment)
     client = flow.request.headers.get("user-agent", "").partition(" ")[0]
