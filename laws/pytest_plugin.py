@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import unified_diff
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from laws.laws import Law
 
 _FOLDERS = pytest.StashKey[list[Path]]()
-_DIFF_LINES = 40
-"""Lines of a golden's diff that a failure shows; `bless` shows all of it."""
 _ROOT = Path(__file__).resolve().parents[1]
 _OURS: dict[str, ModuleType] = {}
 """The modules of our `converter`, while `sys.modules` has those of the project."""
@@ -266,18 +263,8 @@ class GoldenItem(_RecordingItem):
 
     def runtest(self) -> None:
         """Raise RecordingFailureError with the lines that differ from the golden."""
-        from converter.extras.recordings.golden import golden  # noqa: PLC0415
-
-        path = self._library.golden_path(self._recording.name, self._dialect)
-        new = golden(self._recording, self._dialect)
-        old = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
-        if old != new:
-            difference = (
-                _difference(path.name, old, new) if old is not None else [f"{path} is not there"]
-            )
-            raise RecordingFailureError(
-                "\n".join([*difference, self._library.command("bless", self._recording.name)])
-            )
+        if stale := self._library.stale(self._recording, self._dialect):
+            raise RecordingFailureError(stale)
 
 
 class ExpectationItem(_RecordingItem):
@@ -291,13 +278,3 @@ class ExpectationItem(_RecordingItem):
         """Raise RecordingFailureError with the parts that are read otherwise."""
         if unmet := self._library.unmet(self._recording):
             raise RecordingFailureError(unmet)
-
-
-def _difference(name: str, old: str, new: str) -> list[str]:
-    lines = list(
-        unified_diff(
-            old.split("\n"), new.split("\n"), f"accepted/{name}", f"now/{name}", lineterm="", n=2
-        )
-    )
-    more = [f"... and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else []
-    return [*lines[:_DIFF_LINES], *more]

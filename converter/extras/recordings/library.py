@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from difflib import unified_diff
-from itertools import zip_longest
 from pathlib import Path
 
 from converter.addon.files import write_whole
@@ -26,9 +25,8 @@ from converter.extras.recordings.recording import Recording, RecordingError
 from converter.extras.recordings.redact.redactor import redacted, redacted_text
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
-_SHOWN = 200
-"""The most characters that are printed of a line that differs: a line may hold a picture."""
 _DIFF_LINES = 40
+"""The most lines of a diff that a failure shows; `bless` shows all of it."""
 _READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
     "thinking": ThinkingBlock,
     "text": TextBlock,
@@ -122,7 +120,11 @@ class Library:
             self.keep(recording, replace=True)
         else:
             _write_goldens(goldens)
-        return "".join(_diff(path.name, before[path], text) for path, text in goldens.items())
+        return "".join(
+            f"{line}\n"
+            for path, text in goldens.items()
+            for line in _diff(before[path], text, f"before/{path.name}", f"now/{path.name}", None)
+        )
 
     def check(self, name: str, laws: Laws) -> list[str]:
         """Return a message for each fault of a recording: an unreadable or unredacted file, an
@@ -131,20 +133,30 @@ class Library:
         try:
             recording = self.load(name)
             clean = redacted(recording)
-            goldens = self._goldens(recording)
-            unmet = self.unmet(recording)
+            stale = [self.stale(recording, dialect) for dialect in recording.dialects]
+            faults = [self.unmet(recording)]
         except RecordingError as error:
             return [f"{name}: {error}"]
-        faults = [unmet] if unmet else []
         if recording != clean:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
         try:
             faults += laws(recording, self.command("check", name))
         except Exception as error:  # A law that raises must not end the check of others.
             faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
-        bless = self.command("bless", name)
-        stale = [(path, new) for path, new in goldens.items() if new and _golden_text(path) != new]
-        return faults + [f"{_first_difference(path, new)}\n{bless}" for path, new in stale]
+        return [*filter(None, [*faults, *stale])]
+
+    def stale(self, recording: Recording, dialect: Dialect) -> str:
+        """Return how the output for clients of `dialect` now differs from the accepted golden, and
+        the command that accepts it. Return an empty text if they are equal.
+        """
+        path, new = self.golden_path(recording.name, dialect), golden(recording, dialect)
+        old = _golden_text(path)
+        if old == new:
+            return ""
+        lines = [f"{path} is not there"]
+        if old:
+            lines = _diff(old, new, f"accepted/{path.name}", f"now/{path.name}")
+        return "\n".join([*lines, self.command("bless", recording.name)])
 
     def expectation_path(self, name: str) -> Path:
         """Return the path of a recording's expectation."""
@@ -154,9 +166,11 @@ class Library:
         """Redact an expectation as the recording is redacted, write it, and return the file's
         path.
         """
-        fields = {name: text for name, text in asdict(expected).items() if text}
-        written = {name: redacted_text(recording, text) for name, text in fields.items()}
-        written |= {name: "" for name in _READ if getattr(expected, name) == ""}
+        written = {
+            name: redacted_text(recording, text)
+            for name, text in asdict(expected).items()
+            if text or (text == "" and name in _READ)
+        }
         path = self.expectation_path(recording.name)
         write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
         return path
@@ -236,20 +250,13 @@ def _golden_text(path: Path) -> str:
         return ""
 
 
-def _diff(name: str, old: str, new: str) -> str:
-    lines = unified_diff(
-        old.split("\n")[:-1], new.split("\n")[:-1], f"before/{name}", f"now/{name}", lineterm=""
-    )
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _first_difference(path: Path, new: str) -> str:
-    """Return a message with the first line in which a golden's file differs from the text `new`."""
-    if not (old := _golden_text(path)):
-        return f"{path.name} is not there"
-    pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
-    number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
-    return f"{path.name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"
+def _diff(
+    old: str, new: str, old_title: str, new_title: str, most: int | None = _DIFF_LINES
+) -> list[str]:
+    """Return the first `most` lines of a diff, and how many more there are."""
+    lines = [*unified_diff(old.split("\n"), new.split("\n"), old_title, new_title, "", "", 2, "")]
+    more = len(lines) - len(lines[:most])
+    return [*lines[:most], f"... and {more} lines more"] if more else lines
 
 
 def differences(recording: Recording, expected: Expectation) -> str:
@@ -264,15 +271,13 @@ def differences(recording: Recording, expected: Expectation) -> str:
     lines = list[str]()
     for name, kind in _READ.items():
         texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
-        actual = _text_lines("\n\n".join(filter(None, texts)))
+        actual = _ended("\n\n".join(filter(None, texts)))
         wanted: str | None = getattr(expected, name)
-        if wanted is not None and _text_lines(wanted) != actual:
-            titles = f"expected {name}", f"{name} as it is read"
-            diff = list(unified_diff(_text_lines(wanted), actual, *titles, lineterm="", n=2))
-            more = len(diff) - _DIFF_LINES
-            lines += [*diff[:_DIFF_LINES], *([f"... and {more} lines more"] if more > 0 else [])]
+        if wanted is not None and _ended(wanted) != actual:
+            lines += _diff(_ended(wanted), actual, f"expected {name}", f"{name} as it is read")
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _text_lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").strip("\r\n").split("\n")
+def _ended(text: str) -> str:
+    """Return a text without line ends at its beginning and end."""
+    return text.replace("\r\n", "\n").strip("\r\n")

@@ -109,8 +109,11 @@ def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(
     library.golden_path("hello", ANTHROPIC).unlink()
     changed, missing = library.check("hello", no_laws)
     command = f"think-addon record bless hello --dir {library.folder}"
-    assert changed == f"hello.openai.txt, line 1:\n- # other\n+ {lines[0]}\n{command}"
-    assert missing == f"hello.anthropic.txt is not there\n{command}"
+    assert changed.startswith("--- accepted/hello.openai.txt\n+++ now/hello.openai.txt\n")
+    assert f"\n-# other\n+{lines[0]}\n" in changed
+    assert changed.endswith(f"\n{command}")
+    gone = library.golden_path("hello", ANTHROPIC)
+    assert missing == f"{gone} is not there\n{command}"
 
 
 def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None:
