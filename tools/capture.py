@@ -42,9 +42,9 @@ from tools.recording_plans import OLLAMA, OTHERS, PLANS, RecordingPlan
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 LLAMAS = {**VARIANTS, **MISREADS}
-ENOUGH = 2000
+BYTES_BEFORE_BREAK = 2000
 """Where a plan breaks a stream off: the bytes that the client reads before that."""
-FAULT = "fault of the addon"
+FAULT_IN_LOG = "fault of the addon"
 """Log lines about a fault of the addon begin so. An exchange with such a line is not kept."""
 
 
@@ -52,18 +52,19 @@ def main(arguments: argparse.Namespace) -> None:
     if unknown := set(arguments.names) - {plan.name for plan in PLANS}:
         raise SystemExit(f"no plan is called {', '.join(sorted(unknown))}")
     wanted = sorted(
-        (plan for plan in PLANS if not arguments.names or plan.name in arguments.names), key=_group
+        (plan for plan in PLANS if not arguments.names or plan.name in arguments.names),
+        key=_server_key,
     )
     with tempfile.TemporaryDirectory() as temporary:
         capture = Capture(Path(temporary), arguments.keep or Path(temporary), arguments.into)
-        for (server, _), plans in groupby(wanted, key=_group):
+        for (server, _), plans in groupby(wanted, key=_server_key):
             if server in LLAMAS:
                 capture.record_from_llama(server, plans)
             elif address := vars(arguments)[server]:
                 capture.record(plans, address)
 
 
-def _group(plan: RecordingPlan) -> tuple[str, str]:
+def _server_key(plan: RecordingPlan) -> tuple[str, str]:
     """Return a key: plans of the same key share one server process.
 
     A plan that kills its server (`server drops`) shares its process with no other plan.
@@ -90,11 +91,11 @@ class Capture:
             flow = self.flows / f"{plan.name}.mitm"
             flow.unlink(missing_ok=True)  # because mitmdump appends to a flow file that exists
             with in_small_pieces(address, plan.pieces) as reached:
-                received = self._through_the_addon(plan, reached, flow, drop)
-            self._keep(flow)
+                received = self._send_requests(plan, reached, flow, drop)
+            self._keep_last_exchange(flow)
             print(f"{plan.name}: the client got {received} bytes", flush=True)
 
-    def _keep(self, flow: Path) -> None:
+    def _keep_last_exchange(self, flow: Path) -> None:
         """Keep the last exchange of a flow file as a recording.
 
         Raises SystemExit if its replay gives other bytes than the client received.
@@ -107,7 +108,7 @@ class Capture:
             )
         Library(self.into).keep(last, replace=True)
 
-    def _through_the_addon(
+    def _send_requests(
         self, plan: RecordingPlan, address: str, flow: Path, drop: Callable[[], None] | None
     ) -> int:
         """Send the plan's requests through mitmdump with the addon; return the last reply's length.
@@ -119,18 +120,18 @@ class Capture:
         with start_proxy(
             [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
         ) as proxy:
-            earlier = [replace(plan, body=body) for body in plan.before]
+            earlier = [replace(plan, body=body) for body in plan.earlier_bodies]
             for each in (*earlier, *[plan] * plan.times):
-                received = ask(proxy.ports[0], each, drop)
+                received = send_request(proxy.ports[0], each, drop)
             if plan.ending:
                 # mitmdump must not be stopped before it has logged that the exchange ended
                 proxy.wait_for(r"think: POST \S+: |Client disconnected")
-        if FAULT in proxy.output:
+        if FAULT_IN_LOG in proxy.output:
             raise SystemExit(f"{plan.name} is not kept:\n{proxy.output}")
         return len(received)
 
 
-def ask(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
+def send_request(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> bytes:
     """Send a plan's request; return the bytes of the reply that the client receives.
 
     If the plan says `client leaves`, these are the first bytes only. If it says `server drops`,
@@ -147,7 +148,7 @@ def ask(port: int, plan: RecordingPlan, drop: Callable[[], None] | None) -> byte
     connection.request(plan.method, plan.path, body, dict(plan.headers))
     response = connection.getresponse()
     try:
-        received = response.read(ENOUGH) if plan.ending else b""
+        received = response.read(BYTES_BEFORE_BREAK) if plan.ending else b""
         if plan.ending == "server drops" and drop:
             drop()
         return received if plan.ending == "client leaves" else received + response.read()

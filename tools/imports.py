@@ -31,11 +31,11 @@ def file_of(module: str) -> Path | None:
 def imported_by(module: str) -> frozenset[str]:
     """Return the project's modules that a module imports directly."""
     file = file_of(module)
-    names = _names(ast.parse(file.read_text())) if file else ()
+    names = _imported_names(ast.parse(file.read_text())) if file else ()
     return frozenset(name for name in names if name != module)
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
+def _imported_names(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if file_of(alias.name))
@@ -61,7 +61,7 @@ def closure(module: str) -> set[str]:
     return {name for name in seen if file_of(name)}
 
 
-def lines(modules: set[str]) -> Mapping[str, int]:
+def count_lines(modules: set[str]) -> Mapping[str, int]:
     """Return the number of lines of each module, by the module's name."""
     files = {name: file_of(name) for name in sorted(modules)}
     return {name: file.read_text().count("\n") for name, file in files.items() if file}
@@ -69,7 +69,7 @@ def lines(modules: set[str]) -> Mapping[str, int]:
 
 def circles(modules: Sequence[str]) -> list[list[str]]:
     """Return each group of modules that import one another, directly or through others."""
-    reached = {module: _reached(module) for module in modules}
+    reached = {module: _reachable_from(module) for module in modules}
     groups = {
         tuple(sorted(other for other in reached[module] if module in reached.get(other, ())))
         for module in modules
@@ -77,7 +77,7 @@ def circles(modules: Sequence[str]) -> list[list[str]]:
     return sorted([*group] for group in groups if group)
 
 
-def _reached(module: str) -> set[str]:
+def _reachable_from(module: str) -> set[str]:
     """Return the modules that a module imports, directly or through others.
 
     The module itself is among them only if it is in a circle of imports.
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1 or file_of(arguments[0]) is None:
         print("expected the name of a module, such as converter.core.reply.rewriter")
         return 2
-    counted = lines(closure(arguments[0]))
+    counted = count_lines(closure(arguments[0]))
     for name, count in counted.items():
         print(f"{count:6} {name}")
     print(f"{sum(counted.values()):6} lines in {len(counted)} files")

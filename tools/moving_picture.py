@@ -23,7 +23,7 @@ from tests.support.think_page import REPLY, ThinkPage
 
 SIZE = (960, 600)
 QUALITY = 50
-BEFORE, WORD, AFTER = 1200, 260, 2600
+EMPTY_MILLISECONDS, STEP_MILLISECONDS, END_MILLISECONDS = 1200, 260, 2600
 """Milliseconds that the picture shows the empty page; each piece of the reply; the whole reply."""
 TOKENS_AT_ONCE = 3
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
@@ -34,11 +34,11 @@ THOUGHT = (
 )
 ANSWER = "You have **74 pens** left: 12 × 7 = 84, and 84 − 10 = 74."
 
-type Frame = tuple[int, bytes]
+type ShownPicture = tuple[int, bytes]
 """The milliseconds for which a still picture is shown, and the picture as WebP."""
 
 
-def animated(frames: Iterable[Frame], size: tuple[int, int]) -> bytes:
+def animate(frames: Iterable[ShownPicture], size: tuple[int, int]) -> bytes:
     """Return still pictures as one animated WebP, which repeats without end.
 
     Neighbours that are equal become one picture, which is shown as long as both. `size`: width and
@@ -49,7 +49,9 @@ def animated(frames: Iterable[Frame], size: tuple[int, int]) -> bytes:
     body = b""
     for picture, alike in groupby(frames, key=lambda frame: frame[1]):
         milliseconds = struct.pack("<I", sum(each[0] for each in alike))[:3]
-        body += _chunk(b"ANMF", bytes(6) + width + height + milliseconds + b"\2" + _pixels(picture))
+        body += _chunk(
+            b"ANMF", bytes(6) + width + height + milliseconds + b"\2" + _pixel_chunk(picture)
+        )
     return _chunk(b"RIFF", b"WEBP" + head + body)
 
 
@@ -57,7 +59,7 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return name + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
 
 
-def _pixels(picture: bytes) -> bytes:
+def _pixel_chunk(picture: bytes) -> bytes:
     """Return the RIFF chunk with the pixels of a WebP file (`VP8 ` or `VP8L`).
 
     Raises ValueError if the file has no such chunk.
@@ -71,15 +73,17 @@ def _pixels(picture: bytes) -> bytes:
     raise ValueError("expected a WebP file with one picture")
 
 
-def _steps(text: str) -> Iterator[str]:
+def _split_into_steps(text: str) -> Iterator[str]:
     pieces = text.split(" ")
     for at in range(0, len(pieces), TOKENS_AT_ONCE):
         yield " " * (at > 0) + " ".join(pieces[at : at + TOKENS_AT_ONCE])
 
 
-def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Frame]:
+def pictures_of_steps(
+    page: ThinkPage, web: Mitmweb, server: ByPathServer
+) -> Iterator[ShownPicture]:
     """Send a question; yield a picture of the page before it, and after each piece of the reply."""
-    thoughts, answers = list(_steps(THOUGHT)), list(_steps(ANSWER))
+    thoughts, answers = list(_split_into_steps(THOUGHT)), list(_split_into_steps(ANSWER))
     pieces = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
     goes = [threading.Event() for _ in pieces]
     steps: list[Step] = [ROLE]
@@ -88,20 +92,20 @@ def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Fram
     server.rows[CHAT] = Says(steps=[*steps, *END])
     page.show(web, 0)
     page.until_shown("Clients connect to", "#first")
-    yield BEFORE, page.webp(QUALITY)
+    yield EMPTY_MILLISECONDS, page.webp(QUALITY)
     body = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
     with Client(web.port) as client:
         client.begin(CHAT, json.dumps(body).encode(), {"user-agent": "OpenAI/Python 3.57.0"})
         page.until_shown(QUESTION)
-        yield 3 * WORD, page.webp(QUALITY)
+        yield 3 * STEP_MILLISECONDS, page.webp(QUALITY)
         for event, piece in zip(goes, [*thoughts, *answers], strict=True):
             event.set()
             last = piece.replace("**", "").split()[-1]
             page.until_shown(last, REPLY)
-            yield WORD, page.webp(QUALITY)
+            yield STEP_MILLISECONDS, page.webp(QUALITY)
         client.answer()
     page.until(lambda: "done" in page.rows()[0], "the end")
-    yield AFTER, page.webp(QUALITY)
+    yield END_MILLISECONDS, page.webp(QUALITY)
 
 
 def make(into: Path) -> None:
@@ -113,7 +117,7 @@ def make(into: Path) -> None:
         ThinkPage() as page,
     ):
         page.resize(*SIZE)
-        into.write_bytes(animated(frames(page, web, server), SIZE))
+        into.write_bytes(animate(pictures_of_steps(page, web, server), SIZE))
         page.leave()
 
 

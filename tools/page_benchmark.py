@@ -37,7 +37,7 @@ from tests.support.think_page import ThinkPage, address
 from tools.view_benchmark import HEADING, PACE, REQUEST, Frames, Page, watching_rows
 
 LIMIT = 2**30
-DRAWN = """
+WAIT_UNTIL_DRAWN = """
 const [enough, from, count, done] = arguments;
 const begun = from === 'click' ? performance.now() : 0;
 if (from === 'click') document.querySelector('#rows a').click();
@@ -46,7 +46,7 @@ const look = () => document.querySelectorAll(enough).length >= count
   : setTimeout(look, 5);
 look();
 """
-SCROLLED = """
+SCROLL_THROUGH = """
 const done = arguments[0], at = document.querySelector('#talk');
 let longest = 0, last = performance.now(), left = 60;
 const step = () => { const now = performance.now(); longest = Math.max(longest, now - last); last = now;
@@ -76,7 +76,7 @@ async def follow(page: str) -> None:
             print("fetched", flush=True)
 
 
-def watcher(web: Mitmweb, folder: Path) -> Page:
+def start_page(web: Mitmweb, folder: Path) -> Page:
     """Start a process that plays the page (`follow`), and return it. `folder`: of its log."""
     return Page(web, folder, "tools.page_benchmark")
 
@@ -96,26 +96,27 @@ def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
     ):
         send_requests(web, server, ["<think>a</think>", "b"], exchanges)
         page.open_address(address(web))
-        yield row(
-            f"{exchanges:,} exchanges", page.after(DRAWN, "#rows a.row", "address", exchanges)
+        yield format_row(
+            f"{exchanges:,} exchanges",
+            page.after(WAIT_UNTIL_DRAWN, "#rows a.row", "address", exchanges),
         )
         for name, pieces in replies.items():
             send_requests(web, server, pieces)
             page.show(web)
-            yield row(name, page.after(DRAWN, ".end dl", "click", 1))
-            yield row(f"{name}, longest picture in scrolling", page.after(SCROLLED))
+            yield format_row(name, page.after(WAIT_UNTIL_DRAWN, ".end dl", "click", 1))
+            yield format_row(f"{name}, longest picture in scrolling", page.after(SCROLL_THROUGH))
 
 
 def session_rows(exchanges: int) -> Iterator[str]:
     for some in (exchanges // 2, exchanges):
         with watched() as there:
-            there.view.add([agents_request(number // 100, number % 100) for number in range(some)])
-            whole, step = wait(listed(Listed(there.view)))
-        yield row(f"{some:,} exchanges of an agent", whole)
-        yield row(f"{some:,} exchanges of an agent, longest step", step)
+            there.view.add([agent_request(number // 100, number % 100) for number in range(some)])
+            whole, step = wait(time_listing(Listed(there.view)))
+        yield format_row(f"{some:,} exchanges of an agent", whole)
+        yield format_row(f"{some:,} exchanges of an agent, longest step", step)
 
 
-async def listed(rows: Listed) -> tuple[float, float]:
+async def time_listing(rows: Listed) -> tuple[float, float]:
     """List all exchanges; return the milliseconds of the whole, and of the longest blocking step.
 
     A blocking step is the work between two turns of the event loop: no stream can run meanwhile.
@@ -131,7 +132,7 @@ async def listed(rows: Listed) -> tuple[float, float]:
     return 1000 * (last - begun), 1000 * max(steps)
 
 
-def agents_request(session: int, turns: int) -> HTTPFlow:
+def agent_request(session: int, turns: int) -> HTTPFlow:
     tools = [
         {"type": "function", "function": {"name": f"tool{n}", "description": "word " * 250}}
         for n in range(70)
@@ -146,7 +147,7 @@ def agents_request(session: int, turns: int) -> HTTPFlow:
     return flow
 
 
-def row(name: str, milliseconds: float) -> str:
+def format_row(name: str, milliseconds: float) -> str:
     return f"{name:54}{milliseconds:9.0f} ms"
 
 
@@ -171,17 +172,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.follow:
         asyncio.run(follow(chosen.follow))
         return
-    paced = {"half": "a frame is late", "most": "95% of frames are late", "work": "work"}
+    paced = {
+        "median_delay": "a frame is late",
+        "percentile_95": "95% of frames are late",
+        "work": "work",
+    }
     fast = {"whole": "the whole reply", "work": "work"}
     frames, runs = chosen.frames, chosen.runs
     parts: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
         "paced": (
             HEADING,
-            lambda: watching_rows("paced", Frames(frames, PACE), paced, runs, watcher),
+            lambda: watching_rows("paced", Frames(frames, PACE), paced, runs, start_page),
         ),
         "fast": (
             HEADING,
-            lambda: watching_rows("fast", Frames(40 * frames, 0), fast, runs, watcher),
+            lambda: watching_rows("fast", Frames(40 * frames, 0), fast, runs, start_page),
         ),
         "paint": ("until it is drawn", lambda: painting_rows(chosen.exchanges, chosen.megabytes)),
         "sessions": ("until it is listed", lambda: session_rows(chosen.exchanges)),

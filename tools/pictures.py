@@ -28,7 +28,7 @@ REQUESTS: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (ANTHROPIC, LOOP, {"system": "You are a helpful assistant."}),
 )
 CLIENTS = {OPENAI: "OpenAI/Python 2.8.0", ANTHROPIC: "claude-cli/2.1.3 (external, cli)"}
-ENDLESS = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
+LONG_THOUGHT = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
 """Fields of a request to which the model replies with a thought of some seconds, so that one
 picture shows a running reply.
 """
@@ -53,7 +53,9 @@ def make(into: Path) -> None:
             ask(web.port, dialect, text, **more)
         page.resize(*SIZE)
         page.show(web, len(REQUESTS))
-        endless = threading.Thread(target=ask, args=(web.port, OPENAI, "Think."), kwargs=ENDLESS)
+        endless = threading.Thread(
+            target=ask, args=(web.port, OPENAI, "Think."), kwargs=LONG_THOUGHT
+        )
         endless.start()
         page.until(lambda: "thinking" in page.rows()[0], "a reply that thinks")
         page.pick(1)

@@ -39,7 +39,7 @@ class RecordingPlan:
     ending: Ending = ""  # who breaks the reply off in the middle; "": nobody
     pieces: int = 0  # the reply comes in chunks of so many bytes; 0: as the server sends it
     times: int = 1  # the request is sent so often; only the last exchange is recorded
-    before: tuple[Body, ...] = ()  # of requests that the client sends before, not recorded
+    earlier_bodies: tuple[Body, ...] = ()  # of requests that the client sends before, not recorded
 
     @property
     def method(self) -> str:
@@ -88,7 +88,7 @@ def chat(
     return _plan(name, server, CHAT, body | streamed, extra)
 
 
-def forgetful(plan: RecordingPlan) -> RecordingPlan:
+def with_earlier_requests(plan: RecordingPlan) -> RecordingPlan:
     """Return the plan with the requests of all earlier turns sent before its own.
 
     So the addon has seen the thoughts of these turns, which the client drops from its history.
@@ -96,7 +96,7 @@ def forgetful(plan: RecordingPlan) -> RecordingPlan:
     assert plan.body
     turns = cast(list[object], plan.body["messages"])
     bodies = tuple({**plan.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
-    return replace(plan, before=bodies)
+    return replace(plan, earlier_bodies=bodies)
 
 
 def messages(name: str, server: str, content: Content, **extra: object) -> RecordingPlan:
@@ -356,7 +356,9 @@ LLAMA = (
         tools=[TOOL],
         options=("think_history=reasoning_content",),
     ),
-    forgetful(chat("llama-thoughts-put-back-whole", TAGS, FORGOTTEN, model="qwen3.6-tiny")),
+    with_earlier_requests(
+        chat("llama-thoughts-put-back-whole", TAGS, FORGOTTEN, model="qwen3.6-tiny")
+    ),
     messages(
         "llama-thinking-on-anthropic-stream", TAGS, "7 * 8", thinking=ENABLED, max_tokens=2000
     ),

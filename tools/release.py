@@ -20,7 +20,7 @@ uvx think-addon \\1       # in front of your server; leave it running
 pipx install think-addon                    # to keep it: then without `uvx`"""
 
 
-def by_name(readme: str) -> str:
+def install_by_name(readme: str) -> str:
     """Return README.md with an installation by the package's name: no `pipx install .` from a
     checkout, but `uvx think-addon`.
 
@@ -32,7 +32,7 @@ def by_name(readme: str) -> str:
     return text
 
 
-def absolute(text: str, url: str, tag: str) -> str:
+def with_absolute_links(text: str, url: str, tag: str) -> str:
     """Return Markdown whose links to the repository's files are absolute.
 
     `[a](docs/a.md)` -> `[a](URL/blob/TAG/docs/a.md)`; a picture's link has `raw` for `blob`.
@@ -58,12 +58,12 @@ def with_urls(project: str, url: str) -> str:
     return project.replace("[project.scripts]", f"[project.urls]\n{rows}\n[project.scripts]", 1)
 
 
-def version(source: str) -> str:
+def version_of(source: str) -> str:
     """Return the value of `__version__` in the text of converter/__init__.py."""
     return str(re.findall(r'(?m)^__version__ = "(.+)"$', source)[0])
 
 
-def notes(changes: str, number: str) -> str:
+def notes_of(changes: str, number: str) -> str:
     """Return the text below the heading of version `number` in CHANGELOG.md (`changes`).
 
     Raises ValueError if there is no such heading, or nothing below it.
@@ -83,16 +83,18 @@ def main() -> None:
     )
     reader.add_argument("--url", required=True, help="of the repository")
     chosen = reader.parse_args()
-    number = version((ROOT / "converter" / "__init__.py").read_text())
+    number = version_of((ROOT / "converter" / "__init__.py").read_text())
     if chosen.tag != f"v{number}":
         raise SystemExit(
             f"expected the tag v{number}, got {chosen.tag}: change `__version__`, or the tag"
         )
     (ROOT / "release-notes.md").write_text(
-        notes((ROOT / "CHANGELOG.md").read_text(), number) + "\n"
+        notes_of((ROOT / "CHANGELOG.md").read_text(), number) + "\n"
     )
     readme, project = ROOT / "README.md", ROOT / "pyproject.toml"
-    readme.write_text(absolute(by_name(readme.read_text()), chosen.url, chosen.tag))
+    readme.write_text(
+        with_absolute_links(install_by_name(readme.read_text()), chosen.url, chosen.tag)
+    )
     project.write_text(with_urls(project.read_text(), chosen.url))
 
 

@@ -68,13 +68,13 @@ class Server(BaseHTTPRequestHandler):
         pass
 
 
-def build(folder: Path) -> list[Path]:
+def build_packages(folder: Path) -> list[Path]:
     """Build the source package, and from it the wheel, into `folder`; return both files.
 
     The tool that builds them is installed into a virtual environment beside that folder.
     """
     builder = folder.parent / "builder"
-    python = environment(builder)
+    python = make_environment(builder)
     subprocess.run([python, "-m", "pip", "install", "-qq", "build"], check=True)
     subprocess.run(
         [python, "-m", "build", "--outdir", str(folder), str(ROOT)],
@@ -84,13 +84,13 @@ def build(folder: Path) -> list[Path]:
     return sorted(folder.glob("think_addon-*"))
 
 
-def environment(folder: Path) -> str:
+def make_environment(folder: Path) -> str:
     """Make a virtual environment; return the path of its Python."""
     venv.create(folder, with_pip=True)
     return str(folder / "bin" / "python")
 
 
-def started(
+def start_proxy(
     program: Path, address: str, home: Path, log: Path
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start the installed `think-addon`; return its process, and its address for clients.
@@ -116,7 +116,7 @@ def started(
     raise SystemExit(f"the proxy did not start:\n{log.read_text()}")
 
 
-def ask(proxy: str) -> None:
+def check_replies(proxy: str) -> None:
     """Send the proxy a request in each dialect.
 
     Raises SystemExit if a reply lacks the thought, or has it between `<think>` tags still.
@@ -154,17 +154,17 @@ def main() -> None:
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address, folder = f"http://127.0.0.1:{server.server_port}", Path(temporary)
-        for package in build((chosen.dist or folder / "dist").resolve()):
+        for package in build_packages((chosen.dist or folder / "dist").resolve()):
             home = folder / package.suffix.strip(".")
-            python = environment(home / "venv")
+            python = make_environment(home / "venv")
             subprocess.run(
                 [python, "-m", "pip", "install", "-qq", str(package)], check=True, cwd=home
             )
-            process, proxy = started(
+            process, proxy = start_proxy(
                 Path(python).with_name("think-addon"), address, home, home / "log"
             )
             try:
-                ask(proxy)
+                check_replies(proxy)
                 wait_for_log(home / "log", len(DIALECTS))
             finally:
                 process.terminate()

@@ -83,8 +83,8 @@ class Frames(Sequence[Step]):
 class Cost:
     """The times of one reply, in milliseconds."""
 
-    half: float  # from a frame's sending to its arrival at the client: the median
-    most: float  # the same: the 95th percentile
+    median_delay: float  # from a frame's sending to its arrival at the client: the median
+    percentile_95: float  # the same: the 95th percentile
     whole: float  # from the request to the end of the reply
     work: float  # processor time of mitmweb
 
@@ -97,29 +97,29 @@ class Cost:
         )
 
 
-def passed(web: Mitmweb) -> Cost:
+def measure_reply(web: Mitmweb) -> Cost:
     """Request one reply through mitmweb, read it as it arrives, and return its times."""
-    late, begun, worked = list[float](), time.monotonic(), work_of(web)
+    late, begun, worked = list[float](), time.monotonic(), processor_seconds(web)
     with Client(web.port) as client:
         response = client.send(CHAT, REQUEST)
         while piece := response.read1():
             now = time.monotonic()
             late += [now - float(at) for at in SENT_AT.findall(piece)]
-    half, most = statistics.median(late), statistics.quantiles(late, n=20)[-1]
+    median_delay, percentile_95 = statistics.median(late), statistics.quantiles(late, n=20)[-1]
     return Cost(
         *(
             1000 * value
             for value in (
-                half,
-                most,
+                median_delay,
+                percentile_95,
                 time.monotonic() - begun,
-                max(work_of(web) - worked, 1 / TICKS),
+                max(processor_seconds(web) - worked, 1 / TICKS),
             )
         )
     )
 
 
-def work_of(program: Program) -> float:
+def processor_seconds(program: Program) -> float:
     """Return the processor seconds that a process has used so far."""
     fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
@@ -174,11 +174,11 @@ def watching_rows(
         tempfile.TemporaryDirectory() as folder,
         Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
     ):
-        passed(web)
+        measure_reply(web)
         for _ in range(runs):
-            costs[False] = passed(web).least(costs.get(False))
+            costs[False] = measure_reply(web).least(costs.get(False))
             with looks(web, Path(folder)) as page:
-                costs[True] = passed(web).least(costs.get(True))
+                costs[True] = measure_reply(web).least(costs.get(True))
                 fetched = page.fetched
     for field, meaning in names.items():
         with_page, without = getattr(costs[True], field), getattr(costs[False], field)
@@ -186,16 +186,16 @@ def watching_rows(
     yield f"{f'{name}, fetched while it came':44}{fetched:9}"
 
 
-def least(web: Mitmweb, view: str, runs: int) -> float:
+def least_processor_seconds(web: Mitmweb, view: str, runs: int) -> float:
     """Return the processor seconds in which mitmweb shows the newest flow's reply in a view.
 
     They are the smallest of `runs` tries.
     """
     took = []
     for _ in range(runs):
-        begun = work_of(web)
+        begun = processor_seconds(web)
         fetch(web, view)
-        took.append(work_of(web) - begun)
+        took.append(processor_seconds(web) - begun)
     return max(min(took), 1 / TICKS)
 
 
@@ -232,7 +232,7 @@ def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
             Client(web.port) as client,
         ):
             client.ask(CHAT, REQUEST)
-            took = {view: least(web, view, runs) for view in ("thinking", "raw")}
+            took = {view: least_processor_seconds(web, view, runs) for view in ("thinking", "raw")}
         ours, raw = took["thinking"], took["raw"]
         label = f"{megabytes:g} MB, {name}"
         yield f"{label:44}{ours / raw:9.1f}{ours:10.2f} s{raw:10.2f} s{ours - raw:7.2f} s"
@@ -272,7 +272,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.follow:
         asyncio.run(follow(chosen.follow))
         return
-    paced = {"half": "a frame is late", "most": "95% of frames are late", "work": "work"}
+    paced = {
+        "median_delay": "a frame is late",
+        "percentile_95": "95% of frames are late",
+        "work": "work",
+    }
     fast = {"whole": "the whole reply", "work": "work"}
     parts = {
         "paced": (HEADING, watching_rows("paced", Frames(chosen.frames, PACE), paced, chosen.runs)),
