@@ -22,24 +22,24 @@ from threading import Event, Lock
 
 from tests.support.harness import Proxy, start_proxy
 from tools.lab import cache
-from tools.lab.agents import agents
+from tools.lab.agents import run_agents
 from tools.lab.installing import INSTALLERS, MissingError
-from tools.lab.matrix import CASES, OWN, summary, verdicts_of
-from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, Started, started
-from tools.lab.table import Column, keep, write
+from tools.lab.matrix import CASES, OWN_ENDPOINT_CASES, faults_by_delivery, summary
+from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, RunningServer, start_server
+from tools.lab.table import Column, keep_columns, write_pages
 
-AT_ONCE = 2
+SERVERS_AT_A_TIME = 2
 """How many servers run at a time. Each uses one core, and up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
 _FAULTS = ("fault of the addon", "Traceback")
-_NAMED = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
+_MAPPED_MODEL = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
 """Options of the addon: a request for the model `tiny`, as Claude Code sends it, goes to the lab's
 model.
 """
 
 OWN_ROW = "its own Messages and Responses endpoints"
 WITH_ENDPOINTS = ("vllm", "sglang")
-_NATIVE = ("--set", "think_native=messages", "--set", "think_native=responses")
+_OWN_ENDPOINTS = ("--set", "think_native=messages", "--set", "think_native=responses")
 
 type Say = Callable[[str], None]
 
@@ -49,12 +49,12 @@ def main(names: Sequence[str], folder: Path) -> int:
 
     `names`: each SERVER or SERVER:CONFIGURATION; if empty, all. `folder`: of temporary files.
     """
-    if unknown := [name for name in names if not _wanted(name)]:
+    if unknown := [name for name in names if not _configurations_of(name)]:
         print(f"no server is called {', '.join(unknown)}: {', '.join(CONFIGURATIONS)}")
         return 2
     chosen = dict[str, list[str]]()
     for name in names or CONFIGURATIONS:
-        for server, configuration in _wanted(name):
+        for server, configuration in _configurations_of(name):
             chosen.setdefault(server, []).append(configuration)
     columns, writing, over = list[Column](), Lock(), Event()
 
@@ -65,9 +65,9 @@ def main(names: Sequence[str], folder: Path) -> int:
             column = run(server, configuration, folder / server)
             with writing:
                 columns.append(column)
-                write(keep(columns))
+                write_pages(keep_columns(columns))
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(SERVERS_AT_A_TIME) as pool:
         running = [pool.submit(ask, server) for server in chosen]
         try:
             for each in running:
@@ -77,7 +77,7 @@ def main(names: Sequence[str], folder: Path) -> int:
     return 0
 
 
-def _wanted(named: str) -> list[tuple[str, str]]:
+def _configurations_of(named: str) -> list[tuple[str, str]]:
     """Return pairs of server and configuration: all of `SERVER`, or one of `SERVER:CONFIGURATION`.
 
     The list is empty if there is no such server or configuration.
@@ -92,56 +92,64 @@ def run(name: str, configuration: str, folder: Path) -> Column:
     A fault of the run itself is a result too.
     """
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
-    verdicts, figures = dict[str, Mapping[str, str]](), dict[str, str]()
+    faults, figures = dict[str, Mapping[str, str]](), dict[str, str]()
     missing, began = "", time.monotonic()
 
     def say(line: str) -> None:
         print(f"{time.monotonic() - began:4.0f} s {name}, {configuration}: {line}", flush=True)
 
     try:
-        with started(name, folder, CONFIGURATIONS[name][configuration]) as server:
+        with start_server(name, folder, CONFIGURATIONS[name][configuration]) as server:
             say("started")
-            with start_proxy([f"reverse:{server.address}"], _NAMED, folder, "proxy") as proxy:
-                verdicts.update(_rows(name, proxy, folder, say))
+            with start_proxy(
+                [f"reverse:{server.address}"], _MAPPED_MODEL, folder, "proxy"
+            ) as proxy:
+                faults.update(_ask_everything(name, proxy, folder, say))
             if name in WITH_ENDPOINTS:
-                verdicts[OWN_ROW] = _own(server, folder)
-                say(f"{OWN_ROW}: {summary(verdicts[OWN_ROW])}")
-            figures[cache.READ_ROW] = _read(server, folder, say)
+                faults[OWN_ROW] = _ask_own_endpoints(server, folder)
+                say(f"{OWN_ROW}: {summary(faults[OWN_ROW])}")
+            figures[cache.READ_ROW] = _measure_cache(server, folder, say)
     except MissingError as error:
         missing = str(error)[:300]
         say(f"NOT run: {missing}")
     except Exception as error:  # a fault here must not end the runs of the other servers
         traceback.print_exc()
-        verdicts[FAULT_ROW] = {"log": f"{type(error).__name__}: {error}"[:120]}
-    return Column(name, version, configuration, day, missing, verdicts, figures)
+        faults[FAULT_ROW] = {"log": f"{type(error).__name__}: {error}"[:120]}
+    return Column(name, version, configuration, day, missing, faults, figures)
 
 
-def _rows(
+def _ask_everything(
     name: str, proxy: Proxy, folder: Path, say: Say
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     port = proxy.ports[0]
     cases = (
-        (case.name, dict(verdicts_of(port, case))) for case in CASES if name not in case.not_of
+        (case.name, dict(faults_by_delivery(port, case)))
+        for case in CASES
+        if name not in case.skipped_servers
     )
-    for row, verdicts in chain(cases, agents(port, folder)):
-        say(f"{row}: {summary(verdicts)}")
-        yield row, verdicts
-    faults = [line for line in proxy.output.splitlines() if any(map(line.__contains__, _FAULTS))]
-    yield FAULT_ROW, {"log": faults[0][:120] if faults else ""}
+    for row, faults in chain(cases, run_agents(port, folder)):
+        say(f"{row}: {summary(faults)}")
+        yield row, faults
+    logged = [line for line in proxy.output.splitlines() if any(map(line.__contains__, _FAULTS))]
+    yield FAULT_ROW, {"log": logged[0][:120] if logged else ""}
 
 
-def _own(server: Started, folder: Path) -> Mapping[str, str]:
+def _ask_own_endpoints(server: RunningServer, folder: Path) -> Mapping[str, str]:
     """Ask the server's own Messages and Responses endpoints; return the fault of each answer.
 
     Case, dialect and delivery (`tool call, messages streamed`) -> the fault, empty for a good
     answer.
     """
-    with start_proxy([f"reverse:{server.address}"], _NATIVE, folder, "native") as proxy:
-        answers = ((case, *answer) for case in OWN for answer in verdicts_of(proxy.ports[0], case))
+    with start_proxy([f"reverse:{server.address}"], _OWN_ENDPOINTS, folder, "native") as proxy:
+        answers = (
+            (case, *answer)
+            for case in OWN_ENDPOINT_CASES
+            for answer in faults_by_delivery(proxy.ports[0], case)
+        )
         return {f"{case.name}, {name}": wrong for case, name, wrong in answers}
 
 
-def _read(server: Started, folder: Path, say: Say) -> str:
+def _measure_cache(server: RunningServer, folder: Path, say: Say) -> str:
     """Return, as text, how many prompt tokens the server did not find in its prompt cache.
 
     The client of this conversation drops the thoughts. The addon puts them back in one run, and
@@ -150,7 +158,7 @@ def _read(server: Started, folder: Path, say: Say) -> str:
     read = {}
     for name, options in cache.VARIANTS.items():
         with start_proxy([f"reverse:{server.address}"], options, folder, "cache") as proxy:
-            read[name] = cache.tokens_read(proxy.ports[0], name)
+            read[name] = cache.measure_uncached_tokens(proxy.ports[0], name)
     line = cache.summary(read)
     say(f"{cache.READ_ROW}: {line}")
     return line

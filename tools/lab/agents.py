@@ -20,24 +20,24 @@ CLAUDE_ROW = f"Claude Code {claude_code.VERSION}"
 CODEX_ROW = f"Codex {codex.VERSION}"
 SUM = "12 * 7"
 
-type Verdicts = Mapping[str, str]
+type Faults = Mapping[str, str]
 """Name of a run -> its fault, empty if the run was right."""
 
 
-def agents(port: int, folder: Path) -> Iterator[tuple[str, Verdicts]]:
+def run_agents(port: int, folder: Path) -> Iterator[tuple[str, Faults]]:
     """Run each kind of agent; yield the name of its row in the results, and its faults.
 
     An agent that cannot be installed has no row. `port`: of the proxy.
     """
-    yield LOOP_ROW, dict(_loops(port))
-    for row, run in ((CLAUDE_ROW, _claude_code), (CODEX_ROW, _codex)):
+    yield LOOP_ROW, dict(_run_loops(port))
+    for row, run in ((CLAUDE_ROW, _run_claude_code), (CODEX_ROW, _run_codex)):
         try:
             yield row, dict(run(port, folder))
         except MissingError as missing:
             print(f"{row} is NOT run: {missing}", flush=True)
 
 
-def _loops(port: int) -> Iterator[tuple[str, str]]:
+def _run_loops(port: int) -> Iterator[tuple[str, str]]:
     for client, loop in LOOPS.items():
         for streamed in (True, False):
             for question, cities in ((IN_OSLO, ["Oslo"]), (IN_BOTH, ["Oslo", "Rome"])):
@@ -52,7 +52,7 @@ def _loops(port: int) -> Iterator[tuple[str, str]]:
                 yield name, "" if right and ends else f"{seen.cities} {seen.ends}"
 
 
-def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
+def _run_claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     """Run Claude Code without tools, and with a tool of an MCP server; yield each run's fault."""
     program = claude_code.install()
     server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
@@ -73,10 +73,10 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
         right = called == [{"city": "Oslo"}] and "21 degrees" in result
         return "" if right else f"{called} {result}"
 
-    yield from _verdicts({"without tools": plain, "with a tool": with_a_tool})
+    yield from _run_each({"without tools": plain, "with a tool": with_a_tool})
 
 
-def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
+def _run_codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
     """Run two turns of one session of Codex; yield the fault of each."""
     program = codex.install()
 
@@ -89,10 +89,10 @@ def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
 
         return ask
 
-    yield from _verdicts({"first turn": turn(resume=False), "second turn": turn(resume=True)})
+    yield from _run_each({"first turn": turn(resume=False), "second turn": turn(resume=True)})
 
 
-def _verdicts(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
+def _run_each(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
     for name, run in tries.items():
         try:
             yield name, run()[:120]

@@ -19,7 +19,7 @@ from tests.support.sdks import SAMPLING, anthropic_client, openai_client
 from tools.lab.servers import MODEL
 
 DIALECTS = ("chat", "messages", "responses", "ollama")
-FORMS = {True: "streamed", False: "whole"}
+DELIVERIES = {True: "streamed", False: "whole"}
 WEATHER: dict[str, Any] = {
     "name": "get_weather",
     "description": "Get the weather in a city",
@@ -39,22 +39,22 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _NAMED_SCHEMA = {"name": "weather", "schema": SCHEMA, "strict": True}
-_AS_SCHEMA: Mapping[str, dict[str, Any]] = {
+_SCHEMA_FIELDS: Mapping[str, dict[str, Any]] = {
     "chat": {"response_format": {"type": "json_schema", "json_schema": _NAMED_SCHEMA}},
     "messages": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
     "responses": {"text": {"format": {"type": "json_schema", **_NAMED_SCHEMA}}},
     "ollama": {"format": SCHEMA},
 }
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-_OFF: Mapping[str, dict[str, Any]] = {
+_THINKING_OFF: Mapping[str, dict[str, Any]] = {
     "chat": {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}, **SAMPLING}},
     "messages": {"thinking": {"type": "disabled"}},
     "responses": {"reasoning": {"effort": "none"}},
     "ollama": {"think": False},
 }
-SECONDS = 300.0
-ENDS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
-CUTS = {"max_tokens": "length", "incomplete": "length"}
+SECONDS_TO_ANSWER = 300.0
+STOP_REASONS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
+LIMIT_REASONS = {"max_tokens": "length", "incomplete": "length"}
 ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
 
 
@@ -63,13 +63,13 @@ class Question:
     """One question to a model, with the fields of its request that matter to the lab."""
 
     text: str
-    most: int = 300  # limit of the reply's tokens
+    max_tokens: int = 300  # limit of the reply's tokens
     tool: bool = False  # the request offers the tool `get_weather`
-    off: bool = False  # the request turns thinking off
+    thinking_off: bool = False  # the request turns thinking off
     stop: str = ""  # a stop string; "": none
     picture: bool = False  # the message holds a picture
     model: str = MODEL
-    result: bool = False  # the history goes on with a call of the tool, and its result
+    with_result: bool = False  # the history goes on with a call of the tool, and its result
     schema: bool = False  # the request asks for JSON that fits `SCHEMA`
     choices: int = 1  # how many replies are requested
 
@@ -97,16 +97,16 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
     except (OSError, httpx.HTTPError) as error:  # the connection broke off
         return Answer(error=f"{type(error).__name__}: {error}")
     for choice in (answer, *answer.others):
-        choice.finish = {**ENDS, **CUTS}.get(choice.finish, choice.finish)
+        choice.finish = {**STOP_REASONS, **LIMIT_REASONS}.get(choice.finish, choice.finish)
     return answer
 
 
-def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
+def _messages_of(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
     messages: list[Any] = [{"role": "user", "content": question.text}]
-    return [*messages, *called, *result] if question.result else messages
+    return [*messages, *called, *result] if question.with_result else messages
 
 
-def _arguments(written: str) -> object:
+def _parse_arguments(written: str) -> object:
     """Return a call's arguments parsed from `written`; `written` itself if it is no JSON."""
     with suppress(ValueError):
         return json.loads(written)
@@ -116,10 +116,10 @@ def _arguments(written: str) -> object:
 _CALL_ID, _CALLED, _RESULT = "call_1", {"city": "Oslo"}, "sunny, 21 degrees"
 
 
-def _chat(port: int, question: Question, streamed: bool) -> Answer:
+def _ask_chat(port: int, question: Question, streamed: bool) -> Answer:
     function = {"name": "get_weather", "arguments": json.dumps(_CALLED)}
     call = {"id": _CALL_ID, "type": "function", "function": function}
-    turns = _turns(
+    turns = _messages_of(
         question,
         [{"role": "assistant", "content": None, "tool_calls": [call]}],
         [{"role": "tool", "tool_call_id": _CALL_ID, "content": _RESULT}],
@@ -130,28 +130,28 @@ def _chat(port: int, question: Question, streamed: bool) -> Answer:
     fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
-        "max_tokens": question.most,
+        "max_tokens": question.max_tokens,
         "extra_body": SAMPLING,
         **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
         **({"stop": [question.stop]} if question.stop else {}),
         **({"n": question.choices} if question.choices > 1 else {}),
-        **(_OFF["chat"] if question.off else {}),
-        **(_AS_SCHEMA["chat"] if question.schema else {}),
+        **(_THINKING_OFF["chat"] if question.thinking_off else {}),
+        **(_SCHEMA_FIELDS["chat"] if question.schema else {}),
     }
     with openai_client(port) as client:
         if streamed:
             answers = _streamed_chat(client.chat.completions.create(**fields, stream=True))
         else:
-            answers = [*map(_of_choice, client.chat.completions.create(**fields).choices)]
+            answers = [*map(_answer_of_choice, client.chat.completions.create(**fields).choices)]
     first, *others = answers or [Answer()]
     first.others = others
     return first
 
 
-def _of_choice(choice: Any) -> Answer:
+def _answer_of_choice(choice: Any) -> Answer:
     message = choice.message
     calls = [
-        (call.function.name, _arguments(call.function.arguments))
+        (call.function.name, _parse_arguments(call.function.arguments))
         for call in message.tool_calls or []
     ]
     thinking = getattr(message, "reasoning_content", None) or ""
@@ -171,14 +171,14 @@ def _streamed_chat(chunks: Any) -> list[Answer]:
                 parts[0] += call.function.name or ""
                 parts[1] += call.function.arguments or ""
     for (index, _), (name, written) in pieces.items():
-        answers[index].calls.append((name, _arguments(written)))
+        answers[index].calls.append((name, _parse_arguments(written)))
     return [answers[index] for index in sorted(answers)]
 
 
-def _messages(port: int, question: Question, streamed: bool) -> Answer:
+def _ask_messages(port: int, question: Question, streamed: bool) -> Answer:
     call = {"type": "tool_use", "id": _CALL_ID, "name": "get_weather", "input": _CALLED}
     result = {"type": "tool_result", "tool_use_id": _CALL_ID, "content": _RESULT}
-    turns = _turns(
+    turns = _messages_of(
         question,
         [{"role": "assistant", "content": [call]}],
         [{"role": "user", "content": [result]}],
@@ -191,12 +191,12 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
     fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
-        "max_tokens": question.most,
+        "max_tokens": question.max_tokens,
         "extra_body": SAMPLING,
         **({"tools": [{**tool, "input_schema": WEATHER["parameters"]}]} if question.tool else {}),
         **({"stop_sequences": [question.stop]} if question.stop else {}),
-        **(_OFF["messages"] if question.off else {}),
-        **(_AS_SCHEMA["messages"] if question.schema else {}),
+        **(_THINKING_OFF["messages"] if question.thinking_off else {}),
+        **(_SCHEMA_FIELDS["messages"] if question.schema else {}),
     }
     with anthropic_client(port) as client:
         if streamed:
@@ -204,7 +204,7 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
                 message = stream.get_final_message()
         else:
             # the SDK refuses a request for a long reply in one piece that sets no timeout
-            message = client.messages.create(**fields, timeout=SECONDS)
+            message = client.messages.create(**fields, timeout=SECONDS_TO_ANSWER)
     answer = Answer(finish=str(message.stop_reason))
     for block in message.content:
         answer.thinking += block.thinking if block.type == "thinking" else ""
@@ -213,10 +213,10 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
     return answer
 
 
-def _responses(port: int, question: Question, streamed: bool) -> Answer:
+def _ask_responses(port: int, question: Question, streamed: bool) -> Answer:
     call = {"type": "function_call", "call_id": _CALL_ID, "name": "get_weather"}
     result = {"type": "function_call_output", "call_id": _CALL_ID, "output": _RESULT}
-    turns = _turns(question, [{**call, "arguments": json.dumps(_CALLED)}], [result])
+    turns = _messages_of(question, [{**call, "arguments": json.dumps(_CALLED)}], [result])
     if question.picture:
         url = f"data:image/png;base64,{PICTURE}"
         part = {"type": "input_image", "image_url": url, "detail": "auto"}
@@ -225,21 +225,21 @@ def _responses(port: int, question: Question, streamed: bool) -> Answer:
     fields: dict[str, Any] = {
         "model": question.model,
         "input": turns,
-        "max_output_tokens": question.most,
+        "max_output_tokens": question.max_tokens,
         "extra_body": SAMPLING,
         **({"tools": [{"type": "function", "strict": False, **WEATHER}]} if question.tool else {}),
-        **(_OFF["responses"] if question.off else {}),
-        **(_AS_SCHEMA["responses"] if question.schema else {}),
+        **(_THINKING_OFF["responses"] if question.thinking_off else {}),
+        **(_SCHEMA_FIELDS["responses"] if question.schema else {}),
     }
     with openai_client(port) as client:
         response = client.responses.create(**fields) if not streamed else None
         for event in client.responses.create(**fields, stream=True) if streamed else ():
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 response = event.response
-    return _of_response(response)
+    return _answer_of_response(response)
 
 
-def _of_response(response: Any) -> Answer:
+def _answer_of_response(response: Any) -> Answer:
     if response is None or response.error:
         return Answer(error=str(response and response.error))
     answer = Answer(finish=str(response.status))
@@ -250,13 +250,13 @@ def _of_response(response: Any) -> Answer:
             case "message":
                 answer.text += "".join(getattr(part, "text", "") for part in item.content)
             case "function_call":
-                answer.calls.append((item.name, _arguments(item.arguments)))
+                answer.calls.append((item.name, _parse_arguments(item.arguments)))
     return answer
 
 
-def _ollama(port: int, question: Question, streamed: bool) -> Answer:
+def _ask_ollama(port: int, question: Question, streamed: bool) -> Answer:
     call = {"function": {"name": "get_weather", "arguments": _CALLED}}
-    turns = _turns(
+    turns = _messages_of(
         question,
         [{"role": "assistant", "content": "", "tool_calls": [call]}],
         [{"role": "tool", "tool_name": "get_weather", "content": _RESULT}],
@@ -267,10 +267,10 @@ def _ollama(port: int, question: Question, streamed: bool) -> Answer:
     fields: dict[str, Any] = {
         "model": question.model,
         "messages": turns,
-        "options": {**SAMPLING, "num_predict": question.most, **stop},
+        "options": {**SAMPLING, "num_predict": question.max_tokens, **stop},
         **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
-        **(_OFF["ollama"] if question.off else {}),
-        **(_AS_SCHEMA["ollama"] if question.schema else {}),
+        **(_THINKING_OFF["ollama"] if question.thinking_off else {}),
+        **(_SCHEMA_FIELDS["ollama"] if question.schema else {}),
     }
     answer = Answer()
     with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
@@ -286,4 +286,9 @@ def _ollama(port: int, question: Question, streamed: bool) -> Answer:
     return answer
 
 
-_ASKS = {"chat": _chat, "messages": _messages, "responses": _responses, "ollama": _ollama}
+_ASKS = {
+    "chat": _ask_chat,
+    "messages": _ask_messages,
+    "responses": _ask_responses,
+    "ollama": _ask_ollama,
+}

@@ -29,10 +29,10 @@ VARIANTS = {
 """Whether the addon puts earlier thoughts back -> its options. They are put back into the field
 `reasoning_content`, which the model's chat template reads.
 """
-UNTOLD = "not told"
+NOT_REPORTED = "not told"
 
 
-def tokens_read(port: int, name: str) -> list[int] | None:
+def measure_uncached_tokens(port: int, name: str) -> list[int] | None:
     """Hold a conversation; return the uncached prompt tokens of each turn from the second on.
 
     Returns None if the server reports no cached tokens. `name` stands in the system prompt, so that
@@ -61,4 +61,4 @@ def summary(read: Mapping[str, list[int] | None]) -> str:
     `read`: key of `VARIANTS` -> the tokens of each turn, None if the server does not report them.
     """
     parts = [f"{sum(tokens)} {name}" for name, tokens in read.items() if tokens is not None]
-    return ", ".join(parts) or UNTOLD
+    return ", ".join(parts) or NOT_REPORTED

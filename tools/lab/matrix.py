@@ -7,25 +7,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tools.lab.asking import DIALECTS, FORMS, Answer, Question, ask
+from tools.lab.asking import DELIVERIES, DIALECTS, Answer, Question, ask
 
 SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
 _MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
-_LONG = "word " * 90_000
+_LONG_PROMPT = "word " * 90_000
 """A prompt longer than the context window of any server in the lab."""
 
 type Judge = Callable[[Answer], str]
 """A function that returns the fault of an answer; an empty text if the answer is right."""
 
 
-def thinks(answer: Answer) -> str:
+def fault_unless_thinking_apart(answer: Answer) -> str:
     """Return the fault, empty if there are thinking and text, each in its field."""
     if not answer.thinking:
         return "no thinking"
     return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
 
 
-def calls(answer: Answer) -> str:
+def fault_unless_one_call(answer: Answer) -> str:
     """Return the fault, empty if there is exactly one call of `get_weather` with its argument."""
     called = [
         name
@@ -37,36 +37,38 @@ def calls(answer: Answer) -> str:
     return f"{len(answer.calls)} calls" if answer.calls else f"no call: {answer.text.strip()[:60]}"
 
 
-def answers(answer: Answer) -> str:
+def fault_unless_answer(answer: Answer) -> str:
     """Return the fault, empty if there is text and no call."""
     return "" if answer.text.strip() and not answer.calls else "no answer"
 
 
-def answers_at_once(answer: Answer) -> str:
+def fault_unless_no_thought(answer: Answer) -> str:
     """Return the fault, empty if there is text, and neither thinking nor a call."""
-    return "thinking" if answer.thinking else answers(answer)
+    return "thinking" if answer.thinking else fault_unless_answer(answer)
 
 
-def is_cut(answer: Answer) -> str:
+def fault_unless_cut(answer: Answer) -> str:
     """Return the fault, empty if there is only thinking, which the limit of tokens cut."""
     if answer.finish != "length":
         return f"it ends as {answer.finish}"
     return "" if answer.thinking and not answer.text.strip() else "its thought is text"
 
 
-def is_stopped(answer: Answer) -> str:
+def fault_unless_stopped(answer: Answer) -> str:
     """Return the fault, empty if the text does not hold the stop string ` is 84`."""
     return "not stopped" if " is 84" in answer.text else ""
 
 
-def are_two(answer: Answer) -> str:
+def fault_unless_two_choices(answer: Answer) -> str:
     """Return the fault, empty if there are two choices, each with thinking and text."""
-    wrong = [text for choice in (answer, *answer.others) if (text := thinks(choice))]
+    wrong = [
+        text for choice in (answer, *answer.others) if (text := fault_unless_thinking_apart(choice))
+    ]
     count = 1 + len(answer.others)
     return f"{count} choices" if count != 2 else next(iter(wrong), "")
 
 
-def is_json(answer: Answer) -> str:
+def fault_unless_json(answer: Answer) -> str:
     """Return the fault, empty if the text is a JSON object with the keys of the schema."""
     try:
         named = sorted(json.loads(answer.text))
@@ -78,17 +80,17 @@ def is_json(answer: Answer) -> str:
 _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
 
 
-def is_taken_or_refused(answer: Answer) -> str:
+def fault_unless_taken_or_refused(answer: Answer) -> str:
     """Return the fault, empty if the server answers or refuses a request with a huge `max_tokens`.
 
     The error must not say that the prompt is too long: clients would shorten it in vain.
     """
     if _TOO_LONG.search(answer.error):
         return "the prompt is blamed"
-    return is_refused(answer) if answer.error else thinks(answer)
+    return fault_unless_refused(answer) if answer.error else fault_unless_thinking_apart(answer)
 
 
-def is_refused(answer: Answer) -> str:
+def fault_unless_refused(answer: Answer) -> str:
     """Return the fault, empty if there is an error whose status is 400 to 499."""
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
 
@@ -101,60 +103,84 @@ class Case:
     question: Question
     judge: Judge
     dialects: tuple[str, ...] = DIALECTS  # in which the question is asked
-    is_error: bool = False  # the judge expects an error, or decides itself whether one is right
-    not_of: tuple[str, ...] = ()  # servers that are not asked, because they lack the feature
+    judges_errors: bool = (
+        False  # the judge expects an error, or decides itself whether one is right
+    )
+    skipped_servers: tuple[
+        str, ...
+    ] = ()  # servers that are not asked, because they lack the feature
 
 
-_TAKE_ALL = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
+_WITHOUT_LIMIT = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
 """Servers that refuse no prompt, however long. Ollama shortens it without an error."""
 _NAMES = "Name a city and its degrees as JSON."
 CASES = (
-    Case("thinking apart", Question(SUM), thinks),
-    Case("tool call", Question(WEATHER, tool=True), calls),
-    Case("behind a tool's result", Question(WEATHER, tool=True, result=True), answers),
-    Case("thinking off", Question(SUM, off=True), answers_at_once),
-    Case("cut in a thought", Question(SUM, most=16), is_cut),
+    Case("thinking apart", Question(SUM), fault_unless_thinking_apart),
+    Case("tool call", Question(WEATHER, tool=True), fault_unless_one_call),
+    Case(
+        "behind a tool's result",
+        Question(WEATHER, tool=True, with_result=True),
+        fault_unless_answer,
+    ),
+    Case("thinking off", Question(SUM, thinking_off=True), fault_unless_no_thought),
+    Case("cut in a thought", Question(SUM, max_tokens=16), fault_unless_cut),
     Case(
         "stop string",
         Question(SUM, stop=" is 84"),
-        is_stopped,
+        fault_unless_stopped,
         ("chat", "messages", "ollama"),
     ),
-    Case("two choices", Question(SUM, choices=2), are_two, ("chat",)),
-    Case("JSON by a schema", Question(_NAMES, schema=True), is_json),
-    Case("picture for a blind model", Question(SUM, picture=True), thinks),
-    Case("wrong model", Question(SUM, model="no-such-model"), is_refused, is_error=True),
-    Case("prompt too long", Question(_LONG), is_refused, is_error=True, not_of=_TAKE_ALL),
-    Case("reply too long", Question(SUM, most=900_000), is_taken_or_refused, is_error=True),
+    Case("two choices", Question(SUM, choices=2), fault_unless_two_choices, ("chat",)),
+    Case("JSON by a schema", Question(_NAMES, schema=True), fault_unless_json),
+    Case("picture for a blind model", Question(SUM, picture=True), fault_unless_thinking_apart),
+    Case(
+        "wrong model",
+        Question(SUM, model="no-such-model"),
+        fault_unless_refused,
+        judges_errors=True,
+    ),
+    Case(
+        "prompt too long",
+        Question(_LONG_PROMPT),
+        fault_unless_refused,
+        judges_errors=True,
+        skipped_servers=_WITHOUT_LIMIT,
+    ),
+    Case(
+        "reply too long",
+        Question(SUM, max_tokens=900_000),
+        fault_unless_taken_or_refused,
+        judges_errors=True,
+    ),
 )
 
-_CASES_OF_A_PEER = ("thinking apart", "tool call", "behind a tool's result")
-OWN = [
+_OWN_ENDPOINT_NAMES = ("thinking apart", "tool call", "behind a tool's result")
+OWN_ENDPOINT_CASES = [
     replace(case, dialects=("messages", "responses"))
     for case in CASES
-    if case.name in _CASES_OF_A_PEER
+    if case.name in _OWN_ENDPOINT_NAMES
 ]
 """The cases that are also sent to the server's own Messages and Responses endpoints."""
 
 
-def verdicts_of(port: int, case: Case) -> Iterator[tuple[str, str]]:
+def faults_by_delivery(port: int, case: Case) -> Iterator[tuple[str, str]]:
     """Ask the question in each dialect, streamed and whole; yield (`chat streamed`, the fault).
 
     The fault is empty if the answer is right. `port`: of the proxy.
     """
     for dialect in case.dialects:
-        for streamed, form in FORMS.items():
+        for streamed, delivery in DELIVERIES.items():
             answer = ask(port, dialect, case.question, streamed)
-            yield f"{dialect} {form}", verdict(case, answer)
+            yield f"{dialect} {delivery}", fault_of(case, answer)
 
 
-def verdict(case: Case, answer: Answer) -> str:
+def fault_of(case: Case, answer: Answer) -> str:
     """Return the fault of an answer to a case's question; empty if the answer is right.
 
     Besides the case's judge, any error and any mark left in thinking or text is a fault, unless the
     case is about errors.
     """
-    if case.is_error:
+    if case.judges_errors:
         return case.judge(answer)
     if answer.error:
         return answer.error[:120]
@@ -164,15 +190,15 @@ def verdict(case: Case, answer: Answer) -> str:
     return case.judge(answer)
 
 
-def summary(verdicts: Mapping[str, str]) -> str:
+def summary(faults: Mapping[str, str]) -> str:
     """Return the text of a table's cell: `yes`, or `7 of 8; chat whole: no thinking`.
 
-    `verdicts`: dialect and delivery -> the fault, empty if the answer is right. Only the first
+    `faults`: dialect and delivery -> the fault, empty if the answer is right. Only the first
     fault is named.
     """
-    wrong = {name: text for name, text in verdicts.items() if text}
+    wrong = {name: text for name, text in faults.items() if text}
     if not wrong:
         return "yes"
     name, text = next(iter(wrong.items()))
-    count = f"{len(verdicts) - len(wrong)} of {len(verdicts)}"
+    count = f"{len(faults) - len(wrong)} of {len(faults)}"
     return f"{count}; {name}: {text}"

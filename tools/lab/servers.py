@@ -26,7 +26,7 @@ FOR_CLAUDE_CODE = "tiny"
 WINDOW = 65536
 SECONDS_TO_START = 600
 """Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
-WITH_GGUF = ("ollama", "llama-cpp-python")
+LOADING_GGUF = ("ollama", "llama-cpp-python")
 """Servers that load the model from a GGUF file. The others load a folder (safetensors)."""
 _MAKER = TESTS / "tiny_model" / "make_model.py"
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
@@ -43,26 +43,26 @@ _QUIET = {
     "SGLANG_USE_CPU_ENGINE": "1",
     "TORCHDYNAMO_DISABLE": "1",
 }
-NO_PARSER, RIGHT, WRONG = "no parser", "its parsers", "wrong parsers"
+NO_PARSER, OWN_PARSERS, WRONG_PARSERS = "no parser", "its parsers", "wrong parsers"
 _R1 = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
-_TELL_CACHED = ("--enable-prompt-tokens-details",)
+_REPORT_CACHED = ("--enable-prompt-tokens-details",)
 _VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
-    "mlx-lm": {RIGHT: ()},
+    "mlx-lm": {OWN_PARSERS: ()},
     "mlx-vlm": {NO_PARSER: ("--enable-thinking",)},
     "llama-cpp-python": {NO_PARSER: ("--interrupt_requests", "false")},
     "transformers": {NO_PARSER: ()},
     "vllm": {
-        NO_PARSER: _TELL_CACHED,
-        RIGHT: (*_TELL_CACHED, "--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
-        WRONG: (*_TELL_CACHED, *_R1, *_VLLM_R1, *_VLLM_CALLS, "pythonic"),
+        NO_PARSER: _REPORT_CACHED,
+        OWN_PARSERS: (*_REPORT_CACHED, "--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
+        WRONG_PARSERS: (*_REPORT_CACHED, *_R1, *_VLLM_R1, *_VLLM_CALLS, "pythonic"),
     },
     "sglang": {
         NO_PARSER: (),
-        RIGHT: ("--reasoning-parser", "qwen3", "--tool-call-parser", "qwen25"),
-        WRONG: (*_R1, "--reasoning-parser", "deepseek-r1"),
+        OWN_PARSERS: ("--reasoning-parser", "qwen3", "--tool-call-parser", "qwen25"),
+        WRONG_PARSERS: (*_R1, "--reasoning-parser", "deepseek-r1"),
     },
 }
 """Name of a server -> configuration -> the server's options. mlx-lm cannot run without a parser:
@@ -121,7 +121,7 @@ To use one, write
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class RunningServer:
     """A running server, which answers at `address`."""
 
     name: str
@@ -137,7 +137,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Started]:
+def start_server(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[RunningServer]:
     """Start a server in `folder` and wait until it answers; the end of the block stops it.
 
     It is installed first if need be. `options`: further ones of its command line. Raises
@@ -146,20 +146,20 @@ def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[St
     installation, port = installation_of(name), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "home" / "hub").mkdir(parents=True, exist_ok=True)
-    if name not in WITH_GGUF:
-        make_models(installation, folder)
+    if name not in LOADING_GGUF:
+        make_model_folder(installation, folder)
     command = [*_command(name, installation, port), *options]
     environment = {**_QUIET, **_environment(name, installation, folder, port)}
     written = [f"{variable}={value}" for variable, value in environment.items()]
     log = folder / f"{name}.log"
     with Program(["env", *written, *command], log, cwd=folder) as program:
-        _wait(program, port, f"{installation.folder.name}: {log}")
+        _wait_for_answer(program, port, f"{installation.folder.name}: {log}")
         if name == "ollama":
-            _create(installation, folder, port)
-        yield Started(name, f"http://127.0.0.1:{port}", program)
+            _create_in_ollama(installation, folder, port)
+        yield RunningServer(name, f"http://127.0.0.1:{port}", program)
 
 
-def make_models(installation: Installation, folder: Path) -> None:
+def make_model_folder(installation: Installation, folder: Path) -> None:
     """Write the model's folder (weights, tokenizer, template) from its GGUF file, if it is missing.
 
     The script that writes it runs in the server's own environment, so that its packages fit.
@@ -222,7 +222,7 @@ def _environment(name: str, installation: Installation, folder: Path, port: int)
     return variables
 
 
-def _create(installation: Installation, folder: Path, port: int) -> None:
+def _create_in_ollama(installation: Installation, folder: Path, port: int) -> None:
     """Create the lab's model in the running Ollama, from the GGUF file and a Modelfile."""
     shutil.copy(_GGUF, folder / _GGUF.name)
     file = folder / "Modelfile"
@@ -235,7 +235,7 @@ def _create(installation: Installation, folder: Path, port: int) -> None:
     )
 
 
-def _wait(program: Program, port: int, what: str) -> None:
+def _wait_for_answer(program: Program, port: int, what: str) -> None:
     """Wait until the server answers `GET /v1/models`.
 
     Raises MissingError, which names the server with `what`, if it ends or takes too long.

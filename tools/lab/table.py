@@ -27,7 +27,7 @@ class Column:
         configuration: a key of `CONFIGURATIONS` in `tools/lab/servers.py`.
         day: when it was run, such as `2026-11-29`.
         missing: why the server could not be installed; empty if it was.
-        verdicts: name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the
+        faults: name of a row -> dialect and delivery (`chat streamed`) -> the fault, empty if the
             answer was right.
         figures: name of a row -> a figure without right and wrong. Only newest.json has these.
     """
@@ -37,7 +37,7 @@ class Column:
     configuration: str
     day: str
     missing: str = ""
-    verdicts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    faults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -51,36 +51,36 @@ class Column:
         return f"{self.server} {self.version}, {self.configuration}"
 
 
-def read(file: Path = KEPT) -> list[Column]:
+def read_columns(file: Path = KEPT) -> list[Column]:
     """Return the kept results: the newest of each configuration."""
     return [Column(**column) for column in json.loads(file.read_text())] if file.exists() else []
 
 
-def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
+def keep_columns(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
     """Write these results into the file, over older ones with the same key; return all of them."""
     newer = {column.key: column for column in columns}
-    kept = [newer.pop(column.key, column) for column in read(file)]
+    kept = [newer.pop(column.key, column) for column in read_columns(file)]
     kept += newer.values()
     written = json.dumps([asdict(column) for column in kept], indent=1, ensure_ascii=False)
     file.write_text(written + "\n")
     return kept
 
 
-def by_configuration(columns: Sequence[Column]) -> str:
+def configuration_lines(columns: Sequence[Column]) -> str:
     """Return the text of docs/lab.md.
 
     First the rows that are right in every configuration; then a line for each configuration, with
     its rows that have faults and those that were not asked. Only newest.json has each wrong answer.
     """
-    rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
+    rows = list(dict.fromkeys(row for column in columns for row in column.faults))
     had = [column for column in columns if not column.missing]
     right = [row for row in rows if {_cell(column, row) for column in had} == {ALL_RIGHT}]
-    lines = [f"- **{column.title}**: {_line(column, rows)}" for column in columns]
+    lines = [f"- **{column.title}**: {_line_of(column, rows)}" for column in columns]
     everywhere = f"Right everywhere: {', '.join(right)}.\n\n" if right else ""
     return everywhere + "\n".join(lines)
 
 
-def _line(column: Column, rows: Sequence[str]) -> str:
+def _line_of(column: Column, rows: Sequence[str]) -> str:
     if column.missing:
         return f"could not be had: {column.missing}"
     cells = {row: _cell(column, row) for row in rows}
@@ -91,11 +91,11 @@ def _line(column: Column, rows: Sequence[str]) -> str:
 
 
 def _cell(column: Column, row: str) -> str:
-    verdicts = column.verdicts.get(row)
-    return matrix.summary(verdicts).partition(";")[0] if verdicts else NOT_TRIED
+    faults = column.faults.get(row)
+    return matrix.summary(faults).partition(";")[0] if faults else NOT_TRIED
 
 
-def summary(columns: Sequence[Column]) -> str:
+def server_table(columns: Sequence[Column]) -> str:
     """Return README's table: a row for each server, a column for each configuration.
 
     A cell counts the right answers: `96 of 98`.
@@ -113,20 +113,18 @@ def summary(columns: Sequence[Column]) -> str:
 def _count(column: Column) -> str:
     if column.missing:
         return "not had"
-    verdicts_of_column = [
-        word for verdicts in column.verdicts.values() for word in verdicts.values()
-    ]
-    return f"{verdicts_of_column.count('')} of {len(verdicts_of_column)}"
+    faults_of_column = [fault for faults in column.faults.values() for fault in faults.values()]
+    return f"{faults_of_column.count('')} of {len(faults_of_column)}"
 
 
-def between(page: str, written: str) -> str:
+def replace_between_marks(page: str, written: str) -> str:
     """Return the page with `written` in place of the text between `BEGIN` and `END`."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{written}\n{END}{tail}"
 
 
-def write(columns: Sequence[Column]) -> None:
+def write_pages(columns: Sequence[Column]) -> None:
     """Write the results into README.md (a table) and docs/lab.md (a line a configuration)."""
-    README.write_text(between(README.read_text(), summary(columns)))
-    PAGE.write_text(between(PAGE.read_text(), by_configuration(columns)))
+    README.write_text(replace_between_marks(README.read_text(), server_table(columns)))
+    PAGE.write_text(replace_between_marks(PAGE.read_text(), configuration_lines(columns)))

@@ -2,15 +2,16 @@
 
 import pytest
 
-from tools.lab.table import BEGIN, END, KEPT, PAGE, README, by_configuration, read, summary
+from tools.lab import table
 
 pytestmark = pytest.mark.slow
 
 
 def test_readme_shows_the_newest_run() -> None:
-    columns = read()
+    columns = table.read_columns()
     assert columns
-    for page, written in ((README, summary), (PAGE, by_configuration)):
-        shown = page.read_text().partition(BEGIN)[2].partition(END)[0]
-        assert written(columns) in shown, "run make lab"
-    assert KEPT.exists()
+    written = {table.README: table.server_table, table.PAGE: table.configuration_lines}
+    for page, write in written.items():
+        shown = page.read_text().partition(table.BEGIN)[2].partition(table.END)[0]
+        assert write(columns) in shown, "run make lab"
+    assert table.KEPT.exists()
