@@ -25,12 +25,12 @@ from pathlib import Path
 from tools.bench import agents_soak, earlier, gaps, lengths, memory, peers, report, turns
 from tools.bench.contenders import BARE, Contender, rows
 from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
-from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 
 SECONDS_TO_START = 120
 OUTPUT = PROJECT / "build" / "bench.json"
-OTHERS: dict[str, Callable[[Sequence[str]], int]] = {
+OTHER_BENCHES: dict[str, Callable[[Sequence[str]], int]] = {
     "gaps": gaps.main,
     "lengths": lengths.main,
     "earlier": earlier.main,
@@ -74,7 +74,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _chosen(name: str, chosen_names: Sequence[str]) -> bool:
+def _is_chosen(name: str, chosen_names: Sequence[str]) -> bool:
     return not chosen_names or any(word.lower() in name.lower() for word in chosen_names)
 
 
@@ -89,18 +89,18 @@ class Run:
         taken = [
             load.quick() if chosen.quick else load
             for load in (*LOADS, MEMORY)
-            if _chosen(load.name, chosen.loads)
+            if _is_chosen(load.name, chosen.loads)
         ]
         self.loads = [load for load in taken if load.name != MEMORY.name]
         self._memory = [load for load in taken if load.name == MEMORY.name]
         self.bare, *others = [*rows(), *peers.rows(chosen.peers)]
-        self.others = [row for row in others if _chosen(row.name, chosen.only)]
+        self.others = [row for row in others if _is_chosen(row.name, chosen.only)]
         self._source = chosen.source
         self.samples = report.Samples()
         self.memory: dict[str, tuple[float, float]] = {}
 
     @contextmanager
-    def started(self) -> Iterator[None]:
+    def running_processes(self) -> Iterator[None]:
         """Start server, client and proxies, and send some requests through each proxy.
 
         The end of the block stops all of them.
@@ -108,21 +108,21 @@ class Run:
         ours, theirs = cores()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
-            server = stack.enter_context(Started(_module("server"), ours, folder / "server"))
-            client = stack.enter_context(Started(_module("client"), ours, folder / "client"))
+            server = stack.enter_context(PinnedProcess(_module("server"), ours, folder / "server"))
+            client = stack.enter_context(PinnedProcess(_module("client"), ours, folder / "client"))
             port = int(server.line(SECONDS_TO_START).split()[1])
             self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
             stack.callback(self.proxies.stop)
             self._start()
             self.measurer = Measurer(client)
-            self._warm()
+            self._warm_up()
             yield
 
     def measure(self) -> None:
         """Measure all contenders under all loads, as often as the command says."""
-        with self.started():
+        with self.running_processes():
             for load in self._memory:
-                self._grow(load)
+                self._measure_memory(load)
             for repetition in range(self._repetitions):
                 for load in self.loads:
                     self._compare(load, turned=bool(repetition % 2))
@@ -134,16 +134,16 @@ class Run:
         for port, process in self.proxies.all():
             wait_for_port(port, process, SECONDS_TO_START)
 
-    def _warm(self) -> None:
+    def _warm_up(self) -> None:
         for row in (self.bare, *self.others):
-            self.once(Load("warm", 40, 4, 2), row)
+            self.measure_once(Load("warm", 40, 4, 2), row)
 
-    def once(self, load: Load, row: Contender) -> dict[str, float]:
+    def measure_once(self, load: Load, row: Contender) -> dict[str, float]:
         """Run a load through the proxy of a contender; return what was measured, by name.
 
         The dict is empty for a load that is not one of `loads`, such as the warming up.
         """
-        port, process = self.proxies.of(row)
+        port, process = self.proxies.port_and_process(row)
         outcome, worked = self.measurer.run(
             load.task(row, port), f"{row.name}, {load.name}", process
         )
@@ -160,20 +160,20 @@ class Run:
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):
             order = [pair[0], self.bare, *pair[1:]]
-            taken = {row.name: self.once(load, row) for row in order}
+            taken = {row.name: self.measure_once(load, row) for row in order}
             for name, measured in taken.items():
                 self.samples.add(load.name, name, measured, taken[BARE])
             print(".", end="", file=sys.stderr, flush=True)
 
-    def _grow(self, load: Load) -> None:
+    def _measure_memory(self, load: Load) -> None:
         """Record the memory of each contender's proxy before and after a load, in `memory`."""
         for row in (self.bare, *self.others):
-            _, process = self.proxies.of(row)
+            _, process = self.proxies.port_and_process(row)
             if process is None or not row.takes(load.name):
                 continue
-            self.once(Load("warm", load.tokens, 16, 8), row)
+            self.measure_once(Load("warm", load.tokens, 16, 8), row)
             before = process.memory
-            self.once(load, row)
+            self.measure_once(load, row)
             self.memory[row.name] = before, process.memory
 
 
@@ -184,8 +184,8 @@ def _module(name: str) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen bench, print and write its report; return 1 if a reply was wrong."""
     chosen_names = list(sys.argv[1:] if arguments is None else arguments)
-    if chosen_names and chosen_names[0] in OTHERS:
-        return OTHERS[chosen_names[0]](chosen_names[1:])
+    if chosen_names and chosen_names[0] in OTHER_BENCHES:
+        return OTHER_BENCHES[chosen_names[0]](chosen_names[1:])
     chosen = parse(chosen_names)
     run = Run(chosen)
     circumstances = report.circumstances(chosen.source, run._repetitions)

@@ -14,7 +14,7 @@ from tools.bench.replies import TOKENS
 type Value = dict[str, object]
 
 TOOLS = 25
-TURN = 4500
+RESULT_LENGTH = 4500
 """Characters of each tool result, unless an agent has another `length`."""
 _SYSTEM = 12_000
 _DESCRIPTION = 900
@@ -40,36 +40,34 @@ class Agent:
 
     number: int  # differs for each agent, so that no two send the same text
     model: str
-    length: int = TURN  # characters of each tool result
+    length: int = RESULT_LENGTH  # characters of each tool result
 
-    def turns_of(self, size: int) -> int:
+    def turns_for_size(self, size: int) -> int:
         """Return how many turns the history needs to make a request of about `size` bytes."""
         head = TOOLS * (_DESCRIPTION + 800) + _SYSTEM
         return max(1, (size - head) // (self.length + 450))
 
-    def chat(self, turns: int) -> bytes:
+    def chat_body(self, turns: int) -> bytes:
         """Return the body of a chat completions request with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
-            function = {"name": "tool_3", "arguments": json.dumps(self._input(at))}
-            call = {"id": self._id(at), "type": "function", "function": function}
+            function = {"name": "tool_3", "arguments": json.dumps(self._arguments(at))}
+            call = {"id": self._call_id(at), "type": "function", "function": function}
             messages += [
                 {"role": "assistant", "content": self._answer(at), "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": self._id(at), "content": self._result(at)},
+                {"role": "tool", "tool_call_id": self._call_id(at), "content": self._result(at)},
             ]
         functions = [
             {"name": f"tool_{at}", "description": _filler(_DESCRIPTION), "parameters": _schema(at)}
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
-        return _written(
-            {"model": self.model, "stream": False, "messages": messages, "tools": tools}
-        )
+        return _encode({"model": self.model, "stream": False, "messages": messages, "tools": tools})
 
-    def messages(self, turns: int) -> bytes:
+    def messages_body(self, turns: int) -> bytes:
         """Return the body of a Messages request with a history of `turns` turns.
 
         The system prompt and the newest block have `cache_control`.
@@ -78,12 +76,12 @@ class Agent:
             self._user(f"task {self.number}: {_filler(300)}", marked=not turns)
         ]
         for at in range(turns):
-            call = {"type": "tool_use", "id": self._id(at), "name": "tool_3"}
+            call = {"type": "tool_use", "id": self._call_id(at), "name": "tool_3"}
             blocks: list[Value] = [
                 {"type": "text", "text": self._answer(at)},
-                {**call, "input": self._input(at)},
+                {**call, "input": self._arguments(at)},
             ]
-            result: Value = {"type": "tool_result", "tool_use_id": self._id(at)}
+            result: Value = {"type": "tool_result", "tool_use_id": self._call_id(at)}
             result["content"] = [{"type": "text", "text": self._result(at)}]
             result |= _MARK if at == turns - 1 else {}
             messages += [
@@ -98,7 +96,7 @@ class Agent:
             }
             for at in range(TOOLS)
         ]
-        return _written(
+        return _encode(
             {
                 "model": self.model,
                 "max_tokens": 32000,
@@ -110,14 +108,14 @@ class Agent:
             }
         )
 
-    def responses(self, turns: int) -> bytes:
+    def responses_body(self, turns: int) -> bytes:
         """Return the body of a Responses request with a history of `turns` turns."""
         messages: list[Value] = [{"role": "user", "content": f"task {self.number}: {_filler(300)}"}]
         for at in range(turns):
-            call = {"type": "function_call", "call_id": self._id(at), "name": "tool_3"}
+            call = {"type": "function_call", "call_id": self._call_id(at), "name": "tool_3"}
             messages += [
                 {"role": "assistant", "content": self._answer(at)},
-                {**call, "arguments": json.dumps(self._input(at))},
+                {**call, "arguments": json.dumps(self._arguments(at))},
                 {**call, "type": "function_call_output", "output": self._result(at)},
             ]
         tools = [
@@ -130,16 +128,16 @@ class Agent:
             for at in range(TOOLS)
         ]
         body = {"model": self.model, "stream": False, "instructions": _filler(_SYSTEM)}
-        return _written({**body, "input": messages, "tools": tools})
+        return _encode({**body, "input": messages, "tools": tools})
 
-    def ollama(self, turns: int) -> bytes:
+    def ollama_body(self, turns: int) -> bytes:
         """Return the body of a request of Ollama's API with a history of `turns` turns."""
         messages: list[Value] = [
             {"role": "system", "content": _filler(_SYSTEM)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
-            call = {"function": {"name": "tool_3", "arguments": self._input(at)}}
+            call = {"function": {"name": "tool_3", "arguments": self._arguments(at)}}
             messages += [
                 {"role": "assistant", "content": self._answer(at), "tool_calls": [call]},
                 {"role": "tool", "tool_name": "tool_3", "content": self._result(at)},
@@ -149,9 +147,7 @@ class Agent:
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
-        return _written(
-            {"model": self.model, "stream": False, "messages": messages, "tools": tools}
-        )
+        return _encode({"model": self.model, "stream": False, "messages": messages, "tools": tools})
 
     def _user(self, text: str, *, marked: bool) -> Value:
         return {
@@ -159,27 +155,27 @@ class Agent:
             "content": [{"type": "text", "text": text, **(_MARK if marked else {})}],
         }
 
-    def _id(self, at: int) -> str:
+    def _call_id(self, at: int) -> str:
         return f"call_{self.number}_{at}"
 
     def _answer(self, at: int) -> str:
         return f"Step {at} of task {self.number}. {_filler(120)}"
 
-    def _input(self, at: int) -> Value:
+    def _arguments(self, at: int) -> Value:
         return {"path": f"/src/{self.number}/file_{at}.py", "limit": at}
 
     def _result(self, at: int) -> str:
         return f"{self.number}.{at}: {_filler(self.length)}"
 
 
-def _written(body: Value) -> bytes:
+def _encode(body: Value) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 WRITERS = {
-    "openai": Agent.chat,
-    "anthropic": Agent.messages,
-    "responses": Agent.responses,
-    "ollama": Agent.ollama,
+    "openai": Agent.chat_body,
+    "anthropic": Agent.messages_body,
+    "responses": Agent.responses_body,
+    "ollama": Agent.ollama_body,
 }
 """Dialect -> the method that writes an agent's request in it."""

@@ -26,16 +26,16 @@ from pathlib import Path
 
 from tools.bench.agents import Agent
 from tools.bench.client import Task, faults
-from tools.bench.gaps import Paced
-from tools.bench.processes import PROJECT, Started, cores
+from tools.bench.gaps import PacedStream
+from tools.bench.processes import PROJECT, PinnedProcess, cores
 from tools.bench.replies import WHOLE
-from tools.bench.turns import post, posted, sides
+from tools.bench.turns import request_bytes, send, start_sides
 
 AGENTS, TURNS, SIZE = 16, 20, 700_000
 SIDES = ("bare", "addon")
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
 _SLACK = 120
-_SETTLES = 2.0
+_SECONDS_TO_SETTLE = 2.0
 """Seconds at the beginning of a half minute that are not measured: the other side may still have
 requests then.
 """
@@ -50,11 +50,11 @@ class Agents:
 
     def __init__(self, name: str, port: int, begin: float, seconds: float) -> None:
         """`name`: of the side; `port`: of its proxy; `begin`: of the run, as time.monotonic()."""
-        self._apart = name == SIDES[1]
-        dialect = "anthropic" if self._apart else "openai"
-        self._task = Task(0, dialect, WHOLE, 40, apart=self._apart)
+        self._with_addon = name == SIDES[1]
+        dialect = "anthropic" if self._with_addon else "openai"
+        self._task = Task(0, dialect, WHOLE, 40, apart=self._with_addon)
         self._port, self._begin, self._end = port, begin, begin + seconds
-        self._half = half_of(seconds)
+        self._half = half_length(seconds)
         self._lock = threading.Lock()
         self.answered = 0
         self.wrong: list[str] = []
@@ -70,24 +70,27 @@ class Agents:
     def _ask(self, number: int) -> None:
         while time.monotonic() < self._end:
             agent = Agent(number, f"{WHOLE}.40.0")
-            first = agent.turns_of(SIZE)
+            first = agent.turns_for_size(SIZE)
             for turns in range(first, first + TURNS):
-                while not self._is_on():
+                while not self._may_send():
                     if time.monotonic() > self._end:
                         return
                     time.sleep(_WAIT)
-                reply = post(self._port, posted(agent.messages(turns), "anthropic", self._apart))
+                reply = send(
+                    self._port,
+                    request_bytes(agent.messages_body(turns), "anthropic", self._with_addon),
+                )
                 with self._lock:
                     self.answered += 1
                     self.wrong += faults(self._task, [reply])
             number += AGENTS
 
-    def _is_on(self) -> bool:
+    def _may_send(self) -> bool:
         now = time.monotonic()
-        return now < self._end and int((now - self._begin) / self._half) % 2 == self._apart
+        return now < self._end and int((now - self._begin) / self._half) % 2 == self._with_addon
 
 
-def half_of(seconds: float) -> float:
+def half_length(seconds: float) -> float:
     """Return how long each side sends before the other: 30 seconds, less in a run of `seconds` < 60."""
     return min(60.0, seconds) / 2
 
@@ -98,26 +101,26 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--source", type=Path, default=PROJECT, help="another checkout's folder")
     chosen = parser.parse_args(arguments)
-    seconds, half = 60 * chosen.minutes, half_of(60 * chosen.minutes)
+    seconds, half = 60 * chosen.minutes, half_length(60 * chosen.minutes)
     answered, wrong = list[str](), list[str]()
-    with sides(chosen.source) as both, ExitStack() as stack:
-        streams = [stack.enter_context(closing(Paced(side.port))) for side in both]
+    with start_sides(chosen.source) as both, ExitStack() as stack:
+        streams = [stack.enter_context(closing(PacedStream(side.port))) for side in both]
         for stream in streams:
             stream.wait()
         print(HEADING, flush=True)
         begun = time.monotonic()
-        asking = list[Started]()
+        asking = list[PinnedProcess]()
         for name, side in zip(SIDES, both, strict=True):
             own = map(str, (name, side.port, begun, seconds))
             command = [sys.executable, "-m", "tools.bench.agents_soak", *own]
             log = Path(side.process.log).with_name("agents")
-            asking.append(stack.enter_context(Started(command, cores()[0], log)))
+            asking.append(stack.enter_context(PinnedProcess(command, cores()[0], log)))
         for minute in range(1, max(1, round(chosen.minutes)) + 1):
             line = f"{minute:6}"
             for at, (side, stream) in enumerate(zip(both, streams, strict=True)):
                 end = begun + (2 * (minute - 1) + at + 1) * half
                 time.sleep(max(0.0, end - time.monotonic()))
-                gap = stream.longest_gap(end - half + min(_SETTLES, half / 2), end)
+                gap = stream.longest_gap(end - half + min(_SECONDS_TO_SETTLE, half / 2), end)
                 line += f"{side.process.memory:14.1f}{gap:18.3f}"
             print(line, flush=True)
         for agents in asking:

@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tools.bench.reading import TIME, fault, unchunked
+from tools.bench.reading import TIME, fault_in_reply, join_chunks
 from tools.bench.replies import WHOLE, Name
 
-READ = 1 << 18
+READ_SIZE = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 SECONDS_OF_SILENCE = 30
 """If no bytes arrive for so long, the run ends with an error: the proxy has lost a reply."""
@@ -81,7 +81,7 @@ TOOLS: dict[str, object] = {
 """Dialect -> the tool `write`, as a request of this dialect offers it. Replies with a call use it."""
 
 
-def request(task: Task) -> bytes:
+def request_of(task: Task) -> bytes:
     """Return the bytes of a task's request, head and body."""
     turns = [{"role": "user", "content": "How many streams are open?"}]
     fields: dict[str, object] = {
@@ -120,7 +120,7 @@ class Reply:
         self.connection = connection or self._connect(port)
         self.head = b""
         self.pieces: list[bytes] = []
-        self.came: list[float] = []
+        self.read_times: list[float] = []
         self._in_body = False
         self._missing: int | None = None  # bytes until the end; None: the body is chunked
         self._tail = b""  # the last seven bytes of a chunked body
@@ -134,7 +134,7 @@ class Reply:
 
     def read(self) -> bool:
         """Read the bytes that have arrived; return True if the reply is complete or cut off."""
-        data = self.connection.recv(READ)
+        data = self.connection.recv(READ_SIZE)
         now = time.monotonic()
         if not data:
             self.ended = now
@@ -145,7 +145,7 @@ class Reply:
             return False
         self.first = self.first or now
         self.pieces.append(data)
-        self.came.append(now)
+        self.read_times.append(now)
         if self._is_last(data):
             self.ended = now
             return True
@@ -173,7 +173,7 @@ class Reply:
         """The body without chunked encoding. If that is invalid: head and body as received."""
         joined = b"".join(self.pieces)
         try:
-            return joined if b"content-length:" in self.head.lower() else unchunked(joined)
+            return joined if b"content-length:" in self.head.lower() else join_chunks(joined)
         except (ValueError, IndexError):
             return self.head + joined
 
@@ -192,14 +192,14 @@ class Reply:
             if match[1] in seen:
                 continue
             seen.add(match[1])
-            yield self.came[bisect.bisect_left(ends, match.end())] - float(match[1])
+            yield self.read_times[bisect.bisect_left(ends, match.end())] - float(match[1])
 
 
 class RunningTask:
     """A task while it runs: its connections, and the replies so far."""
 
     def __init__(self, task: Task) -> None:
-        self._task, self._request = task, request(task)
+        self._task, self._request = task, request_of(task)
         self._waiting = selectors.DefaultSelector()
         self.replies: list[Reply] = []
 
@@ -210,7 +210,7 @@ class RunningTask:
         """
         begun, task = time.monotonic(), self._task
         for _ in range(min(task.at_a_time, task.total)):
-            self._begin()
+            self._send_next()
         while self._waiting.get_map():
             ready = self._waiting.select(SECONDS_OF_SILENCE)
             if not ready:
@@ -219,23 +219,23 @@ class RunningTask:
                 )
             for key, _ in ready:
                 if key.data.read():
-                    self._ended(key.data)
+                    self._finish(key.data)
         for reply in self.replies:
             reply.connection.close()
         self._waiting.close()
         return max(reply.ended for reply in self.replies) - begun
 
-    def _begin(self, connection: socket.socket | None = None) -> None:
+    def _send_next(self, connection: socket.socket | None = None) -> None:
         reply = Reply(self._request, self._task.port, connection)
         self.replies.append(reply)
         self._waiting.register(reply.connection, selectors.EVENT_READ, reply)
 
-    def _ended(self, reply: Reply) -> None:
+    def _finish(self, reply: Reply) -> None:
         self._waiting.unregister(reply.connection)
         if not self._task.keep_alive:
             reply.connection.close()
         if len(self.replies) < self._task.total:
-            self._begin(reply.connection if self._task.keep_alive else None)
+            self._send_next(reply.connection if self._task.keep_alive else None)
 
 
 def run_task(task: Task) -> Outcome:
@@ -247,11 +247,11 @@ def run_task(task: Task) -> Outcome:
         [reply.ended - reply.begun for reply in replies],
     )
     return Outcome(
-        wall, first, whole, lateness(replies) if task.pace else None, faults(task, replies)
+        wall, first, whole, lateness_of(replies) if task.pace else None, faults(task, replies)
     )
 
 
-def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
+def lateness_of(replies: Iterable[Reply]) -> tuple[float, float] | None:
     """Return the median and the 99th percentile of all tokens' seconds from sending to arrival.
 
     Returns None if there are fewer than two tokens with a time.
@@ -269,7 +269,7 @@ def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
     for reply in replies:
         body = reply.body
         if body not in seen:
-            seen[body] = fault(task.name, task.dialect, task.apart, body)
+            seen[body] = fault_in_reply(task.name, task.dialect, task.apart, body)
         tokens.append(seen[body])
     return [token for token in tokens if token]
 

@@ -8,7 +8,7 @@ from tools.bench.replies import CALLED
 
 BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
-WORKERS = "workers:"
+WORKERS_PREFIX = "workers:"
 """`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
 process uses uvloop if it is installed.
 """
@@ -41,7 +41,7 @@ class Contender:
         return not self.loads or load.startswith(self.loads)
 
 
-def _addon(
+def _with_option(
     name: str,
     option: str,
     value: str,
@@ -83,10 +83,10 @@ ROWS = (
     ),
     Contender(
         "addon, OpenAI client, one worker",
-        arguments=(f"{WORKERS}1", *ADDON),
+        arguments=(f"{WORKERS_PREFIX}1", *ADDON),
         loads=(*STREAMS, "whole", "memory"),
     ),
-    _addon("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
+    _with_option("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
 )
 
 

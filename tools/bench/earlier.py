@@ -42,7 +42,7 @@ def main(_: Sequence[str] = ()) -> int:
     ):
         for turns in TURNS:
             body = _body(turns)
-            missed, whole = _missed(body), _seconds_to_answer(server.address, body)
+            missed, whole = _seconds_of_miss(body), _seconds_to_answer(server.address, body)
             shares.append(missed / whole)
             figures = f"{missed * 1e3:10.3f} {whole * 1e3:13.1f} {shares[-1]:7.2%}"
             print(f"{turns:5} {len(body):8,} {figures}")
@@ -64,12 +64,12 @@ def _body(turns: int) -> bytes:
     return json.dumps(body).encode()
 
 
-def _missed(body: bytes) -> float:
+def _seconds_of_miss(body: bytes) -> float:
     endpoint = find("POST", "/v1/chat/completions")
     assert endpoint
     read, memory = note(Exchange(endpoint[0], settings.read()), body), Memory(500, 1 << 25)
     assert read.restored(memory, None).earlier.unknown > 1
-    return _usual(lambda: read.restored(memory, None), 200)
+    return _median_seconds(lambda: read.restored(memory, None), 200)
 
 
 def _seconds_to_answer(address: str, body: bytes) -> float:
@@ -85,10 +85,10 @@ def _seconds_to_answer(address: str, body: bytes) -> float:
         response.read()
 
     with closing(connection):
-        return _usual(ask, _REPETITIONS)
+        return _median_seconds(ask, _REPETITIONS)
 
 
-def _usual(work: Callable[[], object], times: int) -> float:
+def _median_seconds(work: Callable[[], object], times: int) -> float:
     """Do the work `times` times; return the median of its seconds."""
     took = []
     for _ in range(times):

@@ -54,7 +54,7 @@ def _user_turn(text: str) -> list[Value]:
     return [{"role": "user", "content": text}]
 
 
-def many(path: str) -> bytes:
+def many_messages(path: str) -> bytes:
     """Return the body of a request with twenty thousand messages; `path` decides its dialect."""
     roles = ("user", "assistant")
     messages: list[Value] = [
@@ -63,22 +63,22 @@ def many(path: str) -> bytes:
     return _body(path, messages)
 
 
-def plain(path: str, megabytes: int = 31) -> bytes:
+def long_text(path: str, megabytes: int = 31) -> bytes:
     """Return the body of a request with one long text; `path` decides its dialect."""
     return _body(path, _user_turn("word " * (megabytes * MEGABYTE // 5)))
 
 
-def escaped(path: str) -> bytes:
+def long_escapes(path: str) -> bytes:
     """Return the body of a request with a text of which JSON must escape nearly every character."""
     return _body(path, _user_turn(ESCAPES * (25 * MEGABYTE // 24)))
 
 
-def characters(path: str) -> bytes:
+def long_chinese(path: str) -> bytes:
     """Return the body of a request with one long Chinese text: three bytes a character in UTF-8."""
     return _body(path, _user_turn("你好 " * (25 * MEGABYTE // 7)))
 
 
-def numbers(path: str) -> bytes:
+def long_schema(path: str) -> bytes:
     """Return the body of a request that offers a tool whose schema lists eight million numbers."""
     schema: Value = {"type": "object", "properties": {"a": {"enum": [1] * (8 * MEGABYTE)}}}
     tools: list[Value] = [{"name": "f", "input_schema": schema}]
@@ -89,14 +89,14 @@ def numbers(path: str) -> bytes:
     return _body(path, _user_turn("word"), tools=tools)
 
 
-def _whole(text: str) -> bytes:
+def _whole_reply(text: str) -> bytes:
     message = {"role": "assistant", "content": text}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": choices})
     return WHOLE % (len(body), body.encode())
 
 
-def _streamed(texts: list[str]) -> bytes:
+def _streamed_reply(texts: list[str]) -> bytes:
     frames = [_frame({"content": text}) for text in texts]
     body = b"".join([*frames, _frame({}, "stop"), b"data: [DONE]\n\n"])
     return STREAM + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
@@ -108,7 +108,7 @@ def _frame(delta: Value, finish: str | None = None) -> bytes:
     return b"data: %b\n\n" % json.dumps({**head, "choices": choices}).encode()
 
 
-def _listed() -> bytes:
+def _model_list() -> bytes:
     data = [{"id": f"model-{at}", "object": "model", "created": at} for at in range(100_000)]
     body = json.dumps({"object": "list", "data": data}).encode()
     return WHOLE % (len(body), body)
@@ -119,71 +119,76 @@ def _thoughts(piece: int) -> list[str]:
     return [text[at : at + piece] for at in range(0, len(text), piece)]
 
 
-def _small(path: str, stream: bool) -> BodyMaker:
+def _small_request(path: str, stream: bool) -> BodyMaker:
     return lambda: _body(path, _user_turn("word"), stream)
 
 
-def _of_requests(name: str, path: str) -> list[Case]:
+def _request_cases(name: str, path: str) -> list[Case]:
     return [
-        Case(f"request of 20,000 messages, {name}", path, lambda: many(path)),
-        Case(f"request of 31 MB, {name}", path, lambda: plain(path)),
-        Case(f"request of 25 MB of escapes, {name}", path, lambda: escaped(path)),
-        Case(f"request of 25 MB of Chinese, {name}", path, lambda: characters(path)),
-        Case(f"request of 24 MB of numbers, {name}", path, lambda: numbers(path)),
-        Case(f"request of 60 MB, {name}", path, lambda: plain(path, 60)),
+        Case(f"request of 20,000 messages, {name}", path, lambda: many_messages(path)),
+        Case(f"request of 31 MB, {name}", path, lambda: long_text(path)),
+        Case(f"request of 25 MB of escapes, {name}", path, lambda: long_escapes(path)),
+        Case(f"request of 25 MB of Chinese, {name}", path, lambda: long_chinese(path)),
+        Case(f"request of 24 MB of numbers, {name}", path, lambda: long_schema(path)),
+        Case(f"request of 60 MB, {name}", path, lambda: long_text(path, 60)),
     ]
 
 
-def _of_replies(name: str, path: str) -> list[Case]:
-    whole, stream = _small(path, stream=False), _small(path, stream=True)
+def _reply_cases(name: str, path: str) -> list[Case]:
+    whole, stream = _small_request(path, stream=False), _small_request(path, stream=True)
     long, odd = "word " * (4 * MEGABYTE), ESCAPES * (2 * MEGABYTE)
     return [
         Case(
             f"whole reply of 23,500 thoughts, {name}",
             path,
             whole,
-            lambda: _whole("".join(_thoughts(9))),
+            lambda: _whole_reply("".join(_thoughts(9))),
         ),
-        Case(f"whole reply of 20 MB, {name}", path, whole, lambda: _whole(long)),
-        Case(f"whole reply of 40 MB of escapes, {name}", path, whole, lambda: _whole(odd)),
-        Case(f"stream of 23,500 thoughts, {name}", path, stream, lambda: _streamed(_thoughts(9))),
+        Case(f"whole reply of 20 MB, {name}", path, whole, lambda: _whole_reply(long)),
+        Case(f"whole reply of 40 MB of escapes, {name}", path, whole, lambda: _whole_reply(odd)),
+        Case(
+            f"stream of 23,500 thoughts, {name}",
+            path,
+            stream,
+            lambda: _streamed_reply(_thoughts(9)),
+        ),
         Case(
             f"stream of one frame of 3.9 MB, {name}",
             path,
             stream,
-            lambda: _streamed([long[:3_900_000]]),
+            lambda: _streamed_reply([long[:3_900_000]]),
         ),
         Case(
             f"stream of a frame of 3.9 MB of escapes, {name}",
             path,
             stream,
-            lambda: _streamed([odd[: 3_900_000 * len(ESCAPES) // 24]]),
+            lambda: _streamed_reply([odd[: 3_900_000 * len(ESCAPES) // 24]]),
         ),
         Case(
             f"stream of 1 MB of newlines, {name}",
             path,
             stream,
-            lambda: _streamed(["a", "\n" * MEGABYTE]),
+            lambda: _streamed_reply(["a", "\n" * MEGABYTE]),
         ),
         Case(
             f"stream of 1 MB of openers, {name}",
             path,
             stream,
-            lambda: _streamed(["a", "<think" * 200_000]),
+            lambda: _streamed_reply(["a", "<think" * 200_000]),
         ),
         Case(
             f"stream of 1 MB of backticks, {name}",
             path,
             stream,
-            lambda: _streamed(["a", "`a`` \n" * 170_000]),
+            lambda: _streamed_reply(["a", "`a`` \n" * 170_000]),
         ),
     ]
 
 
 CASES = [
-    *(case for name, path in ENDPOINTS.items() for case in _of_requests(name, path)),
-    *(case for name, path in ENDPOINTS.items() for case in _of_replies(name, path)),
-    Case("count of 20,000 messages' tokens", COUNT, lambda: many(COUNT)),
-    Case("list of 100,000 models", MODELS, None, _listed),
+    *(case for name, path in ENDPOINTS.items() for case in _request_cases(name, path)),
+    *(case for name, path in ENDPOINTS.items() for case in _reply_cases(name, path)),
+    Case("count of 20,000 messages' tokens", COUNT, lambda: many_messages(COUNT)),
+    Case("list of 100,000 models", MODELS, None, _model_list),
 ]
 """All exchanges: a row each in the table that `gaps.py` prints."""

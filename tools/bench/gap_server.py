@@ -44,13 +44,13 @@ class Server:
 
     def _answer(self, connection: socket.socket) -> None:
         with connection:
-            while head := _head(connection):
+            while head := _read_request(connection):
                 path = head.split(b" ", 2)[1]
                 is_served = path.endswith((b"/chat/completions", b"/models"))
                 connection.sendall(self.reply if is_served else UNKNOWN)
 
 
-def _head(connection: socket.socket) -> bytes:
+def _read_request(connection: socket.socket) -> bytes:
     """Read a whole request and return its head; empty if the connection was closed before."""
     read = bytearray()
     while (end := read.find(b"\r\n\r\n")) < 0:
@@ -64,7 +64,7 @@ def _head(connection: socket.socket) -> bytes:
     return bytes(read[:end])
 
 
-def ask(port: int, request: bytes) -> dict[str, object]:
+def send_request(port: int, request: bytes) -> dict[str, object]:
     """Send a request to a proxy and read its reply.
 
     Returns the status (0 if there was none), the length of head and body, and the seconds.
@@ -97,7 +97,7 @@ def main() -> None:
             reply = case.reply() if case.reply else WHOLE % (len(SMALL), SMALL)
             exchanges[case.name] = case.wire_bytes, reply
         request, server.reply = exchanges[case.name]
-        print(json.dumps(ask(order["port"], request) if order["port"] else {}), flush=True)
+        print(json.dumps(send_request(order["port"], request) if order["port"] else {}), flush=True)
 
 
 if __name__ == "__main__":

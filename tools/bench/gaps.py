@@ -24,11 +24,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from tools.bench.client import Task, request
+from tools.bench.client import Task, request_of
 from tools.bench.contenders import ADDON, FOLDER, IDENTITY, SOURCE
 from tools.bench.gap_cases import CASES, Case
-from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
-from tools.bench.proxies import QUIET, copied
+from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
+from tools.bench.proxies import QUIET, copy_addon
 
 AIM = 0.1
 """The longest gap that is wanted, in seconds: the time of five tokens."""
@@ -36,20 +36,24 @@ SECONDS = 120
 """Limit for the start of a program, and for one exchange of the other client."""
 SECONDS_TO_RECORD = 600
 """Limit for a proxy to end: before that it writes its recordings, some 20 s for a huge exchange."""
-SETTLED = 0.3
+MEASURED_AROUND = 0.3
 """Seconds of the stream that are measured before the other exchange and after it: the proxy's work
 on an exchange can make a gap after its end too.
 """
-ALL = ("think_record={folder}/recordings", "think_events={folder}/thoughts", "think_print=true")
+ALL_OPTIONS = (
+    "think_record={folder}/recordings",
+    "think_events={folder}/thoughts",
+    "think_print=true",
+)
 ROWS = {
     "bare": IDENTITY,
     "addon": ADDON,
-    "recording": (*ADDON, *(part for option in ALL for part in ("--set", option))),
+    "recording": (*ADDON, *(part for option in ALL_OPTIONS for part in ("--set", option))),
 }
 HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in ROWS)
 
 
-class Paced:
+class PacedStream:
     """A stream of 50 tokens a second through the proxy at `port`, which a thread reads.
 
     The time of each read is recorded.
@@ -57,7 +61,7 @@ class Paced:
 
     def __init__(self, port: int) -> None:
         self._connection = socket.create_connection(("127.0.0.1", port))
-        self._connection.sendall(request(Task(port, "openai", "tags", 100_000, 50)))
+        self._connection.sendall(request_of(Task(port, "openai", "tags", 100_000, 50)))
         self._came: list[float] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -97,10 +101,10 @@ class Bench:
     def __init__(self, stack: ExitStack, source: Path, rows: Sequence[str]) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gaps")))
         ours, theirs = cores()
-        addon = copied(source, folder / "source")
+        addon = copy_addon(source, folder / "source")
         servers = [_module("server"), _module("gap_server")]
         started = [
-            stack.enter_context(Started(command, ours, folder / f"log{at}"))
+            stack.enter_context(PinnedProcess(command, ours, folder / f"log{at}"))
             for at, command in enumerate(servers)
         ]
         self._other = started[1]
@@ -112,7 +116,7 @@ class Bench:
             own.mkdir()
             self._ports[row] = [next(ports), next(ports)]
             command = _mitmdump(ROWS[row], own, addon, targets, self._ports[row])
-            proxy = stack.enter_context(Started(command, theirs, own / "log", cwd=addon))
+            proxy = stack.enter_context(PinnedProcess(command, theirs, own / "log", cwd=addon))
             stack.callback(proxy.stop, SECONDS_TO_RECORD)
             for port in self._ports[row]:
                 wait_for_port(port, proxy, SECONDS)
@@ -121,23 +125,23 @@ class Bench:
         """Let `gap_server.py` build the bytes of a case, so that this takes no measured time."""
         self._other.answer({"case": case.name, "port": 0}, SECONDS)
 
-    def gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
+    def measure_gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
         """Run a case through the proxy of a row, beside a stream.
 
         Returns the stream's longest gap, and status, length and seconds of the case's exchange.
         """
         paced, other = self._ports[row]
-        with _reading(paced) as stream:
+        with _running_stream(paced) as stream:
             begin = time.monotonic()
-            time.sleep(SETTLED)
+            time.sleep(MEASURED_AROUND)
             ended = self._other.answer({"case": case.name, "port": other}, SECONDS)
-            time.sleep(SETTLED)
+            time.sleep(MEASURED_AROUND)
             return stream.longest_gap(begin, time.monotonic()), ended
 
 
 @contextmanager
-def _reading(port: int) -> Iterator[Paced]:
-    stream = Paced(port)
+def _running_stream(port: int) -> Iterator[PacedStream]:
+    stream = PacedStream(port)
     try:
         stream.wait()
         yield stream
@@ -171,7 +175,7 @@ def _cell(gaps: Sequence[float]) -> str:
     return f"{f'{median:.3f} ({min(gaps):.3f}-{max(gaps):.3f})':>22}"
 
 
-def line(case: Case, gaps: dict[str, list[float]]) -> str:
+def table_line(case: Case, gaps: dict[str, list[float]]) -> str:
     """Return the line of a case in the table. `gaps`: row -> the gap of each repetition."""
     late = any(
         statistics.median(taken) > max(AIM, statistics.median(gaps.get("bare") or [0]))
@@ -202,12 +206,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gaps: dict[str, list[float]] = {row: [] for row in chosen.rows}
             for _ in range(chosen.repetitions):
                 for row, taken in gaps.items():
-                    gap, ended = bench.gap(row, case)
+                    gap, ended = bench.measure_gap(row, case)
                     taken.append(gap)
                     faults += not ended["status"]
                     if chosen.verbose:
                         print(f"  {row}: {gap:.3f} {json.dumps(ended)}", flush=True)
-            print(line(case, gaps), flush=True)
+            print(table_line(case, gaps), flush=True)
     print(f"aim: below {AIM} s; load of the machine: {os.getloadavg()[0]:.1f}")
     return 1 if faults else 0
 

@@ -43,7 +43,7 @@ WHOLE_TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
 STARTED: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
 
 
-def native() -> Rewriter:
+def own_endpoint_rewriter() -> Rewriter:
     """Return a rewriter of a Messages stream for a client of the same API."""
     return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 
@@ -143,7 +143,7 @@ CASES = [
     ),
     Case("the server's own field, OpenAI", own_field, TO_OPENAI),
     Case("the server's own field, Anthropic", own_field, TO_ANTHROPIC),
-    Case("Messages to Messages", native_message, native),
+    Case("Messages to Messages", native_message, own_endpoint_rewriter),
     Case("chunks of one byte, OpenAI", bytewise, TO_OPENAI),
     Case("all in one chunk, OpenAI", lambda size: [b"".join(thinking(size))], TO_OPENAI),
     Case("openers in a row, OpenAI", long_text("<think>"), TO_OPENAI),
@@ -201,7 +201,7 @@ CASES = [
 ]
 
 
-def only_json(chunks: Iterable[bytes]) -> None:
+def parse_frames(chunks: Iterable[bytes]) -> None:
     """Split the chunks into frames, then read and write the JSON of each frame."""
     buffer = bytearray()
     searched = 0
@@ -209,20 +209,20 @@ def only_json(chunks: Iterable[bytes]) -> None:
         buffer += chunk
         begin = 0
         while (end := buffer.find(b"\n\n", max(begin, searched))) >= 0:
-            _through_json(buffer[begin:end])
+            _parse_and_write(buffer[begin:end])
             begin = searched = end + 2
         del buffer[:begin]
         searched = max(0, len(buffer) - 1)
-    _through_json(buffer)
+    _parse_and_write(buffer)
 
 
-def _through_json(frame: bytearray) -> None:
+def _parse_and_write(frame: bytearray) -> None:
     payload = frame.partition(b"data: ")[2] or frame
     if payload and payload != b"[DONE]":
         json.dumps(json.loads(payload), ensure_ascii=False).encode()
 
 
-def times(work: Callable[[], object], runs: int) -> list[float]:
+def measured_seconds(work: Callable[[], object], runs: int) -> list[float]:
     """Do the work `runs` times; return the processor seconds of each, the smallest first."""
     measured = []
     for _ in range(runs):
@@ -232,14 +232,17 @@ def times(work: Callable[[], object], runs: int) -> list[float]:
     return sorted(measured)
 
 
-def row(case: Case, size: int, runs: int) -> str:
+def measured_row(case: Case, size: int, runs: int) -> str:
     """Measure a case; return its line of the table. `size`: N."""
     gc.collect()
     short = max(1, int(size * case.scale))
     chunks = case.reply(short)
-    once = times(partial(case.work, chunks), runs)
-    four = times(partial(case.work, case.reply(4 * short)), runs)
-    least, json_only = once[0] or 1e-9, times(partial(only_json, chunks), runs)[0] or 1e-9
+    once = measured_seconds(partial(case.work, chunks), runs)
+    four = measured_seconds(partial(case.work, case.reply(4 * short)), runs)
+    least, json_only = (
+        once[0] or 1e-9,
+        measured_seconds(partial(parse_frames, chunks), runs)[0] or 1e-9,
+    )
     ratios = (least / json_only, four[0] / least / 4, once[-1] / least)
     return f"{case.name:52}{ratios[0]:14.1f}{ratios[1]:8.2f}{ratios[2]:8.2f}"
 
@@ -254,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     print(HEADING)
     for case in (case for case in CASES if chosen.only in case.name):
-        print(row(case, chosen.size, chosen.runs), flush=True)
+        print(measured_row(case, chosen.size, chosen.runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -27,23 +27,23 @@ _CUT = 64
 _TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type": "array"}}}}
 
 
-def _merged(size: int) -> None:
+def _merge_fields(size: int) -> None:
     merger = ReasoningMerger()
     for _ in range(size // 20):
         merger.feed("a", "0123456789")
         merger.feed("b", "0123456789")
 
 
-def _guessed(size: int) -> None:
+def _guess_thought(size: int) -> None:
     Guess().feed("x" + "\n" * size)
 
 
-def _rescued(size: int) -> None:
+def _rescue_string(size: int) -> None:
     with suppress(json_text.UnreadableError):
         json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
 
 
-def _called(text: str, begun: str = "") -> Callable[[int], None]:
+def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
     def work(size: int) -> None:
         expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
         parser = Engine(calls, expectations=expectations, whole_calls=True)
@@ -55,7 +55,7 @@ def _called(text: str, begun: str = "") -> Callable[[int], None]:
     return work
 
 
-def _thought(text: str) -> Callable[[int], None]:
+def _thought_reader(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
         tags = mark_table(choose([AUTO]), offered=True)
         parser, whole = Engine(tags), text * (size // len(text))
@@ -79,21 +79,27 @@ _REPEATED = (
 )
 _BEGUN = ('{"name": "now"', "\n", " now\n", "<", "`")
 CASES: Mapping[str, Callable[[int], None]] = {
-    "one thought under two names": _merged,
-    "line breaks in a guessed thought": _guessed,
-    "a cut string of JSON": _rescued,
-    **{f"calls: {mark}": _called(mark) for mark in (*OPENERS, *SECTIONS)},
-    **{f"calls: {mark} begun": _called(mark[:-1]) for mark in (*OPENERS, *SECTIONS)},
-    **{f"calls: <tool_call>{begun!r}": _called(f"<tool_call>{begun}") for begun in _BEGUN},
-    **{f"a value: {mark!r}": _called(mark, _KEYED) for mark in _VALUES},
-    **{f"a value in a thought: {mark!r}": _called(mark, f"<think>{_KEYED}") for mark in _VALUES},
-    **{f"an answer: {mark!r}": _called(mark) for mark in _REPEATED},
-    **{f"a thought: {mark!r}": _called(mark, "<think>") for mark in _REPEATED},
-    **{f"thoughts: {mark!r}": _thought(mark) for mark in ("<think>", "</think>", "<thinking a='")},
+    "one thought under two names": _merge_fields,
+    "line breaks in a guessed thought": _guess_thought,
+    "a cut string of JSON": _rescue_string,
+    **{f"calls: {mark}": _call_reader(mark) for mark in (*OPENERS, *SECTIONS)},
+    **{f"calls: {mark} begun": _call_reader(mark[:-1]) for mark in (*OPENERS, *SECTIONS)},
+    **{f"calls: <tool_call>{begun!r}": _call_reader(f"<tool_call>{begun}") for begun in _BEGUN},
+    **{f"a value: {mark!r}": _call_reader(mark, _KEYED) for mark in _VALUES},
+    **{
+        f"a value in a thought: {mark!r}": _call_reader(mark, f"<think>{_KEYED}")
+        for mark in _VALUES
+    },
+    **{f"an answer: {mark!r}": _call_reader(mark) for mark in _REPEATED},
+    **{f"a thought: {mark!r}": _call_reader(mark, "<think>") for mark in _REPEATED},
+    **{
+        f"thoughts: {mark!r}": _thought_reader(mark)
+        for mark in ("<think>", "</think>", "<thinking a='")
+    },
 }
 
 
-def _cost(work: Callable[[int], None], size: int) -> float:
+def _smallest_seconds(work: Callable[[int], None], size: int) -> float:
     times = []
     for _ in range(REPETITIONS):
         began = time.process_time()
@@ -112,9 +118,9 @@ def main(arguments: Sequence[str]) -> int:
         if arguments and not any(word in name for word in arguments):
             continue
         size = 10_000
-        while (short := _cost(work, size)) < 0.005 and size < 1_000_000:
+        while (short := _smallest_seconds(work, size)) < 0.005 and size < 1_000_000:
             size *= 4
-        ratio = _cost(work, 4 * size) / max(short, 1e-9)
+        ratio = _smallest_seconds(work, 4 * size) / max(short, 1e-9)
         steep += ratio > AIM
         print(f"{ratio:5.1f} {'STEEP' if ratio > AIM else '':6}{4 * size:>9,} characters  {name}")
     return 1 if steep else 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tools.bench.client import Outcome, Task
 from tools.bench.contenders import Contender
-from tools.bench.processes import Started
+from tools.bench.processes import PinnedProcess
 from tools.bench.replies import WHOLE
 
 MICRO, MILLI = 1e6, 1e3
@@ -80,7 +80,7 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "reply p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.whole)),
     "first p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.first)),
 }
-_OF_LOADS = {
+_MEASURES_OF = {
     "burst": ("CPU a chunk", "chunks/s"),
     "paced": ("CPU a chunk", "late p50", "late p99"),
     "whole": ("CPU a reply", "reply p50"),
@@ -91,7 +91,7 @@ _OF_LOADS = {
 
 def measures(load: Load) -> tuple[str, ...]:
     """Return the names of what is measured under a load; they depend on its name's first word."""
-    return _OF_LOADS[load.name.replace(",", " ").split()[0]]
+    return _MEASURES_OF[load.name.replace(",", " ").split()[0]]
 
 
 def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
@@ -108,13 +108,13 @@ class Measurer:
     `checked` counts all replies; `faults` has the fault of each wrong one.
     """
 
-    def __init__(self, client: Started, seconds: float = 300) -> None:
+    def __init__(self, client: PinnedProcess, seconds: float = 300) -> None:
         """`client`: a process of `client.py`; `seconds`: limit of one task."""
         self._client, self._seconds = client, seconds
         self.checked = 0
         self.faults: list[str] = []
 
-    def run(self, task: Task, row: str, process: Started | None) -> tuple[Outcome, float]:
+    def run(self, task: Task, row: str, process: PinnedProcess | None) -> tuple[Outcome, float]:
         """Run a task; return its outcome and the processor seconds of the proxy meanwhile.
 
         `row`: the name before each fault; `process`: of the proxy, None if there is no proxy.

@@ -33,7 +33,7 @@ from tests.support.namespaces import NotPermittedError
 from tests.support.redis_server import RedisServer
 from tools.bench import spread
 from tools.bench.contenders import ADDON, FOLDER
-from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 
 HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
@@ -55,7 +55,7 @@ class StoreClient:
     turn, in seconds.
     """
 
-    def __init__(self, port: int, proxy: Started) -> None:
+    def __init__(self, port: int, proxy: PinnedProcess) -> None:
         self._connection = HTTPConnection("127.0.0.1", port)
         self._proxy = proxy
         self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in HISTORIES}
@@ -71,7 +71,7 @@ class StoreClient:
         assert response.status == 200, body
         return json.loads(body)
 
-    def begin(self) -> None:
+    def send_first_turn(self) -> None:
         """Send the first turn, whose reply is stored, and prepare the three second turns."""
         first = self.ask(input=[_FIRST], store=True)
         messages = [_FIRST, *first["output"], _AGAIN]
@@ -81,7 +81,7 @@ class StoreClient:
             "by id": {"input": [_AGAIN], "previous_response_id": first["id"], "store": False},
         }
 
-    def go_on(self, number: int) -> None:
+    def measure_round(self, number: int) -> None:
         """Send the second turn in each variant, and record the times.
 
         `number`: of the round; it decides which variant is the first.
@@ -111,7 +111,7 @@ class StoreClient:
         self._connection.close()
 
 
-def costs(rounds: int, source: Path = PROJECT) -> None:
+def print_costs(rounds: int, source: Path = PROJECT) -> None:
     """Measure the three stores in `rounds` rounds, and print a row for each.
 
     `source`: the folder of the addon.
@@ -120,7 +120,9 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="bench") as folder,
         RedisServer("--appendfsync", "everysec") as redis,
-        Started([sys.executable, "-m", "tools.bench.server"], ours, Path(folder) / "log") as server,
+        PinnedProcess(
+            [sys.executable, "-m", "tools.bench.server"], ours, Path(folder) / "log"
+        ) as server,
     ):
         port = int(server.line(_SECONDS_TO_START).split()[1])
         proxies = Proxies(port, source, Path(folder), theirs, free_ports())
@@ -133,10 +135,10 @@ def costs(rounds: int, source: Path = PROJECT) -> None:
                 wait_for_port(*proxies.all()[-1], _SECONDS_TO_START)
                 client = stack.enter_context(closing(StoreClient(*proxies.all()[-1])))
                 asking[store.partition(":")[0]] = client
-                client.begin()
+                client.send_first_turn()
             for number in range(rounds):
                 for client in asking.values():
-                    client.go_on(number)
+                    client.measure_round(number)
         for name, client in asking.items():
             print(client.row(name), flush=True)
 
@@ -148,7 +150,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """
     quick = "--quick" in arguments
     print(HEADING)
-    costs(2 if quick else _ROUNDS)
+    print_costs(2 if quick else _ROUNDS)
     try:
         result = spread.run(*((20, 4) if quick else (1000, 10)))
     except NotPermittedError as error:

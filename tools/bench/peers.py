@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tools.bench.contenders import Contender
-from tools.bench.processes import PROJECT, Run, Started
+from tools.bench.processes import PROJECT, PinnedProcess, Run
 
 FOLDER = PROJECT / ".cache" / "bench-peers"
 LITELLM = "litellm"
@@ -57,12 +57,12 @@ def _install_router() -> Path:
     return program
 
 
-def _own(run: Run) -> dict[str, str]:
+def _own_home(run: Run) -> dict[str, str]:
     """Return environment variables by which a peer does not read the user's own settings."""
     return {"HOME": str(run.folder), "NO_PROXY": "127.0.0.1"}
 
 
-def _start_litellm(run: Run) -> Started:
+def _start_litellm(run: Run) -> PinnedProcess:
     asks = {
         "model": "hosted_vllm/*",
         "api_base": f"http://127.0.0.1:{run.server}/v1",
@@ -75,7 +75,7 @@ def _start_litellm(run: Run) -> Started:
     return run.start(
         [*command, "--port", str(run.port), "--num_workers", "1"],
         {
-            **_own(run),
+            **_own_home(run),
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "LITELLM_TELEMETRY": "False",
             "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
@@ -83,7 +83,7 @@ def _start_litellm(run: Run) -> Started:
     )
 
 
-def _start_router(run: Run) -> Started:
+def _start_router(run: Run) -> PinnedProcess:
     address = f"http://127.0.0.1:{run.server}/v1/chat/completions"
     provider = {"name": "bench", "api_base_url": address, "api_key": "none", "models": ["any"]}
     config = {
@@ -98,7 +98,10 @@ def _start_router(run: Run) -> Started:
     home.mkdir()
     (home / "config.json").write_text(json.dumps(config))
     node = shutil.which("node") or "node"
-    return run.start([node, str(_install_router()), "start"], _own(run))
+    return run.start([node, str(_install_router()), "start"], _own_home(run))
 
 
-START: dict[str, Callable[[Run], Started]] = {LITELLM: _start_litellm, ROUTER: _start_router}
+STARTERS: dict[str, Callable[[Run], PinnedProcess]] = {
+    LITELLM: _start_litellm,
+    ROUTER: _start_router,
+}

@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parents[2]
 SECONDS_TO_STOP = 10
 
 
-class Started:
+class PinnedProcess:
     """A running process with its children. The end of a `with` block stops it.
 
     Its stdin and stdout are pipes if it is a Python module (`python -m`); any other process writes
@@ -101,12 +101,15 @@ class Started:
     @property
     def processor_time(self) -> float:
         """The processor seconds that the process and its descendants have used so far."""
-        return sum(max(_worked(pid), _worked_in_ticks(pid)) for pid in family(self._process.pid))
+        return sum(
+            max(_seconds_of_threads(pid), _seconds_in_ticks(pid))
+            for pid in with_descendants(self._process.pid)
+        )
 
     @property
     def memory(self) -> float:
         """The megabytes of resident memory of the process and its descendants."""
-        return sum(map(_resident, family(self._process.pid)))
+        return sum(map(_resident, with_descendants(self._process.pid)))
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,12 @@ class Run:
 
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> Started:
+    ) -> PinnedProcess:
         """Start a command on the proxy's core; return the process. `environment`: more variables."""
-        return Started(command, self.core, self.folder / "log", environment, self.source)
+        return PinnedProcess(command, self.core, self.folder / "log", environment, self.source)
 
 
-def family(pid: int) -> list[int]:
+def with_descendants(pid: int) -> list[int]:
     """Return the process ids of a process and of all its descendants."""
     parents = {
         int(path.name): parent for path in Path("/proc").glob("[0-9]*") if (parent := _parent(path))
@@ -144,7 +147,7 @@ def _parent(process: Path) -> int:
         return 0  # the process has just ended
 
 
-def _worked(pid: int) -> float:
+def _seconds_of_threads(pid: int) -> float:
     """Return the processor seconds of all threads that have not ended.
 
     They are exact to a nanosecond. 0.0 if the process has ended, or the kernel has no schedstat.
@@ -159,7 +162,7 @@ def _worked(pid: int) -> float:
         return 0.0
 
 
-def _worked_in_ticks(pid: int) -> float:
+def _seconds_in_ticks(pid: int) -> float:
     """Return the processor seconds of all threads, also of those that have ended.
 
     They are exact to a hundredth of a second. 0.0 if the process has ended.
@@ -179,7 +182,7 @@ def _resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def wait_for_port(port: int, process: Started, seconds: float) -> None:
+def wait_for_port(port: int, process: PinnedProcess, seconds: float) -> None:
     """Wait until the port accepts connections.
 
     Raises RuntimeError if that takes more than so many seconds, or if `process` ends.

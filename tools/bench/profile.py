@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tools.bench.__main__ import Run
 from tools.bench.__main__ import parse as parse_run
-from tools.bench.processes import Started
+from tools.bench.processes import PinnedProcess
 
 ROWS_SHOWN = 45
 WAITING = ";_worker ("
@@ -57,12 +57,12 @@ class Profile:
         """
         yield f"{'own':>7}{'with calls':>12}  function"
         for function, count in self.own.most_common(ROWS_SHOWN):
-            yield f"{self._part(count)}{self._part(self.within[function], 12)}  {function}"
+            yield f"{self._percent(count)}{self._percent(self.within[function], 12)}  {function}"
         yield f"{'':7}{'with calls':>12}  the same, by all that they call"
         for function, count in self.within.most_common(2 * ROWS_SHOWN):
-            yield f"{'':7}{self._part(count, 12)}  {function}"
+            yield f"{'':7}{self._percent(count, 12)}  {function}"
 
-    def _part(self, count: int, width: int = 7) -> str:
+    def _percent(self, count: int, width: int = 7) -> str:
         return f"{100 * count / max(1, self.total):{width - 1}.1f}%"
 
 
@@ -75,7 +75,7 @@ def _function(frame: str) -> str:
     return f"{name} ({'/'.join(path.rpartition(':')[0].split('/')[-2:])})"
 
 
-def record(process: Started, seconds: int, folder: Path) -> Profile:
+def record(process: PinnedProcess, seconds: int, folder: Path) -> Profile:
     """Sample a process with py-spy for so many seconds; return the profile.
 
     `folder`: where py-spy writes its output.
@@ -104,17 +104,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=8)
     chosen = parser.parse_args(arguments)
     run = Run(parse_run(["--only", chosen.row, "--loads", chosen.load]))
-    with tempfile.TemporaryDirectory() as folder, run.started():
+    with tempfile.TemporaryDirectory() as folder, run.running_processes():
         row, load = (run.others or [run.bare])[0], run.loads[0]
         profiles = list[Profile]()
-        process = run.proxies.of(row)[1]
+        process = run.proxies.port_and_process(row)[1]
         assert process, "nothing stands between client and server"
         spying = threading.Thread(
             target=lambda: profiles.append(record(process, chosen.seconds, Path(folder)))
         )
         spying.start()
         while spying.is_alive():
-            run.once(load, row)
+            run.measure_once(load, row)
         spying.join()
     print(f"{row.name}; {load.name}", *profiles[0].lines(), sep="\n")
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.bench import peers
-from tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
-from tools.bench.processes import Run, Started
+from tools.bench.contenders import FOLDER, SOURCE, WORKERS_PREFIX, Contender
+from tools.bench.processes import PinnedProcess, Run
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
 
 
-def copied(source: Path, folder: Path) -> Path:
+def copy_addon(source: Path, folder: Path) -> Path:
     """Copy the addon's sources into `folder`; return that folder."""
     shutil.copytree(source / "converter", folder / "converter")
     shutil.copy(source / "think_addon.py", folder)
@@ -30,9 +30,9 @@ class Proxies:
         self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
     ) -> None:
         self._server, self._folder, self._core = server, folder, core
-        self._source = copied(source, folder / "addon")
+        self._source = copy_addon(source, folder / "addon")
         self._ports = iter(ports)
-        self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
+        self._started: dict[tuple[str, ...], tuple[int, PinnedProcess]] = {}
 
     def start(self, arguments: tuple[str, ...]) -> None:
         """Start mitmdump with these arguments, unless one runs already.
@@ -44,20 +44,20 @@ class Proxies:
         own = self._folder / f"proxy{len(self._started)}"
         own.mkdir()
         run = Run(own, self._source, next(self._ports), self._server, self._core)
-        start = peers.START.get(arguments[0])
+        start = peers.STARTERS.get(arguments[0])
         self._started[arguments] = (
             run.port,
             start(run) if start else _mitmdump(run, arguments),
         )
 
-    def of(self, row: Contender) -> tuple[int, Started | None]:
+    def port_and_process(self, row: Contender) -> tuple[int, PinnedProcess | None]:
         """Return the port to which a contender's client sends, and the process of its proxy.
 
         A contender without a proxy has the server's port, and None.
         """
         return self._started[row.arguments] if row.arguments is not None else (self._server, None)
 
-    def all(self) -> list[tuple[int, Started]]:
+    def all(self) -> list[tuple[int, PinnedProcess]]:
         """Return port and process of each proxy, in the order of their start."""
         return list(self._started.values())
 
@@ -67,8 +67,8 @@ class Proxies:
             process.stop()
 
 
-def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
-    program, own = _program(arguments)
+def _mitmdump(run: Run, arguments: tuple[str, ...]) -> PinnedProcess:
+    program, own = _split_program(arguments)
     mode = f"reverse:http://127.0.0.1:{run.server}@127.0.0.1:{run.port}"
     for name, folder in ((FOLDER, run.folder), (SOURCE, run.source)):
         own = [argument.replace(name, str(folder)) for argument in own]
@@ -76,16 +76,16 @@ def _mitmdump(run: Run, arguments: tuple[str, ...]) -> Started:
     return run.start([*program, *confdir, *QUIET, "--mode", mode, *own])
 
 
-def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
+def _split_program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
     """Return the command that a row's arguments start, and the rest of the arguments.
 
     `("-s", "a.py")` -> mitmdump with both; `("workers:2", "-s", "a.py")` -> `think-addon`'s workers
     with the last two.
     """
     first, *others = arguments
-    if not first.startswith(WORKERS):
+    if not first.startswith(WORKERS_PREFIX):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments
-    count = first.removeprefix(WORKERS)
+    count = first.removeprefix(WORKERS_PREFIX)
     run = (
         f"import sys; from converter.extras.command.workers import run; run({count}, sys.argv[1:])"
     )

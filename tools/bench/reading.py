@@ -15,7 +15,7 @@ TIME = re.compile(rb"@(\d{10}\.\d{6})")
 _MARK = re.compile("|".join(MARKS))
 
 
-def unchunked(body: bytes) -> bytes:
+def join_chunks(body: bytes) -> bytes:
     """Return a body without its chunked encoding.
 
     `2\\r\\nab\\r\\n1\\r\\nc\\r\\n0\\r\\n\\r\\n` -> `abc`. Raises ValueError if the encoding is invalid.
@@ -50,7 +50,7 @@ class _Content:
         )
         return Message("".join(self.thinking), "".join(self.text), calls)
 
-    def openai(self, delta: Json) -> None:
+    def add_openai(self, delta: Json) -> None:
         """Add the content of a delta of chat completions, or of a whole message."""
         self.thinking.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
         self.text.append(delta.get("content") or "")
@@ -59,7 +59,7 @@ class _Content:
                 self.calls.append((call["function"]["name"], []))
             self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
 
-    def anthropic(self, piece: Json) -> None:
+    def add_anthropic(self, piece: Json) -> None:
         """Add the content of a delta of the Messages API, or of a block (begun or whole)."""
         self.thinking.append(piece.get("thinking") or "")
         self.text.append(piece.get("text") or "")
@@ -75,21 +75,21 @@ def _openai_stream(body: bytes) -> Message:
     content = _Content()
     for frame in _frames(body):
         for choice in frame["choices"]:
-            content.openai(choice["delta"])
+            content.add_openai(choice["delta"])
     assert body.rstrip().endswith(b"data: [DONE]"), body[-200:]
     return content.message()
 
 
 def _openai_whole(body: bytes) -> Message:
     content = _Content()
-    content.openai(json.loads(body)["choices"][0]["message"])
+    content.add_openai(json.loads(body)["choices"][0]["message"])
     return content.message()
 
 
 def _anthropic_stream(body: bytes) -> Message:
     content, last = _Content(), ""
     for frame in _frames(body):
-        content.anthropic(frame.get("content_block") or frame.get("delta") or {})
+        content.add_anthropic(frame.get("content_block") or frame.get("delta") or {})
         last = frame["type"]
     assert last == "message_stop", body[-200:]
     return content.message()
@@ -98,7 +98,7 @@ def _anthropic_stream(body: bytes) -> Message:
 def _anthropic_whole(body: bytes) -> Message:
     content = _Content()
     for block in json.loads(body)["content"]:
-        content.anthropic(block)
+        content.add_anthropic(block)
     return content.message()
 
 
@@ -164,7 +164,7 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
 }
 
 
-def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
+def fault_in_reply(name: Name, dialect: str, apart: bool, body: bytes) -> str:
     """Return what is wrong with a reply; an empty text if it is right.
 
     `name`: of the requested reply; `dialect`: of the client; `apart`: thinking must not be in the
@@ -176,11 +176,11 @@ def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
         return f"{name} cannot be read: {type(error).__name__}: {error}"
     wanted = expected(name)
     if not apart:
-        got, wanted = _only_content(got), _only_content(wanted)
+        got, wanted = _without_marks(got), _without_marks(wanted)
     return "" if got == wanted else f"{name}: expected {_short(wanted)}, got {_short(got)}"
 
 
-def _only_content(message: Message) -> Message:
+def _without_marks(message: Message) -> Message:
     """Return the message with thinking and text joined into its text, without marks and blanks."""
     return Message(
         "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls

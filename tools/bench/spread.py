@@ -37,7 +37,7 @@ from tests.support.harness import Program
 from tests.support.namespaces import CLIENT, GATEWAY, SERVER, Networks
 from tests.support.redis_server import RedisServer
 from tests.support.scripted_server import ReceivedRequest
-from tools.bench.processes import PROJECT, Started, cores, wait_for_port
+from tools.bench.processes import PROJECT, PinnedProcess, cores, wait_for_port
 
 WORKERS = 2
 _AT_A_TIME = 8
@@ -55,7 +55,7 @@ def responseheaders(flow):
 _COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
 
 
-class Kind:
+class ByLastReply:
     """How a request names its history by an id, and how its reply is read.
 
     This class names the id of the last reply (`previous_response_id`).
@@ -63,49 +63,53 @@ class Kind:
 
     path = "/v1/responses"
 
-    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
+    def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         """Return the fields with which the next request sends `text` and names the history."""
         return {"input": text, "previous_response_id": conversation.previous}
 
-    def texts(self, reply: Any) -> list[str]:
+    def reply_texts(self, reply: Any) -> list[str]:
         """Return the thought and the answer in a reply's JSON."""
         items = reply.get("output", ())
         return [(item.get("content") or item["summary"])[0]["text"] for item in items]
 
-    def name(self, conversation: "Conversation", reply: Any) -> str | None:
+    def next_id(self, conversation: "Conversation", reply: Any) -> str | None:
         """Return the id by which the next request names the history up to this reply."""
         name: str | None = reply.get("id", conversation.previous)
         return name
 
 
-class InConversation(Kind):
+class ByConversation(ByLastReply):
     """Names a conversation of the Conversations API, which is created before the first turn."""
 
-    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
+    def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         if conversation.previous is None:
-            conversation.previous = _posted("/v1/conversations", {})[1]["id"]
+            conversation.previous = _post("/v1/conversations", {})[1]["id"]
         return {"input": text, "conversation": conversation.previous}
 
-    def name(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
+    def next_id(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
         return conversation.previous
 
 
-class InThread(Kind):
+class ByThread(ByLastReply):
     """Names a thread of the Messages API by its last message."""
 
     path = "/v1/messages"
 
-    def fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
+    def request_fields(self, conversation: "Conversation", text: str) -> dict[str, object]:
         goes_on = {"type": "continue", "previous_message_id": conversation.previous}
         thread = goes_on if conversation.previous else {"type": "create"}
         texts = [{"role": "user", "content": text}]
         return {"max_tokens": 100, "messages": texts, "thread": thread}
 
-    def texts(self, reply: Any) -> list[str]:
+    def reply_texts(self, reply: Any) -> list[str]:
         return [block.get("thinking") or block["text"] for block in reply.get("content", ())]
 
 
-KINDS = {"by the last reply": Kind(), "conversations": InConversation(), "threads": InThread()}
+KINDS = {
+    "by the last reply": ByLastReply(),
+    "conversations": ByConversation(),
+    "threads": ByThread(),
+}
 
 
 @dataclass
@@ -113,7 +117,7 @@ class Conversation:
     """A conversation, with all that its next request needs."""
 
     name: str  # stands in each of its texts, so that no two conversations are equal
-    kind: Kind
+    kind: ByLastReply
     turns: list[str] = field(default_factory=list)  # texts of user and model in turn
     previous: str | None = None  # the id by which the next request names the history
     process: str = ""  # the id of the process that answered the last turn
@@ -141,7 +145,7 @@ class Result:
         yield from self.wrong[:5]
 
 
-def answered(text: Sequence[str]) -> list[str]:
+def expected_texts(text: Sequence[str]) -> list[str]:
     """Return the thought and the answer of the model to a conversation of these texts.
 
     The thought counts the texts, the answer is their digest.
@@ -150,10 +154,10 @@ def answered(text: Sequence[str]) -> list[str]:
     return [f"I read {len(text)} turns.", seen]
 
 
-def _model(request: ReceivedRequest) -> Says:
+def _model_reply(request: ReceivedRequest) -> Says:
     turns = json.loads(request.body)["messages"]
     turns = [_text(turn["content"]) for turn in turns]
-    thought, texts = answered(turns)
+    thought, texts = expected_texts(turns)
     return Says(whole(f"<think>{thought}</think>{texts}"))
 
 
@@ -165,10 +169,10 @@ class _Model(ByPathServer):
     """The model server. It keeps no list of its requests, because there are many."""
 
     def reply(self, request: ReceivedRequest) -> Says:
-        return _model(request) if request.target == CHAT else super().reply(request)
+        return _model_reply(request) if request.target == CHAT else super().reply(request)
 
 
-class Talking:
+class TurnSender:
     """Sends the turns of all conversations: each next turn is one of a conversation chosen at random.
 
     Eight turns run at a time.
@@ -185,45 +189,45 @@ class Talking:
         """Send all turns of all conversations, and count them in `result`."""
         begun = time.monotonic()
         with ThreadPoolExecutor(_AT_A_TIME) as threads:
-            for talk in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
+            for talk in [threads.submit(self._send_turns) for _ in range(_AT_A_TIME)]:
                 talk.result()
         self.result.seconds = time.monotonic() - begun
 
-    def _talk(self) -> None:
-        while conversation := self._taken():
-            texts = self._turn(conversation)
+    def _send_turns(self) -> None:
+        while conversation := self._take_conversation():
+            texts = self._send_turn(conversation)
             with self._lock:
-                self._note(conversation, *texts)
+                self._record(conversation, *texts)
                 if len(conversation.turns) < 2 * self._turns:
                     self._waiting.append(conversation)
 
-    def _taken(self) -> Conversation | None:
+    def _take_conversation(self) -> Conversation | None:
         with self._lock:
             if not self._waiting:
                 return None
             return self._waiting.pop(self._chosen.randrange(len(self._waiting)))
 
-    def _turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
+    def _send_turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
         text = f"{conversation.name}: turn {len(conversation.turns) // 2}"
         conversation.turns.append(text)
-        body = {"model": "small", **conversation.kind.fields(conversation, text)}
-        return answered(conversation.turns), *_posted(conversation.kind.path, body)
+        body = {"model": "small", **conversation.kind.request_fields(conversation, text)}
+        return expected_texts(conversation.turns), *_post(conversation.kind.path, body)
 
-    def _note(
+    def _record(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
-        texts = conversation.kind.texts(reply)
+        texts = conversation.kind.reply_texts(reply)
         self.result.exact += texts == expected
         if texts != expected:
             self.result.wrong.append(f"{conversation.turns[-1]}: {json.dumps(reply)[:300]}")
         self.result.moves += conversation.process not in ("", process)
         self.result.processes.add(process)
         conversation.turns.append("<think>{}</think>\n\n{}".format(*expected))
-        conversation.previous = conversation.kind.name(conversation, reply)
+        conversation.previous = conversation.kind.next_id(conversation, reply)
         conversation.process = process
 
 
-def _posted(path: str, body: object) -> tuple[str, Any]:
+def _post(path: str, body: object) -> tuple[str, Any]:
     """Send a request to HAProxy; return the id of the process that answered, and the JSON."""
     headers = {"content-type": "application/json", "authorization": "Bearer none"}
     with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
@@ -237,7 +241,7 @@ def run(conversations: int, turns: int) -> Result:
 
     Raises NotPermittedError if this machine may not make network namespaces.
     """
-    talking = Talking(conversations, turns)
+    talking = TurnSender(conversations, turns)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spread")))
         networks = stack.enter_context(Networks())
@@ -249,19 +253,21 @@ def run(conversations: int, turns: int) -> Result:
         stack.enter_context(here(lambda: _Model(None, _MODEL_PORT, SERVER)))
         memory = f"redis://{GATEWAY}:{kept.port}/0"
         for start, host, port in ((here, "127.0.0.1", _HERE), (there, CLIENT, _THERE)):
-            crew = stack.enter_context(_crew(start, host, port, memory, folder))
+            crew = stack.enter_context(_start_workers(start, host, port, memory, folder))
             crew.wait_for("listening at", WORKERS)
         log = folder / "haproxy.log"
-        balancer = stack.enter_context(here(lambda: Started(_balancer(folder), cores()[0], log)))
+        balancer = stack.enter_context(
+            here(lambda: PinnedProcess(_balancer_command(folder), cores()[0], log))
+        )
         here(lambda: wait_for_port(_BALANCER_PORT, balancer, _SECONDS_TO_START))
         with closing(here(lambda: redis.Redis(port=kept.port))) as client:
             before = here(client.info)
             here(talking.run)
-            talking.result.used = _used(before, here(client.info))
+            talking.result.used = _growth_of_counts(before, here(client.info))
     return talking.result
 
 
-def _crew(
+def _start_workers(
     start: Callable[[Callable[[], Program]], Program],
     host: str,
     port: int,
@@ -287,7 +293,7 @@ def _crew(
     return start(lambda: Program(command, own / "log", cwd=PROJECT))
 
 
-def _balancer(folder: Path) -> list[str]:
+def _balancer_command(folder: Path) -> list[str]:
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
     config.write_text(manual.replace(f"127.0.0.1:{_THERE}", f"{CLIENT}:{_THERE}"))
@@ -296,7 +302,7 @@ def _balancer(folder: Path) -> list[str]:
     return [haproxy, "-db", "-f", str(config)]
 
 
-def _used(before: Any, after: Any) -> dict[str, float]:
+def _growth_of_counts(before: Any, after: Any) -> dict[str, float]:
     used = {name: float(after[name] - before[name]) for name in _COUNTS}
     worked = ("used_cpu_user", "used_cpu_sys")
     used["microseconds of a core"] = 1e6 * sum(after[name] - before[name] for name in worked)

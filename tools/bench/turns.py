@@ -27,9 +27,9 @@ from functools import partial
 from pathlib import Path
 
 from tools.bench.agents import WRITERS, Agent
-from tools.bench.client import HEADERS, PATHS, Reply, Task, faults, request
+from tools.bench.client import HEADERS, PATHS, Reply, Task, faults, request_of
 from tools.bench.contenders import ADDON, IDENTITY
-from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 from tools.bench.replies import WHOLE
 
@@ -38,14 +38,14 @@ COLUMNS = f"{'':44}" + f"{'bare':>8}{'addon':>8}{'ratio':>7}{'more':>7}  " * 2
 SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_000}
 AGENTS = 16
 _NAMES = {"openai": "chat", "anthropic": "Messages", "responses": "Responses", "ollama": "Ollama"}
-_RARER = ("responses", "ollama")
+_AT_ONE_SIZE = ("responses", "ollama")
 """Dialects in which agents' requests are measured at one size only."""
 _MODEL = f"{WHOLE}.40.0"
-_THINKS = f"Qwen3-8B/{_MODEL}"
+_THINKING_MODEL = f"Qwen3-8B/{_MODEL}"
 """The name of a model whose chat template reads earlier thoughts, so that the addon looks them up."""
 _MILLI = 1e3
 _SECONDS_TO_START = 120
-_SETTLES = 0.01
+_SECONDS_TO_SETTLE = 0.01
 """Seconds between the end of a reply and the reading of the processor time: the proxy's work on the
 exchange goes on for a moment.
 """
@@ -55,37 +55,37 @@ exchange goes on for a moment.
 class Side:
     """One of the two proxies that are compared: bare mitmdump, or mitmdump with the addon.
 
-    In its methods, and wherever `apart` is a parameter in this file, True means that this side has
+    In its methods, and wherever `with_addon` is a parameter, True means that this side has
     the addon: thinking must come apart from the text.
     """
 
     port: int  # on which the proxy listens
-    process: Started
+    process: PinnedProcess
     wrong: list[str] = field(default_factory=list)  # the fault of each wrong reply
 
-    def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], apart: bool) -> "Took":
+    def ask(self, tasks: Sequence[Task], bodies: Sequence[bytes], with_addon: bool) -> "Times":
         """Send all requests at once, on a connection each; return the times of one reply.
 
         `bodies`: each request's head and body; `tasks`: the reply that each of them must get.
         """
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
-            replies = list(pool.map(partial(post, self.port), bodies))
-        time.sleep(_SETTLES)
+            replies = list(pool.map(partial(send, self.port), bodies))
+        time.sleep(_SECONDS_TO_SETTLE)
         worked = self.process.processor_time - before
         for task, reply in zip(tasks, replies, strict=True):
-            self.check(task, [reply], apart)
-        return Took(
+            self.check(task, [reply], with_addon)
+        return Times(
             worked / len(replies),
             statistics.median(reply.first - reply.begun for reply in replies),
         )
 
-    def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
+    def ask_often(self, task: Task, times: int, with_addon: bool) -> "Times":
         """Send the task's request `times` times, one after another; return the times of one reply.
 
         If the task has `keep_alive`, all go over one connection.
         """
-        body, replies = request(task), list[Reply]()
+        body, replies = request_of(task), list[Reply]()
         before = self.process.processor_time
         for _ in range(times):
             kept = replies[-1].connection if replies and task.keep_alive else None
@@ -95,24 +95,24 @@ class Side:
             if not task.keep_alive:
                 replies[-1].connection.close()
         replies[-1].connection.close()
-        time.sleep(_SETTLES)
+        time.sleep(_SECONDS_TO_SETTLE)
         worked = self.process.processor_time - before
-        self.check(task, replies, apart)
+        self.check(task, replies, with_addon)
         first = statistics.median(reply.first - reply.begun for reply in replies)
-        return Took(worked / times, first)
+        return Times(worked / times, first)
 
-    def check(self, task: Task, replies: Sequence[Reply], apart: bool) -> None:
+    def check(self, task: Task, replies: Sequence[Reply], with_addon: bool) -> None:
         """Add the fault of each wrong reply to `wrong`."""
-        dialect = task.dialect if apart else "openai"
-        self.wrong += faults(_as(task, dialect, apart), replies)
+        dialect = task.dialect if with_addon else "openai"
+        self.wrong += faults(_as_task(task, dialect, with_addon), replies)
 
 
-def _as(task: Task, dialect: str, apart: bool) -> Task:
+def _as_task(task: Task, dialect: str, apart: bool) -> Task:
     return Task(**{**vars(task), "dialect": dialect, "apart": apart})
 
 
 @dataclass(frozen=True)
-class Took:
+class Times:
     """The times of one reply, in seconds."""
 
     worked: float  # processor time of the proxy
@@ -124,16 +124,16 @@ class Row:
     """One line of the table: the times of both sides."""
 
     name: str
-    bare: list[Took] = field(default_factory=list)  # of bare mitmdump, one for each repetition
-    ours: list[Took] = field(default_factory=list)  # of the addon, in the same order
+    bare: list[Times] = field(default_factory=list)  # of bare mitmdump, one for each repetition
+    ours: list[Times] = field(default_factory=list)  # of the addon, in the same order
 
     def line(self) -> str:
         """Return the line of the table: medians, ratio and difference of both times."""
         cells = [f"{self.name:44}"]
-        measures: tuple[Callable[[Took], float], ...] = (_worked, _first)
+        measures: tuple[Callable[[Times], float], ...] = (_worked, _first)
         for measure in measures:
             bare, ours = ([measure(took) for took in side] for side in (self.bare, self.ours))
-            usual, more = statistics.median(bare), _more(bare, ours)
+            usual, more = statistics.median(bare), _median_difference(bare, ours)
             ratio = statistics.median(our / one for our, one in zip(ours, bare, strict=True))
             spent = statistics.median(ours)
             cells.append(
@@ -142,15 +142,15 @@ class Row:
         return "  ".join(cells)
 
 
-def _worked(took: Took) -> float:
+def _worked(took: Times) -> float:
     return took.worked
 
 
-def _first(took: Took) -> float:
+def _first(took: Times) -> float:
     return took.first
 
 
-def _more(bare: Sequence[float], ours: Sequence[float]) -> float:
+def _median_difference(bare: Sequence[float], ours: Sequence[float]) -> float:
     """Return the median of the differences `ours - bare` of each repetition."""
     return statistics.median(our - one for our, one in zip(ours, bare, strict=True))
 
@@ -171,10 +171,10 @@ class Turns:
         name = "100 kB" if quick else "700 kB"
         agents = 3 if quick else AGENTS
         body.append((name, f", {agents} agents", sizes[name], agents, _MODEL))
-        body.append((name, ", Qwen3", sizes[name], 1, _THINKS))
+        body.append((name, ", Qwen3", sizes[name], 1, _THINKING_MODEL))
         for name, which, size, agents, model in body:
             for dialect in WRITERS:
-                if dialect in _RARER and (name != "700 kB" or which):
+                if dialect in _AT_ONE_SIZE and (name != "700 kB" or which):
                     continue
                 title = f"{name}, {_NAMES[dialect]}{which}"
                 if _is_wanted(title, wanted):
@@ -198,14 +198,14 @@ class Turns:
         for repetition in range(rounds + 1):
             asking = [Agent(self._number + at, model) for at in range(agents)]
             self._number += agents
-            turns = asking[0].turns_of(size)
+            turns = asking[0].turns_for_size(size)
             for row, more in ((first, 0), (then, 1)):
                 bodies = [write(agent, turns + more) for agent in asking]
                 took = self._both(
-                    lambda side, apart, bodies=bodies: side.ask(  # type: ignore[misc]
+                    lambda side, with_addon, bodies=bodies: side.ask(  # type: ignore[misc]
                         [task] * agents,
-                        [posted(body, dialect, apart) for body in bodies],
-                        apart,
+                        [request_bytes(body, dialect, with_addon) for body in bodies],
+                        with_addon,
                     ),
                     repetition,
                 )
@@ -219,8 +219,8 @@ class Turns:
         task = Task(0, dialect, kind, 40 if kind == WHOLE else 10, keep_alive=keeps)
         for repetition in range(self._chosen.repetitions + 1):
             took = self._both(
-                lambda side, apart: side.ask_often(
-                    task if apart else _as(task, "openai", apart), times, apart
+                lambda side, with_addon: side.ask_often(
+                    task if with_addon else _as_task(task, "openai", with_addon), times, with_addon
                 ),
                 repetition,
             )
@@ -229,7 +229,7 @@ class Turns:
                 row.ours.append(took[1])
         return row
 
-    def _both(self, take: Callable[[Side, bool], Took], repetition: int) -> tuple[Took, Took]:
+    def _both(self, take: Callable[[Side, bool], Times], repetition: int) -> tuple[Times, Times]:
         """Send the same requests to both sides; return the times of bare mitmdump and the addon.
 
         `take`: sends them to a side; its second argument is True for the addon. `repetition`: its
@@ -242,7 +242,7 @@ class Turns:
         return bare, take(self.ours, True)
 
 
-def post(port: int, body: bytes) -> Reply:
+def send(port: int, body: bytes) -> Reply:
     """Send a request (`body` has its head too) on a new connection; return the complete reply."""
     reply = Reply(body, port)
     while not reply.read():
@@ -251,13 +251,13 @@ def post(port: int, body: bytes) -> Reply:
     return reply
 
 
-def posted(body: bytes, dialect: str, apart: bool) -> bytes:
-    """Return head and body of an agent's request, for the addon (`apart`) or for bare mitmdump.
+def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
+    """Return head and body of an agent's request, for the addon (`with_addon`) or for bare mitmdump.
 
     The addon gets it at the dialect's path. Bare mitmdump gets the same body at the path of chat
     completions, because the server knows no other.
     """
-    path = PATHS[dialect if apart else "openai"]
+    path = PATHS[dialect if with_addon else "openai"]
     head = (
         f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         f"{HEADERS[dialect]}\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -269,26 +269,26 @@ def _is_wanted(title: str, chosen_titles: Sequence[str]) -> bool:
     return not chosen_titles or any(word.lower() in title.lower() for word in chosen_titles)
 
 
-def grown(side: Side, apart: bool, quick: bool) -> tuple[float, float, float]:
+def memory_growth(side: Side, with_addon: bool, quick: bool) -> tuple[float, float, float]:
     """Return the memory of a side in megabytes: at first, after 400 streams, and after 50
     conversations of 100 turns.
     """
-    task = Task(0, "anthropic" if apart else "openai", "tags", 100 if quick else 1000)
-    side.ask_often(task, 5, apart)
+    task = Task(0, "anthropic" if with_addon else "openai", "tags", 100 if quick else 1000)
+    side.ask_often(task, 5, with_addon)
     begun = side.process.memory
     for _ in range(1 if quick else 50):
-        side.ask([task] * 8, [request(task)] * 8, apart)
+        side.ask([task] * 8, [request_of(task)] * 8, with_addon)
     streamed, conversations, turns = side.process.memory, *((2, 3) if quick else (50, 100))
     for number in range(conversations):
         agent = Agent(number, _MODEL, length=600)
         for turn in range(turns):
-            body = posted(agent.messages(turn), "anthropic", apart)
-            side.ask([Task(0, "anthropic", WHOLE, 40)], [body], apart)
+            body = request_bytes(agent.messages_body(turn), "anthropic", with_addon)
+            side.ask([Task(0, "anthropic", WHOLE, 40)], [body], with_addon)
     return begun, streamed, side.process.memory
 
 
 @contextmanager
-def sides(source: Path) -> Iterator[tuple[Side, Side]]:
+def start_sides(source: Path) -> Iterator[tuple[Side, Side]]:
     """Start the server and both proxies; yield bare mitmdump and the addon.
 
     The end of the block stops them. `source`: the folder of the addon.
@@ -296,7 +296,9 @@ def sides(source: Path) -> Iterator[tuple[Side, Side]]:
     mine, theirs = cores()
     with (
         tempfile.TemporaryDirectory(prefix="bench") as folder,
-        Started([sys.executable, "-m", "tools.bench.server"], mine, Path(folder) / "log") as server,
+        PinnedProcess(
+            [sys.executable, "-m", "tools.bench.server"], mine, Path(folder) / "log"
+        ) as server,
         ExitStack() as stack,
     ):
         port = int(server.line(_SECONDS_TO_START).split()[1])
@@ -330,15 +332,15 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Print the table and the memory of both sides; return 1 if a reply was not exact."""
     chosen, wrong = parse(arguments), list[str]()
     print(HEADING, COLUMNS, sep="\n")
-    with sides(chosen.source) as (bare, ours):
+    with start_sides(chosen.source) as (bare, ours):
         for row in Turns(bare, ours, chosen).rows():
             print(row.line(), flush=True)
         wrong += [*bare.wrong, *ours.wrong]
     if _is_wanted("memory", chosen.only):
         print("\nmemory, MB: before, after 400 streams, after 50 conversations of 100 turns")
-        with sides(chosen.source) as (bare, ours):
+        with start_sides(chosen.source) as (bare, ours):
             for name, side in (("bare", bare), ("addon", ours)):
-                figures = grown(side, side is ours, chosen.quick)
+                figures = memory_growth(side, side is ours, chosen.quick)
                 print(f"{name:8}", *(f"{figure:8.1f}" for figure in figures), flush=True)
                 wrong += side.wrong
     print(f"{len(wrong)} replies were wrong", *wrong[:5], sep="\n")
