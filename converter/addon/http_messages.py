@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -77,12 +76,8 @@ def remove_fields(headers: Headers, goes: Callable[[bytes], object]) -> None:
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     """Return the server to which an exchange is sent, as the key of its probes and lessons."""
     sent, direct = flow.request.data, not flow.server_conn.via
-    return _upstream(sent.scheme, sent.host, sent.port, exchange.prefix, direct)
-
-
-@lru_cache(maxsize=64)
-def _upstream(scheme: bytes, host: str, port: int, prefix: str, direct: bool) -> Upstream:
-    return Upstream(scheme.decode("utf-8", "surrogateescape"), host, port, prefix, direct)
+    scheme = sent.scheme.decode("utf-8", "surrogateescape")
+    return Upstream(scheme, sent.host, sent.port, exchange.prefix, direct)
 
 
 def set_request_id(flow: HTTPFlow, exchange: Exchange) -> None:

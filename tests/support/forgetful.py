@@ -111,7 +111,9 @@ class Talk:
         body = json.dumps({"model": self.model, **self.api.body(self.items)}).encode()
         memory = self.memory.of(self.owner)
         if self.api.client is OPENAI_CHAT:
-            return note(exchange, body).restored(memory, LLAMA)
+            request = note(exchange, body)
+            wants = request.wants_thoughts(self.model, LLAMA)
+            return request.restored(memory, LLAMA) if wants else request
         return read(exchange, body, memory).written(LLAMA, False, memory)
 
     def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, EarlierThoughts]:

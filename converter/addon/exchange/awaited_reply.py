@@ -86,7 +86,6 @@ class AwaitedReply:
     def _expected(self, limits: ThoughtLimits) -> Expected:
         """Return the facts of `expected`, with these limits of thoughts."""
         request, exchange = self.request, self.request.exchange
-        model = str(request.body.get("model") or "")
         # If the system turn describes the tools (by an option, or because the server's own parser
         # of calls had failed), the body has no `tools`, although the request offers them.
         described = request.tells_tools or request.tools is not None
@@ -95,7 +94,7 @@ class AwaitedReply:
         forbidden = unread and forbids_calls(request.body)
         return Expected(
             initial=self.initial,
-            model=model,
+            model=request.model,
             thoughts=ExpectedThoughts(
                 limits=limits,
                 hidden=request.hides_thinking,

@@ -165,6 +165,9 @@ class EarlierThoughts:
         return {name: count for name, count in counts if count}
 
 
+NO_EARLIER = EarlierThoughts()
+
+
 def restore(
     body: Mapping[str, object],
     history: TemplateHistory,
@@ -174,15 +177,15 @@ def restore(
 ) -> tuple[Mapping[str, object], EarlierThoughts]:
     """Return the request with the thoughts that its client has dropped, and the counts.
 
-    If the request has any thought, the client keeps thoughts itself: the request stays unchanged,
-    and the thoughts of its reply are not kept.
+    The request stays unchanged, and the thoughts of its reply are not kept, if the memory keeps
+    nothing, or if the request has any thought: then the client keeps thoughts itself.
 
     `join`: see `ReplyPosition`. `hash_of`: returns hashes that were computed for the last request;
     `None`: all hashes are computed.
     """
     messages, model = _messages(body), str(body.get("model") or "")
-    if any(map(_thinks, messages)):
-        return body, EarlierThoughts()
+    if not memory.bounds.keeps or any(map(_thinks, messages)):
+        return body, NO_EARLIER
     digest = b""
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
     # a template with `loop` reads only thoughts behind the last user message

@@ -4,17 +4,21 @@ the request is translated.
 `read` reads a request that is translated, `note` a request that stays in its dialect.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 
-from converter.addon.exchange import earlier_thoughts
 from converter.addon.exchange.conversation_id import conversation_id
-from converter.addon.exchange.earlier_thoughts import EarlierThoughts
+from converter.addon.exchange.earlier_thoughts import (
+    NO_EARLIER,
+    EarlierThoughts,
+    HashOf,
+    restore,
+    switched,
+)
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts, refusals
-from converter.addon.servers.chat_templates import TemplateHistory
 from converter.addon.servers.earlier_calls import with_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
@@ -61,7 +65,6 @@ SEARCHED = 1 << 17
 """Longest request, in bytes, that is searched for half a surrogate pair. The search takes some 50
 microseconds. A longer request is mended only after the server refuses it.
 """
-NO_EARLIER = EarlierThoughts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +132,16 @@ class ReadRequest:
         return Form.STREAM if streams else Form.WHOLE
 
     @property
-    def model(self) -> str:
-        """The client's name for the model in a translated request; empty in other requests."""
-        return self.conversation.model if self.conversation else ""
-
-    @property
     def requested_model(self) -> str:
         """The client's name for the model."""
-        return self.model or self.called or str(self.body.get("model") or "")
+        if self.conversation:
+            return self.conversation.model
+        return self.called or self.model
+
+    @property
+    def model(self) -> str:
+        """The name for the model in the body that the server gets."""
+        return str(self.body.get("model") or "")
 
     def served_as(self, name: str) -> "ReadRequest":
         """Return the request for the model that the server calls `name`."""
@@ -191,7 +196,7 @@ class ReadRequest:
         own, exchange = self.conversation and self.conversation.own, self.exchange
         settings = exchange.settings
         return ReplyContext(
-            self.model,
+            self.conversation.model if self.conversation else "",
             exchange.id,
             self.shown,
             settings.fields,
@@ -214,9 +219,14 @@ class ReadRequest:
     @property
     def may_lack(self) -> frozenset[str]:
         """The parts of the request that may be left out if the server refuses them."""
-        options = self.exchange.settings
-        pictures, calls = options.pictures == "text", self.tools is not None
-        return _may_lack(self.exchange.native, pictures, calls, options.tools != "off")
+        options, must = self.exchange.settings, set[str]()
+        if options.pictures != "text":
+            must |= {refusals.PICTURES, refusals.PICTURES_ONCE}
+        if self.tools is None:  # no calls are read from the reply's text
+            must |= {refusals.TOOL_CHOICE, READER}
+        if options.tools == "off":
+            must.add(RENDERED)
+        return (refusals.NATIVE_PARTS if self.exchange.native else refusals.REFUSABLE) - must
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return a translated request with its body: the chat completion for this server.
@@ -233,11 +243,12 @@ class ReadRequest:
         settings = request_settings(server, conversation, history.form, chosen.order, parses)
         run_of = (self.repeated.run,) if self.repeated else ()
         chat, notes = request_writer.write(conversation, settings, *run_of)
-        wanted = memory is not None and history.wanted
-        dropped = wanted and not any(map(_thinks, conversation.turns))
-        body, earlier = self._restored(chat, history, memory if dropped else None, join_texts)
+        body, earlier = chat, NO_EARLIER
+        wanted = history.wanted and self.exchange.settings.restore != "off"
+        if memory and wanted and not any(map(_thinks, conversation.turns)):
+            body, earlier = restore(chat, history, memory, join_texts, self._hash_of)
         if history.switches:
-            body = earlier_thoughts.switched(body, history)
+            body = switched(body, history)
         return self._with_body(body, notes, earlier)
 
     def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
@@ -246,34 +257,19 @@ class ReadRequest:
         return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
-        """Return a chat completion with the thoughts from `memory` that its client has dropped.
-        Return the request itself if earlier thoughts are not to be put back for its model.
-        """
-        history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
-        join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
-        body, earlier = self._restored(self.body, history, memory, join)
-        if earlier is NO_EARLIER:
-            return self
+        """Return a chat completion with the thoughts from `memory` that its client has dropped."""
+        settings = self.exchange.settings
+        history = settings.history.read_by(self.model, server)
+        join = unfold if settings.fields == (FOLDED,) else "".join
+        body, earlier = restore(self.body, history, memory, join, self._hash_of)
         if earlier.restored:
-            body = earlier_thoughts.switched(body, history)
+            body = switched(body, history)
         notes, mended = (*self.notes, *earlier.notes), self.mended or bool(earlier.restored)
         return replace(self, body=body, earlier=earlier, notes=notes, mended=mended)
 
-    def _restored(
-        self,
-        body: Mapping[str, object],
-        history: TemplateHistory,
-        memory: Memory | None,
-        join: Callable[[Iterable[str]], str],
-    ) -> tuple[Mapping[str, object], EarlierThoughts]:
-        """Return the body with the thoughts that its client has dropped, and the counts. Return
-        `body` itself and `NO_EARLIER` if thoughts are not wanted or not kept.
-        """
-        wanted = history.wanted and self.exchange.settings.restore != "off"
-        if memory is None or not (wanted and memory.bounds.keeps):
-            return body, NO_EARLIER
-        hash_of = self.repeated.hash if self.repeated else None
-        return earlier_thoughts.restore(body, history, memory, join, hash_of)
+    @property
+    def _hash_of(self) -> HashOf | None:
+        return self.repeated.hash if self.repeated else None
 
     def _with_body(
         self,
@@ -299,15 +295,6 @@ class ReadRequest:
             earlier=earlier,
         )
 
-    def with_ids(self, body: Mapping[str, object]) -> "ReadRequest":
-        """Return the request with `body`, in which calls have other ids; the request itself if it
-        has this very body.
-        """
-        if body is self.body:
-            return self
-        ids = self.call_ids.union(call_ids(body))
-        return replace(self, body=body, call_ids=ids, mended=True)
-
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
         """Return the body with an instruction to think in its system turn. Return `None` if the
         client does not request thinking, if the user's option is `off`, or if the model thinks
@@ -317,22 +304,6 @@ class ReadRequest:
         if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
             return None
         return prompts.ask_to_think(self.body, self.budget)
-
-
-@cache
-def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozenset[str]:
-    """Return the parts that a request may lack.
-
-    Arguments:
-        native: The request goes to the server's own endpoint of the client's dialect.
-        pictures: A text may replace a picture.
-        calls: The request offers tools, and calls are read from the reply's text.
-        reads: The user's options let the addon read calls from text.
-    """
-    allowed = {refusals.PICTURES: pictures, refusals.PICTURES_ONCE: pictures}
-    allowed |= {refusals.TOOL_CHOICE: calls, READER: calls, RENDERED: reads}
-    parts = refusals.NATIVE_PARTS if native else refusals.REFUSABLE
-    return parts - {part for part, may in allowed.items() if not may}
 
 
 def _thinks(turn: Turn) -> bool:

@@ -53,7 +53,9 @@ def start_reader(record: FlowRecord) -> Refusal | None:
         return None
     if before and before.renders:
         record.refused = PromptReader(record, before)
-    elif record.may_be_refused and response and response.status_code in refusals.STATUSES:
+    elif (
+        record.exchange.endpoint.is_chat and response and response.status_code in refusals.STATUSES
+    ):
         record.refused = RefusalReader(record, before)
     return record.refused if record.refused is not before else None
 
@@ -183,7 +185,7 @@ class RefusalReader(NextRequest):
         self._message = server_message(answer)
         names = refusals.refused(status, self._message, sent.decode("utf-8", "replace"))
         request = self._record.request
-        if not isinstance(body, dict) or request is None:
+        if not isinstance(body, dict):
             return
         if not names and refusals.refuses_pictures(status, self._message, body):
             names = frozenset({refusals.PICTURES_ONCE})

@@ -81,7 +81,7 @@ class ReplySteps:
         request avoids the parser.
         """
         sent, request = record.sides.sent, record.request
-        if failure and sent and request and record.may_be_refused:
+        if failure and sent and record.exchange.endpoint.is_chat:
             text = http_messages.content_of(sent).decode("utf-8", "replace")
             names = refusals.refused(500, failure, text) & request.may_lack & READERS
             if names:
@@ -254,7 +254,7 @@ class ReplySteps:
         status = response.status_code
         if status == remedies.WANTS_KEY:
             return remedies.FOR_KEY
-        if not (record.request and remedies.lacks_model(status, server_message(body))):
+        if not remedies.lacks_model(status, server_message(body)):
             return ""
         client = credentials(record.flow.request.headers)
         served = await self._client.models(record.upstream, client)
@@ -283,7 +283,7 @@ def _keep_thoughts(record: FlowRecord, rewriter: Rewriter) -> None:
     reply is complete. This happens before the client gets the reply's end, because the client's
     next request may need the thoughts.
     """
-    position = record.request.earlier.position if record.request else None
+    position = record.request.earlier.position
     if position is None:
         return
     position.add(rewriter.events, rewriter.thoughts)

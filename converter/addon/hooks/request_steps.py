@@ -33,13 +33,12 @@ from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
 from converter.addon.servers.earlier_calls import MODELS_WITH_IDS, with_ids_of_model
-from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import may_be_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.request_facts import COUNTED, COUNTING, STOP_FIELDS
+from converter.core.dialects.request_facts import COUNTED, COUNTING, STOP_FIELDS, call_ids
 from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory
@@ -60,10 +59,8 @@ class PendingRequest:
     record: FlowRecord
     client: UpstreamClient  # sends probes
     memory: Memory  # the kept replies of this client
-    upstream: Upstream
     keys: Mapping[str, str]  # the header with the client's key for the server
     turns: KnownTurns  # the turns of earlier requests, which are not read again
-    request: ReadRequest  # the request as the steps have read it so far
     worker: Worker  # runs work that takes too long for mitmproxy's loop
     body: bytes = b""  # the client's body, uncompressed
     notes: list[str] = field(default_factory=list)  # lines for people
@@ -93,21 +90,13 @@ class RequestSteps:
 
     async def take(self, record: FlowRecord) -> None:
         """Run the steps. The flow then has a response, or the request that the server gets."""
-        flow = record.flow
-        upstream = http_messages.upstream(flow, record.exchange)
-        pending = PendingRequest(
-            record,
-            self._client,
-            Memory(store=self._store, owner=record.exchange.owner),
-            upstream,
-            credentials(flow.request.headers),
-            self._turns,
-            ReadRequest(record.exchange),
-            self._in_turn,
-        )
+        flow, keys = record.flow, credentials(record.flow.request.headers)
+        record.upstream = http_messages.upstream(flow, record.exchange)
+        memory = Memory(store=self._store, owner=record.exchange.owner)
+        pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.keep_client_request(flow.request)
         if self._lessons:
-            await self._client.lessons.look(upstream)
+            await self._client.lessons.look(record.upstream)
         try:
             for step, kinds in STEPS:
                 if record.exchange.kind in kinds and (response := await step(pending)):
@@ -115,8 +104,8 @@ class RequestSteps:
                     break
         except Exception as error:
             flow.response = _refused(record, error, pending.notes)
-        if pending.notes:
-            record.hints += report(record.client_request, pending.notes, logging.INFO)
+        if notes := [*pending.notes, *record.request.notes]:
+            record.hints += report(record.client_request, notes, logging.INFO)
         if flow.response:
             http_messages.set_request_id(flow, record.exchange)
             if flow.request.method == "HEAD":  # a client would read a body as the next response
@@ -146,7 +135,7 @@ async def home(pending: PendingRequest) -> None:
         record.server = await _server(pending)
         at_home = record.server.name == native_of
         record.exchange = replace(record.exchange, at_home=at_home)
-        pending.request = ReadRequest(record.exchange)
+        record.request = ReadRequest(record.exchange)
 
 
 async def own_answer(pending: PendingRequest) -> Response | None:
@@ -158,7 +147,7 @@ async def own_answer(pending: PendingRequest) -> Response | None:
     page = "text/html" in sent.headers.get("accept", "")
     request = OwnRequest(sent.method, sent.path, pending.body, page=page)
     if exchange.tells_models(sent.path):
-        served = await pending.client.models(pending.upstream, pending.keys)
+        served = await pending.client.models(record.upstream, pending.keys)
         request = replace(request, served=served)
     answer = await remembering(memory, record.length, partial(exchange.own, request, memory))
     if failed := await written(memory):
@@ -187,43 +176,44 @@ async def read(pending: PendingRequest) -> None:
     """Read a request that is translated, with the kept replies to which it refers. Raises
     RequestError and UnreadableError, and AwayError if the memory cannot be reached.
     """
-    exchange, body, length = pending.record.exchange, pending.body, pending.record.length
+    record, body, length = pending.record, pending.body, pending.record.length
+    exchange = record.exchange
     repeats = partial(pending.turns.read, exchange.owner) if length >= SHORT else None
     work = partial(read_request.read, exchange, body, pending.memory, repeats)
     if exchange.may_refer(body):
-        pending.request = await remembering(pending.memory, length, work, pending.worker)
+        record.request = await remembering(pending.memory, length, work, pending.worker)
     else:
-        pending.request = work() if length <= AT_ONCE else await aside(length, work, pending.worker)
+        record.request = await aside(length, work, pending.worker)
 
 
 async def note(pending: PendingRequest) -> None:
     """Read a request that stays in its dialect. Raises RequestError for a request that the server's
     own endpoint would answer wrongly.
     """
-    exchange, body = pending.record.exchange, pending.body
-    repeats = partial(pending.turns.read, exchange.owner) if len(body) >= SHORT else None
-    noting = partial(read_request.note, exchange, body, repeats)
-    pending.request = await aside(len(pending.body), noting, pending.worker)
+    record, body, length = pending.record, pending.body, pending.record.length
+    repeats = partial(pending.turns.read, record.exchange.owner) if length >= SHORT else None
+    noting = partial(read_request.note, record.exchange, body, repeats)
+    record.request = await aside(length, noting, pending.worker)
 
 
 async def model_name(pending: PendingRequest) -> None:
     """Replace the client's name for the model by the server's name, and set the thinking that the
     client's name stands for (`think_models`).
     """
-    request, record = pending.request, pending.record
+    record, request = pending.record, pending.record.request
     rows, name = record.exchange.settings.models, request.requested_model
     row, varies = row_of(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
-        listed = await pending.client.models(pending.upstream, pending.keys)
+        listed = await pending.client.models(record.upstream, pending.keys)
         row = (varies and variant_of(listed, rows, name)) or row
         row = row and replace(row, name=row.name or only_one(listed))
     if row is None:
         return
     if row.wishes and not record.exchange.native:
         await _recognise(pending)
-        parses = pending.client.servers.takes_thinking_out(pending.upstream, row.name or name)
+        parses = pending.client.servers.takes_thinking_out(record.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
-    pending.request = request.served_as(row.name) if row.name not in ("", name) else request
+    record.request = request.served_as(row.name) if row.name not in ("", name) else request
 
 
 async def recognise(pending: PendingRequest) -> None:
@@ -232,60 +222,56 @@ async def recognise(pending: PendingRequest) -> None:
     """
     record = pending.record
     record.server = await _server(pending)
-    model = pending.request.served_model or pending.request.requested_model
-    pending.parses = pending.client.servers.takes_thinking_out(pending.upstream, model)
+    model = record.request.served_model or record.request.requested_model
+    pending.parses = pending.client.servers.takes_thinking_out(record.upstream, model)
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
     """Set the server's profile if thoughts may be ended: it says how a reply is continued."""
-    if AwaitedReply(pending.request).limits.ends:
+    if AwaitedReply(pending.record.request).limits.ends:
         await _recognise(pending)
 
 
 async def write(pending: PendingRequest) -> None:
     """Write a translated request as a chat completion, and put back earlier thoughts."""
     record, memory = pending.record, pending.memory
-    writing = partial(pending.request.written, record.server, pending.parses)
-    request = await _recalled(pending, partial(writing, memory), writing)
-    record.request = pending.request = request
+    writing = partial(record.request.written, record.server, pending.parses)
+    record.request = request = await _recalled(pending, partial(writing, memory), writing)
     if request.earlier.position or (request.conversation and request.conversation.own is not None):
         record.memory = memory
-    pending.notes += request.notes
 
 
 async def restore(pending: PendingRequest) -> None:
     """Put back earlier thoughts into a chat completion whose client has dropped them."""
-    record, request = pending.record, pending.request
+    record, request = pending.record, pending.record.request
     if request.tells_tools:
         return
-    server = record.exchange.settings.server or pending.client.servers.server(pending.upstream)
+    server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
     record.memory = pending.memory
-    if request.wants_thoughts(str(request.body.get("model") or ""), server):
+    if request.wants_thoughts(request.model, server):
         restoring = partial(request.restored, pending.memory, server)
-        pending.request = await _recalled(pending, restoring, lambda: request)
+        record.request = await _recalled(pending, restoring, lambda: request)
 
 
 async def write_ids(pending: PendingRequest) -> None:
     """Give earlier calls ids in the form that the model's template needs. `write` and `restore`
     must run before, because they look thoughts up by the client's ids.
     """
-    request = pending.request
-    if MODELS_WITH_IDS.search(str(request.body.get("model"))):
-        pending.record.request = pending.request = request.with_ids(with_ids_of_model(request.body))
-
-
-async def take_note(pending: PendingRequest) -> None:
-    """Put a request that is not translated into the exchange's record."""
-    pending.record.request = pending.request
-    pending.notes += pending.request.notes
+    request = pending.record.request
+    if not MODELS_WITH_IDS.search(request.model):
+        return
+    body = with_ids_of_model(request.body)
+    if body is not request.body:
+        ids = request.call_ids.union(call_ids(body))
+        pending.record.request = replace(request, body=body, call_ids=ids, mended=True)
 
 
 async def count(pending: PendingRequest) -> Response:
     """Return the count of a prompt's tokens. A header names the server, or says `estimate`."""
-    record, body = pending.record, pending.request.body
+    record, body = pending.record, pending.record.request.body
     path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
     sent = body, record.length, ProbeRequest(path, pending.body)
-    tokens = await pending.client.count(pending.upstream, pending.keys, record.server, *sent)
+    tokens = await pending.client.count(record.upstream, pending.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server has no tokenizer for clients
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
@@ -296,7 +282,7 @@ async def count(pending: PendingRequest) -> Response:
 
 async def meet(pending: PendingRequest) -> None:
     """Register that a client uses the server: only such a server is asked for prompts' tokens."""
-    pending.client.meets(pending.upstream)
+    pending.client.meets(pending.record.upstream)
 
 
 async def models(pending: PendingRequest) -> None:
@@ -304,28 +290,29 @@ async def models(pending: PendingRequest) -> None:
     models, because some servers have no path for one model.
     """
     record = pending.record
-    record.awaited = AwaitedReply(pending.request, record.server)
+    record.awaited = AwaitedReply(record.request, record.server)
     if record.exchange.model_id:
         record.flow.request.path = f"{record.exchange.prefix}/v1/models"
 
 
 async def spare(pending: PendingRequest) -> None:
     """Leave out the parts of the request that the server has refused before."""
-    record, request = pending.record, pending.request
-    body = pending.client.servers.spared(pending.upstream, request.body, request.may_lack)
+    record, request = pending.record, pending.record.request
+    body = pending.client.servers.spared(record.upstream, request.body, request.may_lack)
     if body is not request.body:
-        record.request = pending.request = replace(request, body=body, mended=True)
+        record.request = replace(request, body=body, mended=True)
 
 
 async def ask_to_think(pending: PendingRequest) -> None:
     """Set the awaited reply. Add an instruction to think if the model needs it (`think_prompt`)."""
-    record, request, servers = pending.record, pending.request, pending.client.servers
+    record, servers = pending.record, pending.client.servers
+    request, upstream = record.request, record.upstream
     start, prompted = record.exchange.settings.start, None
     if record.exchange.guesses:
-        prompted = request.prompted(servers, pending.upstream)
+        prompted = request.prompted(servers, upstream)
     pending.sent = prompted or request.body
     has_stops = not STOP_FIELDS.isdisjoint(request.body)
-    first = has_stops and servers.thinks_first(pending.upstream, request.body, start)
+    first = has_stops and servers.thinks_first(upstream, request.body, start)
     facts = partial(AwaitedReply, request, record.server, parses=pending.parses, sent=pending.sent)
     record.awaited = facts(prompted=prompted is not None, thinks_first=first)
 
@@ -334,10 +321,10 @@ async def enforce_limits(pending: PendingRequest) -> None:
     """Leave out the budgets and stop strings that the addon enforces. Request a stream, because
     only a stream can be cut. Have llama.cpp let the thought be ended later (`reasoning_control`).
     """
-    awaited = pending.record.awaited
+    awaited, upstream = pending.record.awaited, pending.record.upstream
     assert awaited  # set by `ask_to_think`
-    takes = partial(pending.client.servers.takes, pending.upstream, pending.sent)
-    controls = awaited.may_control and pending.upstream.direct and takes(CONTROL)
+    takes = partial(pending.client.servers.takes, upstream, pending.sent)
+    controls = awaited.may_control and upstream.direct and takes(CONTROL)
     if not (awaited.watched or awaited.kept_fields or controls):
         return
     sent = {name: pending.sent[name] for name in pending.sent if name not in awaited.kept_fields}
@@ -359,15 +346,15 @@ async def ask_usage(pending: PendingRequest) -> None:
     if sent.get("stream") is not True or COUNTING in sent:
         return
     settings, servers, awaited = record.exchange.settings, pending.client.servers, record.awaited
-    server = settings.server or servers.server(pending.upstream)
+    server = settings.server or servers.server(record.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = settings.usage == "off" or counts or not servers.takes(pending.upstream, sent, COUNTING)
+    off = settings.usage == "off" or counts or not servers.takes(record.upstream, sent, COUNTING)
     if off:
         return
     assert awaited  # set by `ask_to_think`
     counted = {**sent, COUNTING: COUNTED}
     record.awaited = replace(awaited, sent=counted)
-    if pending.request.mended or sent is not pending.request.body:
+    if record.request.mended or sent is not record.request.body:
         pending.sent = counted
     else:
         body = pending.body.replace(b"{", _COUNTING, 1)
@@ -381,21 +368,18 @@ async def send(pending: PendingRequest) -> None:
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
         record.flow.request.path = record.exchange.path
-    came, repeated = record.length, pending.request.repeated
-    if not (translated or pending.request.mended or sent is not pending.request.body):
-        if repeated:
-            pending.turns.keep(record.exchange.owner, repeated, came)
-        return
-    write = long_json.write if pending.worker is BODIES else json_text.write
-    writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
-    body = await aside(came, writing, pending.worker)
+    came, repeated = record.length, record.request.repeated
+    if translated or record.request.mended or sent is not record.request.body:
+        write = long_json.write if pending.worker is BODIES else json_text.write
+        writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
+        body = await aside(came, writing, pending.worker)
+        record.length = len(body)
+        head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
+        for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
+            head[name.encode()] = value.encode("utf-8", "surrogateescape")
+        http_messages.set_body(record.flow.request, body, head)
     if repeated:
         pending.turns.keep(record.exchange.owner, repeated, came)
-    record.length = len(body)
-    head: dict[bytes, bytes | None] = {b"x-api-key": None} if translated else {}
-    for name, value in {"content-type": JSON, **pending.keys}.items() if translated else ():
-        head[name.encode()] = value.encode("utf-8", "surrogateescape")
-    http_messages.set_body(record.flow.request, body, head)
 
 
 async def ask_for_text(pending: PendingRequest) -> None:
@@ -403,10 +387,10 @@ async def ask_for_text(pending: PendingRequest) -> None:
     model before.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
-    unread = RENDERED in pending.request.may_lack and servers.is_unread(pending.upstream, body)
+    unread = RENDERED in record.request.may_lack and servers.is_unread(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
-    prompt = await pending.client.prompt(pending.upstream, pending.keys, body, record.length)
+    prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)
     text, path = for_our_reader(record, body, prompt)
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
@@ -417,10 +401,10 @@ async def ask_for_text(pending: PendingRequest) -> None:
 async def probe_prompt(pending: PendingRequest) -> None:
     """Begin the probe for the end of the prompt, which shows where the reply will begin."""
     record, exchange = pending.record, pending.record.exchange
-    if exchange.guesses and pending.upstream.direct:
+    if exchange.guesses and record.upstream.direct:
         server = record.server if exchange.translated else exchange.settings.server
-        question = pending.keys, pending.request.body, server, record.length
-        pending.client.ask_initial_state(pending.upstream, *question)
+        question = pending.keys, record.request.body, server, record.length
+        pending.client.ask_initial_state(record.upstream, *question)
 
 
 type Step = Callable[[PendingRequest], Awaitable[Response | None]]
@@ -442,7 +426,6 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (write, WRITTEN),
     (restore, frozenset((Kind.CHAT,))),
     (write_ids, WRITTEN | {Kind.CHAT}),
-    (take_note, AS_IT_CAME),
     (count, frozenset((Kind.COUNTED,))),
     (meet, REPLIED | {Kind.MODELS}),
     (models, frozenset((Kind.MODELS,))),
@@ -459,10 +442,10 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
 
 async def _server(pending: PendingRequest) -> Server:
     """Return the server's profile. Raises ConnectionError if no server can be reached."""
-    chosen = pending.record.exchange.settings.server
-    if chosen or not pending.upstream.direct:
-        return chosen or pending.record.server
-    return await pending.client.recognise(pending.upstream, pending.keys)
+    record, chosen = pending.record, pending.record.exchange.settings.server
+    if chosen or not record.upstream.direct:
+        return chosen or record.server
+    return await pending.client.recognise(record.upstream, pending.keys)
 
 
 async def _recognise(pending: PendingRequest) -> None:
@@ -477,10 +460,9 @@ async def _recalled(
     """Return the result of `work`, which may put thoughts back. If the memory cannot be reached,
     return the result of `without`.
     """
-    request, size = pending.request, pending.record.length
-    if pending.memory.elsewhere and request.wants_thoughts(
-        request.served_model or request.requested_model
-    ):
+    request, size = pending.record.request, pending.record.length
+    model = request.served_model or request.requested_model
+    if pending.memory.elsewhere and request.wants_thoughts(model):
         with suppress(AwayError):
             return await remembering(pending.memory, size, work)
         work = without

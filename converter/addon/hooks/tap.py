@@ -67,7 +67,7 @@ class Tap(HeldStream):
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False
-        self._looks = record.may_be_refused
+        self._looks = record.exchange.endpoint.is_chat
         self._refusal: RefusalReader | SilentStream | None = None
         self._withheld = b""
 

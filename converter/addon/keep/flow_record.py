@@ -52,8 +52,9 @@ class FlowRecord:
         options: the options in force when the request came.
         hints: lines for the comment that a person may want to read.
         notes: lines for the comment that a person should read; they set the marker `TROUBLE`.
+        request: the request, with its body once this is read.
+        upstream: the server to which the request is sent, as the key of its probes and lessons.
         length: the bytes of the request's body, after rewriting those of the new body.
-        request: the request with its body read.
         awaited: all facts that decide how the reply is rewritten.
         rewriter: rewrites the reply.
         server: the server's profile.
@@ -71,8 +72,9 @@ class FlowRecord:
     options: Mapping[str, object]
     hints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    request: ReadRequest = field(init=False)
+    upstream: Upstream = field(init=False)
     length: int = 0
-    request: ReadRequest | None = None
     awaited: AwaitedReply | None = None
     rewriter: Rewriter | None = None
     server: Server = GENERIC
@@ -83,22 +85,14 @@ class FlowRecord:
     tap: HeldStream | None = None
     refused: Refusal | None = None
 
+    def __post_init__(self) -> None:
+        self.request = ReadRequest(self.exchange)
+        self.upstream = upstream(self.flow, self.exchange)
+
     @property
     def client_request(self) -> Request:
         """The request as the client sent it."""
         return self.sides.client_request or self.flow.request
-
-    @property
-    def upstream(self) -> Upstream:
-        """The server to which the request is sent, as the key of its probes and lessons."""
-        return upstream(self.flow, self.exchange)
-
-    @property
-    def may_be_refused(self) -> bool:
-        """True if, after the server's refusal, the request may be sent again with a part left
-        out.
-        """
-        return self.request is not None and self.exchange.endpoint.is_chat
 
     def finish(self) -> None:
         """Write the outcome of the finished exchange onto the flow: both sides, comment, marker,
@@ -119,25 +113,20 @@ class FlowRecord:
         model.
         """
         if self.rewriter:
-            earlier = self.request.earlier.facts if self.request else {}
             ends = Counter(self.rewriter.findings.ends.reasons)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if BEFORE in self.flow.metadata else {}
-            return {**self.reply_summary, **ended, **cache, **earlier}
+            return {**self.reply_summary, **ended, **cache, **self.request.earlier.facts}
         failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}
-        return {"failure": failure, **({"model": self.model} if self.model else {})}
+        model = self.request.requested_model
+        return {"failure": failure, **({"model": model} if model else {})}
 
     @property
     def reply_summary(self) -> dict[str, object]:
         """The rewriter's summary of the reply so far; empty if the reply is not rewritten."""
         return self.rewriter.summary.values() if self.rewriter else {}
-
-    @property
-    def model(self) -> str:
-        """The model that the client requested."""
-        return self.request.requested_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
         """Write comment and marker onto the flow, unless a person has written them."""
@@ -160,7 +149,7 @@ class FlowRecord:
 
     def _written_notes(self, flow: HTTPFlow) -> str:
         """Return the notes for the flow's metadata."""
-        awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
+        awaited = self.awaited or AwaitedReply(self.request)
         facts = NotedFacts(
             self.server.name,
             awaited.parses,

@@ -89,7 +89,7 @@ def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | N
     any.
     """
     summary, began = record.reply_summary, record.flow.request.timestamp_start
-    streams = record.request is not None and record.request.form is Form.STREAM
+    streams = record.request.form is Form.STREAM
     moments = {
         name: at for name in _MOMENTS if streams and isinstance(at := summary.get(name), float)
     }
@@ -103,7 +103,7 @@ def trace(tracer: Tracer, record: FlowRecord, outcome: str, text: TracedText | N
         "gen_ai.output.messages": _messages_text(record, text),
     }
     span = tracer.start_span(
-        encodable(f"chat {record.model}".strip()),
+        encodable(f"chat {record.request.requested_model}".strip()),
         _TRACEPARENT.extract(record.sides.headers, Context()),
         SpanKind.CLIENT,
         _filled(attributes),
@@ -121,9 +121,9 @@ def _names(record: FlowRecord) -> Mapping[str, object]:
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {
         "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": record.model,
+        "gen_ai.request.model": record.request.requested_model,
         "gen_ai.provider.name": dialect.split()[0].lower() if server is GENERIC else server.name,
-        "gen_ai.conversation.id": record.request.context if record.request else "",
+        "gen_ai.conversation.id": record.request.context,
         "server.address": record.flow.request.host,
         "server.port": record.flow.request.port,
     }

@@ -76,7 +76,7 @@ class MetricsEndpoint(OptionWatcher):
         """Count a finished reply. If there is a file, have it written some seconds later."""
         if self._target is None or not seen.exchange.endpoint.is_chat:
             return
-        summary, flow = {"model": seen.model} | seen.summary(), seen.flow
+        summary, flow = {"model": seen.request.requested_model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
         self._metrics.add(summary, address, outcome_of(flow, summary), seen.notes)
         if self._target.file and not self._writing:

@@ -314,7 +314,7 @@ def reply_line(record: FlowRecord) -> str:
     0.2 s, whole 4 s · stop`.
     """
     flow, summary = record.flow, record.reply_summary
-    model = str(summary.get("model") or record.model)
+    model = str(summary.get("model") or record.request.requested_model)
     thoughts = describe_thinking(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
