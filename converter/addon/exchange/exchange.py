@@ -11,7 +11,8 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from urllib.parse import unquote
 
 from converter.addon.exchange.settings import Settings
@@ -93,7 +94,7 @@ class Kind(enum.Enum):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Exchange:
     """A request that the addon acts on, before its body is read.
 
@@ -115,14 +116,6 @@ class Exchange:
         gateway_names: True if the client shows only models whose names begin with `claude` or
             `anthropic`.
         at_home: True if the server was recognised as one that speaks the client's dialect itself.
-        kind: the kind of exchange, which decides its steps.
-        native: True if the request goes to the server's own endpoint of the client's dialect.
-        translated: True if the client's dialect is not the server's.
-        server_dialect: the dialect of the request that the server gets.
-        guesses: True if the addon has to find out where the reply begins, because `think_start` is
-            `auto`.
-
-    The last five are computed from the others when the exchange is made.
     """
 
     endpoint: Endpoint
@@ -137,35 +130,41 @@ class Exchange:
     alive: str = COMMENT
     gateway_names: bool = False
     at_home: bool = False
-    kind: Kind = field(init=False)
-    native: bool = field(init=False)
-    translated: bool = field(init=False)
-    server_dialect: Dialect = field(init=False)
-    guesses: bool = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of exchange, which decides its steps."""
         endpoint = self.endpoint
-        native = self.at_home or self.client.requests.native_option in self.settings.native
-        translated = self.client is not COMMON and not native
-        kind = Kind.MODELS
+        if endpoint.is_own and self.at_home:
+            return Kind.PASSED
         if endpoint.is_own:
-            own_kind = Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
-            kind = Kind.PASSED if self.at_home else own_kind
-        elif endpoint.is_chat:
-            as_it_came = Kind.NATIVE if native else Kind.CHAT
-            kind = Kind.TRANSLATED if translated else as_it_came
-        elif endpoint.is_request and translated:
-            kind = Kind.COUNTED
-        guesses = endpoint.is_chat and self.settings.start is InitialState.AUTO
-        decided = {
-            "kind": kind,
-            "native": native,
-            "translated": translated,
-            "server_dialect": self.client if native else COMMON,
-            "guesses": guesses,
-        }
-        for name, value in decided.items():
-            object.__setattr__(self, name, value)  # a frozen dataclass refuses assignments
+            return Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
+        if not endpoint.is_chat:
+            return Kind.COUNTED if endpoint.is_request and self.translated else Kind.MODELS
+        as_it_came = Kind.NATIVE if self.native else Kind.CHAT
+        return Kind.TRANSLATED if self.translated else as_it_came
+
+    @cached_property
+    def native(self) -> bool:
+        """True if the request goes to the server's own endpoint of the client's dialect."""
+        return self.at_home or self.client.requests.native_option in self.settings.native
+
+    @cached_property
+    def translated(self) -> bool:
+        """True if the client's dialect is not the server's."""
+        return self.client is not COMMON and not self.native
+
+    @cached_property
+    def server_dialect(self) -> Dialect:
+        """The dialect of the request that the server gets."""
+        return self.client if self.native else COMMON
+
+    @cached_property
+    def guesses(self) -> bool:
+        """True if the addon has to find out where the reply begins, because `think_start` is
+        `auto`.
+        """
+        return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
 
     @property
     def path(self) -> str:
