@@ -112,7 +112,7 @@ class Talk:
         memory = self.memory.of(self.owner)
         if self.api.client is OPENAI_CHAT:
             request = note(exchange, body)
-            wants = request.wants_thoughts(self.model, LLAMA)
+            wants = request.wants_thoughts(LLAMA)
             return request.restored(memory, LLAMA) if wants else request
         return read(exchange, body, memory).written(LLAMA, False, memory)
 

@@ -136,12 +136,12 @@ class ReadRequest:
         """The client's name for the model."""
         if self.conversation:
             return self.conversation.model
-        return self.called or self.model
+        return self.called or str(self.body.get("model") or "")
 
     @property
     def model(self) -> str:
-        """The name for the model in the body that the server gets."""
-        return str(self.body.get("model") or "")
+        """The server's name for the model."""
+        return self.served_model or self.requested_model
 
     def served_as(self, name: str) -> "ReadRequest":
         """Return the request for the model that the server calls `name`."""
@@ -238,23 +238,24 @@ class ReadRequest:
         conversation = self.conversation
         if self.served_model:
             conversation = replace(conversation, model=self.served_model)
-        chosen = self.exchange.settings.history
-        history = chosen.read_by(conversation.model, server)
-        settings = request_settings(server, conversation, history.form, chosen.order, parses)
+        options, earlier = self.exchange.settings, NO_EARLIER
+        history = options.history.read_by(conversation.model, server)
+        order = options.history.order
+        settings = request_settings(server, conversation, history.form, order, parses)
         run_of = (self.repeated.run,) if self.repeated else ()
         chat, notes = request_writer.write(conversation, settings, *run_of)
-        body, earlier = chat, NO_EARLIER
-        wanted = history.wanted and self.exchange.settings.restore != "off"
+        body: Mapping[str, object] = chat
+        wanted = history.wanted and options.restore != "off"
         if memory and wanted and not any(map(_thinks, conversation.turns)):
             body, earlier = restore(chat, history, memory, join_texts, self._hash_of)
         if history.switches:
             body = switched(body, history)
         return self._with_body(body, notes, earlier)
 
-    def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
-        """Return True if this model, on this server, gets back thoughts that the client dropped."""
+    def wants_thoughts(self, server: Server | None = None) -> bool:
+        """Return True if the model, on this server, gets back thoughts that the client dropped."""
         chosen = self.exchange.settings
-        return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
+        return chosen.restore != "off" and chosen.history.read_by(self.model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts from `memory` that its client has dropped."""

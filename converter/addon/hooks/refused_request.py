@@ -131,7 +131,7 @@ class NextRequest(Refusal):
         request = http_messages.copied(sent)
         http_messages.set_body(request, json_text.write(body))
         request.path = self._path or request.path
-        self._record.sides.replace_request(request)
+        self._record.sides.sent, self._record.sides.answered = request, None
         line = self._log_line(first)
         self._record.hints += report(self._record.client_request, [line], logging.INFO)
         return request

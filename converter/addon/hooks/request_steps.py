@@ -94,7 +94,8 @@ class RequestSteps:
         record.upstream = http_messages.upstream(flow, record.exchange)
         memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
-        record.sides.keep_client_request(flow.request)
+        record.sides.client_request = request = http_messages.copied(flow.request)
+        request.headers = record.sides.headers  # the flow's headers were changed already
         if self._lessons:
             await self._client.lessons.look(record.upstream)
         try:
@@ -222,8 +223,8 @@ async def recognise(pending: PendingRequest) -> None:
     """
     record = pending.record
     record.server = await _server(pending)
-    model = record.request.served_model or record.request.requested_model
-    pending.parses = pending.client.servers.takes_thinking_out(record.upstream, model)
+    servers = pending.client.servers
+    pending.parses = servers.takes_thinking_out(record.upstream, record.request.model)
 
 
 async def recognise_ended(pending: PendingRequest) -> None:
@@ -248,7 +249,7 @@ async def restore(pending: PendingRequest) -> None:
         return
     server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
     record.memory = pending.memory
-    if request.wants_thoughts(request.model, server):
+    if request.wants_thoughts(server):
         restoring = partial(request.restored, pending.memory, server)
         record.request = await _recalled(pending, restoring, lambda: request)
 
@@ -258,7 +259,7 @@ async def write_ids(pending: PendingRequest) -> None:
     must run before, because they look thoughts up by the client's ids.
     """
     request = pending.record.request
-    if not MODELS_WITH_IDS.search(request.model):
+    if not MODELS_WITH_IDS.search(str(request.body.get("model"))):
         return
     body = with_ids_of_model(request.body)
     if body is not request.body:
@@ -461,8 +462,7 @@ async def _recalled(
     return the result of `without`.
     """
     request, size = pending.record.request, pending.record.length
-    model = request.served_model or request.requested_model
-    if pending.memory.elsewhere and request.wants_thoughts(model):
+    if pending.memory.elsewhere and request.wants_thoughts():
         with suppress(AwayError):
             return await remembering(pending.memory, size, work)
         work = without

@@ -42,13 +42,6 @@ class BothSides:
     lengths: list[int] = field(default_factory=list)
     cut_off: bool = False
 
-    def keep_client_request(self, request: Request) -> None:
-        """Copy the client's request before its body is rewritten. Its headers have been changed
-        already, so the copy gets `headers`, those that the client sent.
-        """
-        self.client_request = copied(request)
-        self.client_request.headers = self.headers
-
     def keep_response_head(self, flow: HTTPFlow) -> None:
         """Copy the head of the server's response, and put the client's request back into the
         flow.
@@ -57,10 +50,6 @@ class BothSides:
             self.answered = copied(flow.response)
             if self.sent is None:
                 self.sent, flow.request = flow.request, self.client_request
-
-    def replace_request(self, request: Request) -> None:
-        """Keep `request`, which is sent in place of a refused one, and drop the refusal."""
-        self.sent, self.answered = request, None
 
     def keep_chunk(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
         """Keep a chunk of a stream and the pieces that the client got for it. `at`: the chunk's
