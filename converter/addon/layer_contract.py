@@ -7,7 +7,7 @@ begins a stream early, and what the client gets for a failure. A reply's bytes g
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mitmproxy.connection import Connection
 from mitmproxy.http import HTTPFlow, Request, Response
@@ -37,15 +37,12 @@ class BodyReader(Protocol):
         """
 
 
-class StreamFunction(Protocol):
-    """The function that a reply's bytes pass on their way to the client. It never raises, and never
-    returns an empty piece in mid-stream.
+@runtime_checkable
+class StreamFunction(BodyReader, Protocol):
+    """The function that a reply's bytes pass on their way to the client. A call returns the pieces
+    that the client gets for a chunk, `[]` if it gets none yet; an empty chunk ends the body. It
+    never raises, and never returns an empty piece in mid-stream.
     """
-
-    def __call__(self, chunk: bytes) -> list[bytes]:
-        """Return the pieces that the client gets for a chunk, `[]` if it gets none yet. An empty
-        chunk ends the body.
-        """
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Do the same as `__call__` in a thread beside mitmproxy's loop."""
@@ -62,13 +59,6 @@ class StreamFunction(Protocol):
     def ends_thoughts(self) -> bool:
         """Return True if `stopped` may become True in mid-stream, after a thought."""
 
-    @property
-    def stopped(self) -> bool:
-        """Return True if the server is to be left now."""
-
-    def next_request(self, possible: bool) -> Request | None:
-        """Return the request whose reply continues the stream; see `BodyReader.next_request`."""
-
     def abort(self, reason: str) -> list[bytes]:
         """Return the last pieces of a stream that broke off. `reason`: why, by mitmproxy."""
 
@@ -76,17 +66,15 @@ class StreamFunction(Protocol):
         """Return a ping for the client, `[]` if the stream allows no ping at this point."""
 
 
-class HeldStream(StreamFunction, BodyReader, Protocol):
+class HeldStream(StreamFunction, Protocol):
     """A stream function, as the exchange's record refers to it. It is also the reader if the client
     gets one whole body.
 
     Attributes:
-        holds: True if the client gets one whole body: the pieces are collected in `late`.
-        late: the pieces of this body so far.
+        late: the pieces of this body so far, if `holds` is True.
         explain: turns mitmproxy's reason for a broken connection into a message.
     """
 
-    holds: bool
     late: list[bytes]
     explain: Callable[[str], str]
 

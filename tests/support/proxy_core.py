@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.connection import Client, ConnectionState, Server
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -37,6 +37,10 @@ class Marker:
     calls: list[bytes] = field(default_factory=list)
     silent: bool = False
     is_long: bool = False
+    holds: bool = False
+    stopped: bool = False
+    follows: bool = False
+    ends_thoughts: bool = False
     beside_calls: list[bytes] = field(default_factory=list)
 
     def __call__(self, chunk: bytes) -> list[bytes]:
@@ -52,6 +56,9 @@ class Marker:
 
     def abort(self, reason: str) -> list[bytes]:
         return [b"<held>", b"<abort: " + reason.encode() + b">"]
+
+    def next_request(self, possible: bool) -> Request | None:
+        raise NotImplementedError
 
     def ping(self) -> list[bytes]:
         return [] if self.silent else [b"<ping>"]

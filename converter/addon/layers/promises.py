@@ -40,12 +40,7 @@ from converter.addon.layers.guard import (
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
 from converter.addon.layers.splice import splice
-from converter.addon.layers.stream_turns import (
-    call_in_turns,
-    is_stream_function,
-    may_follow,
-    may_leave,
-)
+from converter.addon.layers.stream_turns import call_in_turns
 from converter.addon.mitmproxy_internals import value_of
 from converter.core.wire.bounds import BODY_LIMIT
 
@@ -140,7 +135,7 @@ class StreamLayer(HttpStream):
         head for this exchange. The server's own head is still awaited.
         """
         early = self._layer.listener.early(self.flow)
-        if early is None or not is_stream_function(early.stream):
+        if early is None or not isinstance(early.stream, StreamFunction):
             return
         self.flow.response = self._early = early
         yield from super().start_response_stream()
@@ -164,7 +159,7 @@ class StreamLayer(HttpStream):
         else:
             self.server_state = self.state_stream_response_body
         assert self.flow.response
-        if is_stream_function(self.flow.response.stream):
+        if isinstance(self.flow.response.stream, StreamFunction):
             self._function = self.flow.response.stream
         self.has_spoken()
         splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
@@ -177,10 +172,10 @@ class StreamLayer(HttpStream):
         if function and isinstance(event, ResponseData):
             if event.data:  # not for an empty HTTP/2 frame: for the function b"" is the body's end
                 yield from call_in_turns(function, event.data, self._say)
-                if may_leave(function) and function.stopped:
+                if function.ends_thoughts and function.stopped:
                     yield from self._leave(function)
             return
-        if may_follow(function) and isinstance(event, ResponseEndOfMessage):
+        if function and function.follows and isinstance(event, ResponseEndOfMessage):
             yield from self._leave(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
@@ -238,7 +233,7 @@ class StreamLayer(HttpStream):
         watch = self._layer.listener.watcher(self.flow)
         watch = watch if isinstance(event, ResponseData) else None
         if watch and isinstance(event, ResponseData) and event.data:  # b"" would be the body's end
-            if is_stream_function(watch):
+            if isinstance(watch, StreamFunction):
                 yield from call_in_turns(watch, event.data, _drop)
             else:
                 watch(event.data)
@@ -266,7 +261,9 @@ class StreamLayer(HttpStream):
         replies = super().send_response(already_streamed=True)
         for command in replies:
             yield command
-            if isinstance(command, HttpResponseHook) and is_stream_function(self._early.stream):
+            if isinstance(command, HttpResponseHook) and isinstance(
+                self._early.stream, StreamFunction
+            ):
                 late = self._layer.listener.late(self.flow, self._early.stream)
                 yield from self._say(late)
 

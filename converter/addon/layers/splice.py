@@ -33,7 +33,7 @@ from converter.addon.layers.guard import (
     waits_for_data,
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.stream_turns import LONG_READ, is_stream_function, may_leave
+from converter.addon.layers.stream_turns import LONG_READ
 from converter.addon.layers.whole_reads import WholeReads
 
 
@@ -183,10 +183,10 @@ def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
         return None
     if not isinstance(server, ServerConnection) or not isinstance(client, Http1Server):
         return None
-    function = response.stream if is_stream_function(response.stream) else None
+    function = response.stream if isinstance(response.stream, StreamFunction) else None
     if function is None and response.stream is not True:
         return None  # a stream function of another addon may return any type
-    if may_leave(function):
+    if function and function.ends_thoughts:
         return None  # the function may end the reply early, for which the layers are needed
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     keeps = stream.context.options.store_streamed_bodies

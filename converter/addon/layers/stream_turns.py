@@ -14,7 +14,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
@@ -94,20 +94,3 @@ async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
         pieces += function(chunk[at : at + LONG_READ])
         await asyncio.sleep(0)
     return pieces
-
-
-def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if a response's `stream` is a stream function of ours, which has the methods
-    `abort` and `ping`.
-    """
-    return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
-
-
-def may_leave(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if a stream function may leave its server before the body's end."""
-    return getattr(function, "ends_thoughts", False) is True
-
-
-def may_follow(function: object) -> TypeGuard[StreamFunction]:
-    """Return True if a stream function may send another request when the body has ended."""
-    return getattr(function, "follows", False) is True

@@ -11,13 +11,13 @@ from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.hooks.tap import Tap
+from converter.addon.layer_contract import StreamFunction
 from converter.addon.layers.stream_turns import (
     LONG_READ,
     UnfinishedHook,
     call_in_turns,
     give_turns,
     hold_back,
-    is_stream_function,
 )
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
@@ -185,10 +185,8 @@ def _begun(call: CommandGenerator[None]) -> UnfinishedHook:
 
 
 def test_only_what_can_be_broken_off_and_can_ping_is_ours() -> None:
-    assert is_stream_function(Marker())
-    assert not is_stream_function(lambda data: data)
-    assert not is_stream_function(True)
-    assert not is_stream_function(False)
+    assert isinstance(Marker(), StreamFunction)
+    assert not isinstance(lambda data: data, StreamFunction)
 
 
 def test_a_short_call_runs_at_once() -> None:
