@@ -43,7 +43,6 @@ def rewriter_of(
     by_options = ReplyContext(
         fields=settings.fields, signature=settings.signature, map=settings.map
     )
-    whole = Form.WHOLE in (server_form, client_form)
-    reading = reading_of(settings, expected or Expected(), whole)
-    forms, context = (server_form, client_form), context or by_options
+    reading, context = reading_of(settings, expected or Expected()), context or by_options
+    forms = server_form, client_form
     return Rewriter(STAGES, reading, server, client, *forms, context=context, fast=settings.fast)
