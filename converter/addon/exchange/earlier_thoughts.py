@@ -45,14 +45,8 @@ request, or the function's result.
 _KEY = "thoughts "
 """Prefix of the ids of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
-_NOTES = {
-    "thoughts_put_back": "put back",
-    "thoughts_unknown": "no longer kept",
-    "thoughts_unreadable": "kept in a format that this version cannot read, and left out",
-}
+_NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "no longer kept"}
 """Name of a count in the summary of a reply -> the text of the note for people."""
-
-
 DISPUTED = b"{}"
 """The value of an entry in the memory if the same messages have several replies with the same text
 and different thoughts.
@@ -138,16 +132,14 @@ class EarlierThoughts:
 
     Attributes:
         restored: how many thoughts were put back.
-        unknown: how many earlier replies have no entry in the memory, or the entry `DISPUTED`.
-        unreadable: how many entries cannot be read, because another version of the addon wrote
-            them or the file is damaged.
+        unknown: how many earlier replies have no entry in the memory, the entry `DISPUTED`, or an
+            entry that cannot be read, because the file is damaged.
         position: the position of the new reply, with which its thoughts will be kept; `None`: they
             are not kept.
     """
 
     restored: int = 0
     unknown: int = 0
-    unreadable: int = 0
     position: ReplyPosition | None = None
 
     @property
@@ -161,7 +153,7 @@ class EarlierThoughts:
     @property
     def facts(self) -> dict[str, int]:
         """The counts under their names in the summary, without zeros."""
-        counts = zip(_NOTES, (self.restored, self.unknown, self.unreadable), strict=True)
+        counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
         return {name: count for name, count in counts if count}
 
 
@@ -190,25 +182,23 @@ def restore(
     user_turns = (at for at, message in enumerate(messages) if role_of(message) == "user")
     # a template with `loop` reads only thoughts behind the last user message
     begin = max(user_turns, default=-1) if history.loop else -1
-    whole, restored, unknown, unreadable = list(messages), 0, 0, 0
+    whole, restored, unknown = list(messages), 0, 0
     for at, message in enumerate(messages):
         if hash_of:
             digest = hash_of(digest, message, partial(_next_hash, digest, message))
         else:
             digest = _next_hash(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
-            value = memory.get(_key(digest, model))
-            kept = _read_entry(value)
-            damaged = kept is None and value not in (None, DISPUTED)
-            restored += bool(kept and kept[0])
-            unknown += kept is None and not damaged
-            unreadable += damaged
-            whole[at] = _with_thought(message, *kept, history) if kept and kept[0] else message
+            kept = _read_entry(memory.get(_key(digest, model)))
+            unknown += kept is None
+            if kept and kept[0]:
+                restored += 1
+                whole[at] = _with_thought(message, *kept, history)
     # If the last message is the assistant's, the reply is only the rest of this message.
     begun = begun_message(body) is not None
     position = None if begun else ReplyPosition(memory, model, digest, join)
     changed = with_messages(body, whole) if restored else body
-    return changed, EarlierThoughts(restored, unknown, unreadable, position)
+    return changed, EarlierThoughts(restored, unknown, position)
 
 
 def switched(body: Mapping[str, object], history: TemplateHistory) -> Mapping[str, object]:
@@ -283,9 +273,7 @@ def _read_entry(value: bytes | None) -> tuple[str, str] | None:
     """Return the thought and the text of an entry; `None` if there is no entry, a disputed one, or
     one of another shape.
     """
-    if value is None:
-        return None
-    match json_text.read_or_none(value):
+    match json_text.read_or_none(value or b""):
         case {"thinking": str(thinking), "text": str(text)}:
             return thinking, text
     return None
