@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy.http import Request
 
 from converter.addon import http_messages
+from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.servers.refused_fields import without_fields
 from converter.core.dialects.error_words import server_message
@@ -34,19 +35,11 @@ class ContinuedReply:
     """Has the server continue a reply behind a thought that the addon ended.
 
     Arguments:
-        explain: Turns mitmproxy's reason for a broken connection into a message.
         end_thought: Asks the server to end the thought of the reply with this id.
     """
 
-    def __init__(
-        self,
-        rewriter: Rewriter,
-        record: FlowRecord,
-        explain: Callable[[str], str],
-        end_thought: EndThought,
-    ) -> None:
-        self._rewriter, self._record = rewriter, record
-        self._explain, self._end_thought = explain, end_thought
+    def __init__(self, rewriter: Rewriter, record: FlowRecord, end_thought: EndThought) -> None:
+        self._rewriter, self._record, self._end_thought = rewriter, record, end_thought
         self._requests = 0
         self._answer: asyncio.Future[bool] | None = None
         self._has_sent = False
@@ -83,10 +76,10 @@ class ContinuedReply:
         return [] if answer is None or await answer else self._rewriter.leave()
 
     def explain(self, reason: str) -> str:
-        """Return the message for a broken connection. If the second request was sent, the message
-        says that this request failed.
+        """Return the message for a broken connection, for mitmproxy's `reason`. If the second
+        request was sent, the message says that this request failed.
         """
-        message = self._explain(reason)
+        message = fault_of(self._record.flow, reason)
         return WHILE.format(message) if self._has_sent else message
 
     def request(self, possible: bool) -> Request | None:

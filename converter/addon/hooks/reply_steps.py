@@ -165,7 +165,7 @@ class ReplySteps:
         tell = partial(self._pass_events, record, rewriter)
         keys = credentials(record.flow.request.headers)
         end = partial(self._client.end_thought, record.upstream, keys, awaited.request.body)
-        return Tap(rewriter, tell, record, partial(fault_of, record.flow), end)
+        return Tap(rewriter, tell, record, end)
 
     def _open_stream(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         """Make a tap, as the stream function of the response or as the collector of the client's

@@ -52,7 +52,6 @@ class Tap(HeldStream):
         rewriter: Rewriter,
         tell: Callable[[], None],
         record: FlowRecord,
-        explain: Callable[[str], str],
         end_thought: EndThought,
     ) -> None:
         self._rewriter = rewriter
@@ -63,7 +62,7 @@ class Tap(HeldStream):
         request = record.sides.client_request
         self._came = len(request.raw_content or b"") if request else 0
         self._unsaid = PendingPieces(record.memory)
-        self._continued = ContinuedReply(rewriter, record, explain, end_thought)
+        self._continued = ContinuedReply(rewriter, record, end_thought)
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False

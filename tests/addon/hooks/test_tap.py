@@ -36,7 +36,7 @@ def tap(
     sides = BothSides(Headers(), client_request=client_request)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
     rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)
-    return Tap(rewriter, tell, record, lambda reason: f"because {reason}", _unable)
+    return Tap(rewriter, tell, record, _unable)
 
 
 async def _unable(_reply_id: str) -> bool:
@@ -78,7 +78,7 @@ def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
     through(b"".join(stream("<think>a")[:-3]))
     sent = b"".join(through.abort("boom"))
     assert b"event: error\n" in sent
-    assert b"because boom" in sent
+    assert b"no reply from the model server at http://address:22: boom" in sent
     assert through.abort("again") == []
 
 
