@@ -79,7 +79,7 @@ class NextRequest(Refusal):
     """Reads a response that the client does not get if another request can be sent.
 
     Attributes:
-        line: the line of the log about the next request.
+        line: the line of the log about the next request; empty for no line.
         reads: the response that is read.
         left_out: the parts that the next request lacks.
         body: the body of the first request, with all parts.
@@ -132,15 +132,8 @@ class NextRequest(Refusal):
         http_messages.set_body(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.sent, self._record.sides.answered = request, None
-        line = self._log_line(first)
-        self._record.hints += report(self._record.client_request, [line], logging.INFO)
+        self._record.hints += report(self._record.client_request, [self.line], logging.INFO)
         return request
-
-    def _log_line(self, first: str) -> str:  # noqa: ARG002
-        """Return the line of the log about the next request; empty for no line. `first`: the body
-        of the refused request as text.
-        """
-        return self.line
 
     def _read(self, answer: bytes, status: int) -> None:
         """Call `_make_next`, and log its errors."""
@@ -159,11 +152,6 @@ class NextRequest(Refusal):
 class RefusalReader(NextRequest):
     """Reads a refusal, and makes the next request without the part that the refusal names."""
 
-    def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
-        super().__init__(record, before)
-        self._names: frozenset[str] = frozenset()
-        self._message = ""
-
     def in_stream(self, chunk: bytes) -> bool:
         """Read the first chunk of a stream with the status 200. Return True if the chunk is a
         refusal, and a request without the refused part is ready.
@@ -173,33 +161,29 @@ class RefusalReader(NextRequest):
             self._read(event, min(refusals.STATUSES))
         return self.stopped
 
-    def _log_line(self, first: str) -> str:
-        if self.renders:
-            return ""  # the request for a prompt is the first of two; the second one is logged
-        names = (name for name in self._names if name not in SCHEMA_KEYS or f'"{name}"' in first)
-        return AGAIN.format(names=", ".join(sorted(names)), words=self._message)
-
     def _make_next(self, answer: bytes, status: int) -> None:
         sent = http_messages.content_of(self._record.sides.sent)
-        body = json_text.read_or_none(sent)
-        self._message = server_message(answer)
-        names = refusals.refused(status, self._message, sent.decode("utf-8", "replace"))
-        request = self._record.request
+        body, text = json_text.read_or_none(sent), sent.decode("utf-8", "replace")
+        message, request = server_message(answer), self._record.request
+        names = refusals.refused(status, message, text)
         if not isinstance(body, dict):
             return
-        if not names and refusals.refuses_pictures(status, self._message, body):
+        if not names and refusals.refuses_pictures(status, message, body):
             names = frozenset({refusals.PICTURES_ONCE})
         names = refusals.next_parts(names, self.left_out)
         if names <= self.left_out:
             return
         if RENDERED in names & request.may_lack and unread_replies.is_plain(body):
+            # no line for the request for a prompt, because the request after it has one
             self._next, self.renders = body, True
             self._path = self._record.exchange.prefix + TEMPLATE_PATH
         else:
             spared = refusals.without(body, names, request.may_lack)
             self._next = {} if spared is body else spared
+            new = names - self.left_out
+            shown = (name for name in new if name not in SCHEMA_KEYS or f'"{name}"' in text)
+            self.line = AGAIN.format(names=", ".join(sorted(shown)), words=message)
         if self._next:
-            self._names = names - self.left_out
             self.left_out, self.body = self.left_out | names, self.body or body
 
 
