@@ -11,7 +11,6 @@ from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.hooks.tap import Tap
-from converter.addon.layer_contract import StreamFunction
 from converter.addon.layers.stream_turns import (
     LONG_READ,
     UnfinishedHook,
@@ -182,11 +181,6 @@ def _begun(call: CommandGenerator[None]) -> UnfinishedHook:
     hook = next(call)
     assert isinstance(hook, UnfinishedHook)
     return hook
-
-
-def test_only_what_can_be_broken_off_and_can_ping_is_ours() -> None:
-    assert isinstance(Marker(), StreamFunction)
-    assert not isinstance(lambda data: data, StreamFunction)
 
 
 def test_a_short_call_runs_at_once() -> None:
