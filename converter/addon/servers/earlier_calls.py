@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.core.calls.ids import SHORT_MODELS, CallIds, is_counted, short_id
+from converter.core.calls.ids import SHORT_MODELS, CallIds, is_kimi_id, short_id
 from converter.core.dialects.openai_parts import read_arguments, text_of
 from converter.core.model.raw_messages import with_each
 from converter.core.wire import long_json
@@ -144,6 +144,6 @@ def _numbered(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[
     already stays, unless an earlier call has the same id.
     """
     written, name = call.get("id"), as_object(call.get("function")).get("name")
-    if isinstance(written, str) and is_counted(written):
+    if isinstance(written, str) and is_kimi_id(written):
         return {**call, "id": ids.take(written)}
     return {**call, "id": ids.take(f"functions.{name}:{number}")} if name else call

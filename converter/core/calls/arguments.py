@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 
-from converter.core.calls.argument_dress import GemmaQuotes, Wrapping
+from converter.core.calls.argument_wrappings import GemmaQuotes, Wrapping
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing
@@ -26,7 +26,7 @@ REMEMBERED = 4096
 """How many characters of a call's arguments are kept when another call begins before these are
 complete: a later object may repeat them.
 """
-NEAR = 60
+QUOTED = 60
 """How many characters an error message quotes of text that is not part of the arguments."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 
@@ -116,7 +116,7 @@ class Arguments:
         return self._object.unfit if self._object.broken else ""
 
     @property
-    def odd(self) -> bool:
+    def has_unfit(self) -> bool:
         """True if some text came that cannot be part of the object."""
         return bool(self._object.unfit)
 
@@ -126,18 +126,18 @@ class Arguments:
         Raises TooMuchError if more would be held than the bounds allow.
         """
         if self._object.complete:
-            return self._behind(text)
+            return self._feed_behind(text)
         text = self._quotes.feed(self._wrapping.feed(text), self._object.wakes is not None)
         fresh = self._object.feed(text)
-        self._keep(fresh)
+        self._keep_text(fresh)
         if not self._object.complete:
             return fresh
-        undressed = self._wrapping.unwrapped or self._quotes.unwrapped
-        self.mended = self.mended or self._object.mended or undressed
+        unwrapped = self._wrapping.unwrapped or self._quotes.unwrapped
+        self.mended = self.mended or self._object.mended or unwrapped
         if self._waits and _EMPTY.fullmatch("".join(self._text or [])) and fresh == "{}":
             fresh, self._held = "", fresh
         rest = self._object.unfit
-        return fresh + (self._behind(rest) if rest else "")
+        return fresh + (self._feed_behind(rest) if rest else "")
 
     def release(self) -> str:
         """Return the empty object if it is held, else nothing. Called when no object can follow."""
@@ -172,14 +172,14 @@ class Arguments:
         elif self._length > REMEMBERED:
             self._text = None
 
-    def _keep(self, text: str) -> None:
+    def _keep_text(self, text: str) -> None:
         self._length += len(text)
         if self._text is not None and self._length <= HELD_LIMIT:
             self._text.append(text)
         else:
             self._text = None
 
-    def _behind(self, text: str) -> str:
+    def _feed_behind(self, text: str) -> str:
         """Take text behind the complete object; return the JSON that can be emitted now.
 
         That is empty, unless an object follows a held `{}` and replaces it.
@@ -203,9 +203,9 @@ class Arguments:
         if again.complete and mine and mine == _digest("".join(self._repeat)):
             self._again, self.mended = None, True
             if again.unfit:
-                self._behind(again.unfit)
+                self._feed_behind(again.unfit)
         else:
-            self._again, self._tail = None, "".join(self._repeat)[:NEAR] or again.unfit[:NEAR]
+            self._again, self._tail = None, "".join(self._repeat)[:QUOTED] or again.unfit[:QUOTED]
 
 
 def meaning_of(text: str) -> str:

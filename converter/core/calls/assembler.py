@@ -6,7 +6,7 @@ The docstring of the package has its rules.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.core.calls.arguments import CUSTOM_INPUT, NEAR, Arguments
+from converter.core.calls.arguments import CUSTOM_INPUT, QUOTED, Arguments
 from converter.core.calls.free_text import FreeText
 from converter.core.calls.ids import CallIds
 from converter.core.calls.names import offered_name
@@ -88,7 +88,7 @@ class Assembler:
         if not isinstance(event, ToolCall):
             return self._finish(event) if isinstance(event, Finish) else [event]
         try:
-            return self._piece(event)
+            return self._feed_piece(event)
         except TooMuchError as error:
             message, status = fault_of(error)
             return [Failure(message, status=status)]
@@ -109,24 +109,24 @@ class Assembler:
         """Return nothing: without a finish the calls that are still held are not whole."""
         return []
 
-    def _piece(self, event: ToolCall) -> Sequence[Event]:
+    def _feed_piece(self, event: ToolCall) -> Sequence[Event]:
         self._choice = event.choice
         out: list[Event] = []
         call = self._calls.find(event)
         if call is None:
-            out += self._replaced(self._calls.at(event))
+            out += self._close_replaced(self._calls.at(event))
             call = self._new(event)
         self._calls.register(call, event)
         call.over = call.over or event.ends
         call.is_value = call.is_value or event.is_value
         if call.sent:
-            out += self._sent_piece(call, event)
+            out += self._feed_begun(call, event)
         else:
             call.held.append(event)
-            self._count(event.arguments)
-        return [*out, *self._begun()]
+            self._count_held(event.arguments)
+        return [*out, *self._begin_next()]
 
-    def _replaced(self, call: Call | None) -> Sequence[Event]:
+    def _close_replaced(self, call: Call | None) -> Sequence[Event]:
         """Close `call`, because a new call has the same index; return the events that this allows.
 
         A call that has an id stays open: a later piece may have that id. None: the index is new.
@@ -136,7 +136,7 @@ class Assembler:
         if call is None or call.over or call.server_id:
             return []
         call.over = True
-        return self._ending(call, call.arguments.release()) if call.sent else self._begun()
+        return self._last_event(call, call.arguments.release()) if call.sent else self._begin_next()
 
     def _new(self, event: ToolCall) -> Call:
         if len(self._calls.all) == MOST_CALLS:
@@ -147,7 +147,7 @@ class Assembler:
         self._calls.add(call)
         return call
 
-    def _begun(self) -> Sequence[Event]:
+    def _begin_next(self) -> Sequence[Event]:
         """Return the first events of all calls that can begin now.
 
         A call can begin if its name is decided, and each call before it is whole: most clients read
@@ -163,12 +163,12 @@ class Assembler:
                 out += self._begin(call)
         return out
 
-    def _call_in(self, call: Call) -> tuple[str, str]:
+    def _inner_call(self, call: Call) -> tuple[str, str]:
         """Return name and arguments of a call that stands in the name field (see `Offer.call_in`).
 
         Two empty strings if there is none.
         """
-        if call.inner is None and not call.is_text and self._calls.is_dressed(call.written):
+        if call.inner is None and not call.is_text and self._calls.contains_name(call.written):
             call.inner = self._offer.call_in(call.written, self._offer.schemas)
         return call.inner or ("", "")
 
@@ -178,7 +178,7 @@ class Assembler:
         If the name field holds a whole call, arguments that come behind it may still differ from
         those in the name field.
         """
-        name, inner = self._call_in(call)
+        name, inner = self._inner_call(call)
         text = call.held_arguments.strip()
         return call.over or not (name and ("{}".startswith(text) or inner.startswith(text)))
 
@@ -189,7 +189,7 @@ class Assembler:
         """
         self._calls.waiting.remove(call)
         pieces, arguments = call.held, call.held_arguments
-        name, inner = self._call_in(call)
+        name, inner = self._inner_call(call)
         if name and arguments.strip() in ("", "{}", inner):
             arguments = inner
         else:
@@ -200,12 +200,12 @@ class Assembler:
             schema = self._offer.schemas.get(call.name, {}) if self._offer.types_values else {}
             call.values = ArgumentValues(schema) if wants_types(schema) else None
         call.number, self._sent = self._sent, self._sent + 1
-        take = self._ids.take_ours if call.is_read else self._ids.take
+        take = self._ids.take_for_text if call.is_read else self._ids.take
         call.id = take(call.server_id)
         named = next(piece for piece in pieces if piece.name)
-        return self._sent_piece(call, replace(named, arguments=arguments), begins=True)
+        return self._feed_begun(call, replace(named, arguments=arguments), begins=True)
 
-    def _sent_piece(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
+    def _feed_begun(self, call: Call, event: ToolCall, *, begins: bool = False) -> Sequence[Event]:
         """Take a piece of a call whose beginning was emitted; return the events for it.
 
         That is the piece itself if it needs no change, and nothing if it has no content. If it
@@ -214,9 +214,9 @@ class Assembler:
         was_complete = call.complete and not begins
         fresh = call.arguments.feed(event.arguments)
         if not call.arguments.begun:
-            self._count(event.arguments)
+            self._count_held(event.arguments)
         fresh += call.arguments.release() if call.over else ""
-        fresh, complete = call.typed(fresh), call.complete
+        fresh, complete = call.with_types(fresh), call.complete
         changes = begins or complete or event.id or event.name or event.ends or event.misshapen
         if not changes and fresh == event.arguments and event.index == call.number:
             return [event] if fresh else []  # unchanged, so that the server's bytes are sent
@@ -233,11 +233,11 @@ class Assembler:
                 free_text=call.is_text,
             )
             out.append(piece)
-        if near := call.arguments.unfit[:NEAR]:
+        if near := call.arguments.unfit[:QUOTED]:
             out.append(failure_of(call.name, NO_MEANING.format(near=near)))
         return out
 
-    def _count(self, text: str) -> None:
+    def _count_held(self, text: str) -> None:
         """Count `text` as held; raise TooMuchError if more is held now than `WAITING_LIMIT`."""
         self._held += len(text)
         if self._held > WAITING_LIMIT:
@@ -245,9 +245,9 @@ class Assembler:
 
     # Below: the events at the finish of the choice.
 
-    def _ending(self, call: Call, rest: str) -> Sequence[Event]:
+    def _last_event(self, call: Call, rest: str) -> Sequence[Event]:
         """Return an event with `rest`, the last text of a call's arguments; none if it is empty."""
-        rest = call.typed(rest, is_last=True)
+        rest = call.with_types(rest, is_last=True)
         end = ToolCall(call.number, "", "", rest, self._choice, ends=call.complete)
         return [replace(end, free_text=call.is_text)] if rest else []
 
@@ -268,9 +268,9 @@ class Assembler:
             rest = call.arguments.release() if whole else ""
             if self._may_close(call, event.reason):
                 rest += call.arguments.close(self._offer.takes_text(call.name))
-            out += self._ending(call, rest)
+            out += self._last_event(call, rest)
             self._typed += call.values.changed if call.values and call.complete else ()
-        nameless = any(call.argued or call.server_id for call in self._calls.waiting)
+        nameless = any(call.has_arguments or call.server_id for call in self._calls.waiting)
         self._mended += [call.name for call in sent if call.arguments.mended]
         self._calls.clear()
         failed = any(isinstance(piece, Failure) for piece in out)
@@ -291,7 +291,7 @@ class Assembler:
                 return replace(event, reason=sent[0].finish)
             return event if sent or event.reason == "stop" else replace(event, reason="stop")
         stops = self._offer.stops
-        if (stops or event.stop_sequence) and not any(call.arguments.odd for call in cut):
+        if (stops or event.stop_sequence) and not any(call.arguments.has_unfit for call in cut):
             named = event.stop_sequence or (stops[0] if len(stops) == 1 else "")
             return replace(event, reason="stop", stop_sequence=named)
         return failure_of(cut[0].name, NO_END)

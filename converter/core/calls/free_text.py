@@ -20,7 +20,7 @@ class FreeText:
     ends the object, because the text itself does not show its end.
     """
 
-    waiting = odd = mended = False
+    waiting = has_unfit = mended = False
     unfit = ""
     wakes = None
 

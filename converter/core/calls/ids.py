@@ -9,15 +9,15 @@ _SUFFIX = 12
 """How many characters of the exchange's name a new id contains. They make the id unique: some
 servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
 """
-_COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
+_KIMI_ID = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
 """The ids of Kimi models: `functions.get_weather:0`. Their chat template writes only the id of an
 earlier call, not the tool's name, so a changed id must still contain the name.
 """
 
 
-def is_counted(written: str) -> bool:
+def is_kimi_id(written: str) -> bool:
     """Return True if `written` is an id of a Kimi model: `functions.NAME:NUMBER`."""
-    return _COUNTED.fullmatch(written) is not None
+    return _KIMI_ID.fullmatch(written) is not None
 
 
 SHORT_MODELS = re.compile(r"(?i:(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral)")
@@ -31,7 +31,7 @@ def short_id(written: str) -> str:
     return written if _SHORT.fullmatch(written) else base64.b32encode(digest).decode()[:9]
 
 
-def suffix_of(exchange: str) -> str:
+def id_suffix(exchange: str) -> str:
     """Return the end of an exchange's name, for the ids of its calls (see `_SUFFIX`)."""
     return _NO_NAME.sub("", exchange)[-_SUFFIX:]
 
@@ -41,7 +41,7 @@ class CallIds:
 
     Arguments:
         taken: the ids of calls in the conversation's history.
-        suffix: the end of new ids, which makes them unique (see `suffix_of`).
+        suffix: the end of new ids, which makes them unique (see `id_suffix`).
         model: the model's name, because Mistral's models need short ids.
     """
 
@@ -51,7 +51,7 @@ class CallIds:
         self._count = 0
         self._are_short = SHORT_MODELS.search(model) is not None
 
-    def take_ours(self, wanted: str) -> str:
+    def take_for_text(self, wanted: str) -> str:
         """Return the id for a call that was read from text. Mistral's models get a short id.
 
         `wanted`: the id that the reader suggests, or an empty text. The id counts as taken now.
@@ -67,7 +67,7 @@ class CallIds:
         Otherwise it gets a suffix, or a Kimi id another number: `functions.f:0` -> `functions.f:1`.
         The id counts as taken now.
         """
-        call_id, counted = wanted, _COUNTED.fullmatch(wanted)
+        call_id, counted = wanted, _KIMI_ID.fullmatch(wanted)
         number = int(counted["number"]) if counted else 0
         while not call_id or call_id in self._taken:
             if counted:

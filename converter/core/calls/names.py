@@ -20,7 +20,7 @@ _MARK = re.compile(
 """A special token, or a tag of call syntax. The written name is split into parts at these marks."""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
 """A tag that contains a name: `<function=get_weather>`. Its name becomes a part by itself."""
-_HEADERS = re.compile(
+_HEADER_WORDS = re.compile(
     r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
     r"|tool_call)(?:\s++|\Z))++"
 )
@@ -29,7 +29,7 @@ _EDGES = " \t\r\n\"'`*"
 """Characters that are removed at both ends of each part."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
 """The number that Kimi models write behind a name: `:0` of `functions.get_weather:0`."""
-_COUNTED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
+_UNDERSCORED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
 """The same name from servers that allow no dots in names: `functions_get_weather_0`."""
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
 """Separators between a namespace and a name, as in `default_api:get_weather`."""
@@ -49,9 +49,9 @@ def offered_name(written: str, offered: Collection[str]) -> str:
         return ""
     bare = _OPENER.sub(lambda match: f"<|x|>{match['name']}<|x|>", written)
     parts = [part for part in (part.strip(_EDGES) for part in _MARK.split(bare)) if part]
-    meant = {part: _of_part(part, offered) for part in parts}
+    meant = {part: _name_in_part(part, offered) for part in parts}
     names = {*meant.values()} - {""}
-    beside = [part for part, name in meant.items() if not (name or _HEADERS.fullmatch(part))]
+    beside = [part for part, name in meant.items() if not (name or _HEADER_WORDS.fullmatch(part))]
     return names.pop() if len(names) == 1 and not beside else ""
 
 
@@ -64,18 +64,18 @@ def may_become(written: str, offered: Collection[str]) -> bool:
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)
 
 
-def _of_part(part: str, offered: Collection[str]) -> str:
+def _name_in_part(part: str, offered: Collection[str]) -> str:
     """Return the offered name that one part of a written name means; empty if it means none."""
     for candidate in _candidates(part):
         if candidate in offered:
             return candidate
-        if name := _repeated(candidate, offered):
+        if name := _repeated_name(candidate, offered):
             return name
-    if counted := _COUNTED.fullmatch(part):
+    if counted := _UNDERSCORED.fullmatch(part):
         meant = {counted["name"], part.removeprefix("functions_")}
         fitting = [name for name in meant if name in offered]
         return fitting[0] if len(fitting) == 1 else ""
-    return _in_namespace(_NUMBER.sub("", part), offered)
+    return _name_in_namespace(_NUMBER.sub("", part), offered)
 
 
 def _candidates(part: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _candidates(part: str) -> Iterator[str]:
     yield part.rstrip(":,;")
 
 
-def _repeated(written: str, offered: Collection[str]) -> str:
+def _repeated_name(written: str, offered: Collection[str]) -> str:
     """Return the offered name that `written` repeats: `get_weatherget_weather` -> `get_weather`.
 
     Empty if it is not an offered name twice or more, and nothing else.
@@ -101,7 +101,7 @@ def _repeated(written: str, offered: Collection[str]) -> str:
     return next((name for name, number in times if number > 1 and name * number == written), "")
 
 
-def _in_namespace(written: str, offered: Collection[str]) -> str:
+def _name_in_namespace(written: str, offered: Collection[str]) -> str:
     """Return the offered name that ends with a separator and `written`, if there is just one.
 
     `get_weather` -> `weather.get_weather`, if that is offered. Otherwise empty.

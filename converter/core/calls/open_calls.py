@@ -34,7 +34,7 @@ from converter.core.model.events import NO_INDEX, ToolCall
 type Schemas = Mapping[str, Schema]
 
 
-class Named(enum.Enum):
+class NameRelation(enum.Enum):
     """The relation of the name in a piece to the name of the call that it may continue.
 
     Attributes:
@@ -109,7 +109,7 @@ class Call:
         """
         return None if self.values and not self.values.in_string else self.arguments.wakes
 
-    def typed(self, text: str, *, is_last: bool = False) -> str:
+    def with_types(self, text: str, *, is_last: bool = False) -> str:
         """Change the values in a piece of the arguments to the types of the schema; return it.
 
         `is_last`: no further piece comes, even if the arguments are cut.
@@ -125,17 +125,17 @@ class Call:
         return "".join(piece.arguments for piece in self.held)
 
     @property
-    def argued(self) -> bool:
+    def has_arguments(self) -> bool:
         """True if any text of the arguments has come, held or emitted."""
         return self.arguments.has_text or any(piece.arguments.strip() for piece in self.held)
 
     @property
-    def ended(self) -> bool:
+    def may_have_ended(self) -> bool:
         """True if the call may be at its end, so that the next piece may begin another call.
 
         Its object is complete, or so far the empty `{}`. Free text may end anywhere.
         """
-        return self.argued if self.is_text else self.complete or self.arguments.waiting
+        return self.has_arguments if self.is_text else self.complete or self.arguments.waiting
 
 
 class OpenCalls:
@@ -184,7 +184,7 @@ class OpenCalls:
             self._of_id[event.id] = call
             call.server_id = event.id
         if event.name and not call.sent:
-            call.written = self._named(call, event.name)[1]
+            call.written = self._compare_name(call, event.name)[1]
 
     def clear(self) -> None:
         """Forget all calls, because the choice has finished."""
@@ -194,49 +194,49 @@ class OpenCalls:
 
     def is_named(self, call: Call) -> bool:
         """Return True if the call's name is decided: no further piece can change it."""
-        if call.argued or call.over:
+        if call.has_arguments or call.over:
             return True
-        return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
+        return not (self.contains_name(call.written) or may_become(call.written, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
         """Return True if the piece begins another call, and does not continue `call`."""
         has_new_id = event.id not in ("", call.server_id)
-        match self._named(call, event.name)[0]:
-            case Named.NONE:
+        match self._compare_name(call, event.name)[0]:
+            case NameRelation.NONE:
                 return call.over or (has_new_id and call.complete)
-            case Named.AGAIN if has_new_id:
-                return call.over or call.ended or bool(call.server_id)
-            case Named.MORE if has_new_id and call.written:
+            case NameRelation.AGAIN if has_new_id:
+                return call.over or call.may_have_ended or bool(call.server_id)
+            case NameRelation.MORE if has_new_id and call.written:
                 return call.over or bool(call.server_id)
-            case Named.AGAIN if not (event.id or call.server_id):
+            case NameRelation.AGAIN if not (event.id or call.server_id):
                 begins_object = event.arguments.lstrip().startswith(("{", '"'))
-                return call.over or (call.ended and (call.is_text or begins_object))
+                return call.over or (call.may_have_ended and (call.is_text or begins_object))
             case named:
-                return call.over or named is Named.OTHER
+                return call.over or named is NameRelation.OTHER
 
-    def _named(self, call: Call, piece: str) -> tuple[Named, str]:
+    def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
         """Return how `piece`, the name in a piece, compares with the call's name so far.
 
         The second value is the call's name with this piece; for another call's name, that name.
         """
         schemas, joined = self._schemas, call.written + piece
         if not piece or not call.written:
-            return (Named.MORE if piece else Named.NONE), joined
+            return (NameRelation.MORE if piece else NameRelation.NONE), joined
         meant, whole = offered_name(joined, schemas), offered_name(piece, schemas)
         if piece == call.written or (whole and whole == call.name):
-            return Named.AGAIN, call.written
+            return NameRelation.AGAIN, call.written
         if call.sent:  # the name was emitted, so further text may only be marks behind it
             goes_on = meant == call.name and not whole
-        elif call.argued or (whole and offered_name(call.written, schemas)):
+        elif call.has_arguments or (whole and offered_name(call.written, schemas)):
             goes_on = False
         elif piece.startswith(call.written):
             goes_on, joined = True, piece  # this server repeats the name so far in each piece
         else:
-            begun = meant or may_become(joined, schemas) or self.is_dressed(call.written)
+            begun = meant or may_become(joined, schemas) or self.contains_name(call.written)
             goes_on = bool(begun) and not whole
-        return (Named.MORE, joined) if goes_on else (Named.OTHER, piece)
+        return (NameRelation.MORE, joined) if goes_on else (NameRelation.OTHER, piece)
 
-    def is_dressed(self, written: str) -> bool:
+    def contains_name(self, written: str) -> bool:
         """Return True if `written` contains an offered name beside text by which it means none yet.
 
         `get_weather(city=` is such a name: it may be the beginning of a whole call.

@@ -35,8 +35,8 @@ _KINDS = {
     type(None): "null",
 }
 _NUMBERS = frozenset({"integer", "number"})
-_READ = _NUMBERS | {"array", "object"}
-"""Types whose values `typed` parses. Booleans and null it looks up in tables of words."""
+_PARSED_TYPES = _NUMBERS | {"array", "object"}
+"""Types whose values `as_type` parses. Booleans and null it looks up in tables of words."""
 
 _SOURCE_NAME = "<tool call>"
 # ast.parse would print a warning in the terminal for an escape such as \d in a model's text
@@ -51,21 +51,19 @@ def properties_of(schema: Schema) -> Mapping[str, object]:
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
     """Return the JSON types that a tool's parameter `name` may have; empty if not restricted."""
-    return type_names(part(schema, name), schema)
+    return type_names(subschema(schema, name), schema)
 
 
-def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
+def subschema(schema: Schema, name: str, root: Schema | None = None) -> Schema:
     """Return the schema of the property `name`, or, if `schema` is that of a list, of its items.
 
     Empty if there is none. `root`: the tool's whole schema, in which references are looked up; None
     if `schema` is the whole.
     """
-    schema = resolved(schema, schema if root is None else root)
+    schema = resolve(schema, schema if root is None else root)
     properties = schema.get("properties")
-    schema_of_part = (
-        properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
-    )
-    return schema_of_part if isinstance(schema_of_part, Mapping) else {}
+    inner = properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
@@ -75,7 +73,7 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
-    schema = resolved(schema, root)
+    schema = resolve(schema, root)
     named = schema.get("type")
     written = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     names = {_OTHER_NAMES.get(name, name) for name in written if isinstance(name, str)}
@@ -86,7 +84,7 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     return frozenset(names) or _implied(schema)
 
 
-def resolved(schema: Schema, root: Schema) -> Schema:
+def resolve(schema: Schema, root: Schema) -> Schema:
     """Return the schema to which the reference of `schema` leads, within the whole schema `root`.
 
     `{"$ref": "#/$defs/City"}` -> the value of `$defs.City`. A schema without such a reference is
@@ -116,7 +114,7 @@ def _implied(schema: Schema) -> frozenset[str]:
     return frozenset(_KINDS[kind] for kind in kinds if kind in _KINDS)
 
 
-def typed(text: str, types: frozenset[str]) -> str:
+def as_type(text: str, types: frozenset[str]) -> str:
     """Return a text that a model wrote as a value, as JSON of one of the `types`; else as a string.
 
     `5` -> `5` if `types` has `number`, otherwise `"5"`; `True` -> `true` if it has `boolean`.
@@ -126,9 +124,9 @@ def typed(text: str, types: frozenset[str]) -> str:
         return "null"
     if "boolean" in types and bare in _BOOLEANS:
         return _BOOLEANS[bare]
-    wanted = types & _READ
+    wanted = types & _PARSED_TYPES
     wanted |= _NUMBERS if wanted & _NUMBERS else frozenset()
-    for read, write in ((_json, lambda _: bare), (_python, literal), (_escaped, literal)):
+    for read, write in ((_json, lambda _: bare), (_python, as_json), (_escaped, as_json)):
         read_value = read(bare) if wanted else None
         if _KINDS.get(type(read_value)) in wanted:
             return write(read_value)
@@ -159,19 +157,19 @@ def _python(text: str) -> object:
     `{'a': True}` -> `{"a": true}`. None also for a value that JSON lacks.
     """
     try:
-        read_value = ast.literal_eval(parsed(text))
-        literal(read_value)
+        read_value = ast.literal_eval(parse_expression(text))
+        as_json(read_value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     return read_value
 
 
-def parsed(written: str) -> ast.expr:
+def parse_expression(written: str) -> ast.expr:
     """Return the syntax tree of a Python expression. Raises the errors of `ast.parse`."""
     return ast.parse(written, _SOURCE_NAME, mode="eval").body
 
 
-def literal(value: object) -> str:
+def as_json(value: object) -> str:
     """Return a Python value as JSON.
 
     Raises ValueError for a number that JSON lacks (infinity), and TypeError for any other value

@@ -10,15 +10,15 @@ all other text is emitted at once.
 import json
 from dataclasses import dataclass
 
-from converter.core.calls.argument_dress import QUOTE
+from converter.core.calls.argument_wrappings import QUOTE
 from converter.core.calls.schema_values import (
     NULLS,
     Schema,
-    part,
+    as_type,
     properties_of,
-    resolved,
+    resolve,
+    subschema,
     type_names,
-    typed,
 )
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonPart, JsonReader, Want
@@ -42,13 +42,13 @@ class _Level:
         schema: of the object or list.
         is_list: True for a list.
         key: the key of the value that comes next or is being read; None before a key.
-        around: True if this list was not sent: it was added around a single value.
+        is_added: True if this list was not sent: it was added around a single value.
     """
 
     schema: Schema
     is_list: bool = False
     key: str | None = None
-    around: bool = False
+    is_added: bool = False
 
 
 class ArgumentValues:
@@ -105,7 +105,7 @@ class ArgumentValues:
                 self._levels[-1].key = None
             else:
                 self._levels.pop()
-                self._ended()
+                self._end_value()
 
     def _read_string(self, kind: JsonPart, piece: str) -> None:
         """Read a part of a key or string.
@@ -113,7 +113,7 @@ class ArgumentValues:
         A key is held until it is complete, and so is a string where the schema allows no string.
         """
         if kind is JsonPart.TEXT:
-            self._say(piece)
+            self._add_text(piece)
         elif kind is JsonPart.END:
             self._end_string()
         elif kind is JsonPart.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
@@ -129,11 +129,11 @@ class ArgumentValues:
         self._out.append(piece)
         self._in_scalar = kind is JsonPart.BEGUN
         if kind is JsonPart.OPEN:
-            self._levels.append(_Level(meant(self._wanted(), self._root), is_list=piece == "["))
+            self._levels.append(_Level(non_null(self._wanted(), self._root), is_list=piece == "["))
         elif kind is JsonPart.SCALAR:
-            self._ended()
+            self._end_value()
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self._string is None:
             self._out.append(text)
             return
@@ -146,7 +146,7 @@ class ArgumentValues:
     def _end_string(self) -> None:
         if self._string is None:
             self._out.append('"')
-            self._ended()
+            self._end_value()
             return
         written, self._string = "".join(self._string) + '"', None
         level = self._levels[-1] if self._levels else None
@@ -154,12 +154,12 @@ class ArgumentValues:
             level.key = json.loads(written)
             self._out.append(written)
             return
-        converted = self._converted(written)
+        converted = self._convert(written)
         if converted == written:
             self._out.append(written)
-            self._ended()
+            self._end_value()
         else:
-            self._note()
+            self._record_change()
             reader = JsonReader(Want.VALUE)  # the values within the new value may need a change too
             for kind, piece, _ in reader.feed(converted):
                 self._take(kind, piece)
@@ -174,13 +174,13 @@ class ArgumentValues:
         schema = self._wanted()
         single = only_type(schema, self._root) == "array"
         if single and self._fits_in(schema, _KINDS.get(character, "number"), character):
-            self._note()
-            self._levels.append(_Level(meant(schema, self._root), is_list=True, around=True))
+            self._record_change()
+            self._levels.append(_Level(non_null(schema, self._root), is_list=True, is_added=True))
             self._out.append("[")
 
-    def _ended(self) -> None:
+    def _end_value(self) -> None:
         """Emit `]` behind a value that has ended, if a list was added around it."""
-        if self._levels and self._levels[-1].around:
+        if self._levels and self._levels[-1].is_added:
             self._levels.pop()
             self._out.append("]")
 
@@ -189,22 +189,22 @@ class ArgumentValues:
         if not self._levels:
             return self._root
         level = self._levels[-1]
-        return part(level.schema, level.key or "", self._root)
+        return subschema(level.schema, level.key or "", self._root)
 
-    def _converted(self, written: str) -> str:
+    def _convert(self, written: str) -> str:
         """Return the JSON string `written` as a value of the type that the schema allows here.
 
         `"5"` -> `5`; `"a"` -> `["a"]` for a list of strings. If it cannot be read as such a value,
         `written` itself.
         """
         schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
-        converted = typed(text, type_names(schema, self._root))
+        converted = as_type(text, type_names(schema, self._root))
         if not converted.startswith('"'):
             return converted
         if only_type(schema, self._root) != "array" or text.strip() in ("", *NULLS):
             return written
         items = self._item_types(schema)
-        inner = written if not items or "string" in items else typed(text, items)
+        inner = written if not items or "string" in items else as_type(text, items)
         return written if inner.startswith('"') and inner is not written else f"[{inner}]"
 
     def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
@@ -218,25 +218,25 @@ class ArgumentValues:
         return not items or kind in items or (kind == "number" and not _NUMBERS.isdisjoint(items))
 
     def _item_types(self, schema: Schema) -> frozenset[str]:
-        return type_names(part(meant(schema, self._root), "", self._root), self._root)
+        return type_names(subschema(non_null(schema, self._root), "", self._root), self._root)
 
-    def _note(self) -> None:
+    def _record_change(self) -> None:
         names = [level.key for level in self._levels if level.key]
         self.changed += names[:1]
 
 
-def meant(schema: Schema, root: Schema) -> Schema:
+def non_null(schema: Schema, root: Schema) -> Schema:
     """Return the schema that counts: without its reference, and without a union with null.
 
     Pydantic writes an optional argument as such a union:
     `{"anyOf": [{"type": "string"}, {"type": "null"}]}` -> `{"type": "string"}`.
     """
-    schema = resolved(schema, root)
+    schema = resolve(schema, root)
     for union in ("anyOf", "oneOf"):
         members = objects(schema.get(union))
         left = [each for each in members if type_names(each, root) != {"null"}]
         if len(left) == 1:
-            return resolved(left[0], root)
+            return resolve(left[0], root)
     return schema
 
 
@@ -254,4 +254,4 @@ def only_type(schema: Schema, root: Schema) -> str:
 def wants_types(schema: Schema) -> bool:
     """Return True if values of some parameter may need a change: it allows one type, no string."""
     names = properties_of(schema)
-    return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)
+    return any(only_type(subschema(schema, name), schema) not in ("", "string") for name in names)

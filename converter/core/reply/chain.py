@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.core.calls.ids import CallIds, suffix_of
+from converter.core.calls.ids import CallIds, id_suffix
 from converter.core.model.events import (
     End,
     Event,
@@ -91,7 +91,7 @@ class Stages:
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
         self._failed, self._open = False, set[int]()  # choices with events since their finish
-        self._name = suffix_of(reading.expected.thoughts.task) or "0"
+        self._name = id_suffix(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings = findings or Findings()
 

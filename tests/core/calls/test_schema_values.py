@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from converter.core.calls.schema_values import part, properties_of, type_names, typed, types_of
+from converter.core.calls.schema_values import (
+    as_type,
+    properties_of,
+    subschema,
+    type_names,
+    types_of,
+)
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -55,9 +61,9 @@ def test_types_are_those_of_the_schema(name: str, types: set[str]) -> None:
 
 
 def test_a_part_of_a_reference_is_read_by_the_tools_schema() -> None:
-    variants = part(SCHEMA, "g")["anyOf"]
+    variants = subschema(SCHEMA, "g")["anyOf"]
     assert isinstance(variants, list)
-    inner = part(variants[0], "x", SCHEMA)
+    inner = subschema(variants[0], "x", SCHEMA)
     assert type_names(inner, SCHEMA) == {"number"}
 
 
@@ -73,9 +79,9 @@ def test_a_schema_without_properties_has_none() -> None:
 
 def test_a_value_nested_too_deeply_to_read_is_a_string() -> None:
     deep = "[" * 100_000 + "]" * 100_000
-    assert json.loads(typed(deep, frozenset({"array"}))) == deep
+    assert json.loads(as_type(deep, frozenset({"array"}))) == deep
 
 
 def test_json_with_escaped_quotes_is_read_where_the_schema_wants_no_string() -> None:
-    assert typed(r"[{\"id\": \"1\"}]", frozenset({"array"})) == '[{"id": "1"}]'
-    assert typed(r"\"a\"", frozenset({"array"})) == r'"\\\"a\\\""'
+    assert as_type(r"[{\"id\": \"1\"}]", frozenset({"array"})) == '[{"id": "1"}]'
+    assert as_type(r"\"a\"", frozenset({"array"})) == r'"\\\"a\\\""'

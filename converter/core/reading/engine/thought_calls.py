@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from converter.core.calls.arguments import meaning_of
-from converter.core.calls.ids import is_counted
+from converter.core.calls.ids import is_kimi_id
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
@@ -129,7 +129,7 @@ class ThoughtCalls:
             replace(
                 event,
                 index=number,
-                id=event.id if is_counted(event.id) else f"{ids}{number}",
+                id=event.id if is_kimi_id(event.id) else f"{ids}{number}",
                 read_from=f"a thought ({call.form})",
             )
             for number, (call, event) in enumerate(counted)

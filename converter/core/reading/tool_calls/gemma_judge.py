@@ -14,11 +14,11 @@ from typing import NoReturn
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.schema_values import (
     Schema,
-    literal,
-    part,
+    as_json,
+    as_type,
     properties_of,
+    subschema,
     type_names,
-    typed,
 )
 from converter.core.reading.tool_calls.bodies import Gemma
 from converter.core.reading.tool_calls.json_object import json_object
@@ -151,9 +151,9 @@ class _Values:
                 break
             name, at = self._key(at) if is_object else ("", at)
             begin = len(out)
-            out.append(separator + (f"{literal(name)}: " if is_object else ""))
+            out.append(separator + (f"{as_json(name)}: " if is_object else ""))
             at, separator = (
-                self._value(at, part(schema, name, self._root), schema, end, depth),
+                self._value(at, subschema(schema, name, self._root), schema, end, depth),
                 ", ",
             )
             written = "".join(out[begin + 1 :])
@@ -212,7 +212,7 @@ class _Values:
             # Gemma 4 may leave out the opening quote of a string. After a comma at the end of the
             # text, the quote opens the next string instead.
             if not text.rstrip().endswith(","):
-                self.out.append(literal(text))
+                self.out.append(as_json(text))
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
@@ -270,7 +270,7 @@ class _Values:
         """
         if quote in _QUOTES:
             return _escaped(text)
-        return literal(text.replace(self._quote, '"') if '"' in self._quote else text)
+        return as_json(text.replace(self._quote, '"') if '"' in self._quote else text)
 
     def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Append the JSON of a value without quotes and brackets (`3`, `New York`) to `out`. Return
@@ -282,7 +282,7 @@ class _Values:
         if is_marked or ("," in text and types and "string" not in types):
             self._fail()
         is_string = "string" in types and text != "null"
-        self.out.append(literal(text) if is_string else typed(text, (types or _TYPES) | {"null"}))
+        self.out.append(as_json(text) if is_string else as_type(text, (types or _TYPES) | {"null"}))
         return end
 
     def _bare_end(self, at: int, around: Schema | None) -> int:

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
-from converter.core.calls.ids import is_counted
-from converter.core.calls.schema_values import literal
+from converter.core.calls.ids import is_kimi_id
+from converter.core.calls.schema_values import as_json
 from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
 from converter.core.reading.tool_calls.json_object import JsonObject, json_object
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
@@ -91,7 +91,7 @@ class HeaderCalls:
         name = span.named(written)
         if not name:
             raise NoCall
-        call_id = written if is_counted(written) else ""
+        call_id = written if is_kimi_id(written) else ""
         if brace < 0:
             if not span.closed or span.schema(name).get("required"):
                 raise NoCall
@@ -147,7 +147,7 @@ class _Call:
         if self.by_key:
             if len(members) != 1:
                 raise NoCall(read.end)
-            self._take_name(literal(members[0][0]), read.end)
+            self._take_name(as_json(members[0][0]), read.end)
             self._argue(members[0][1])
             self.wholly = True
             return read.end

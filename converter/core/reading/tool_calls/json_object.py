@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from converter.core.calls.schema_values import NO_STRING, literal, typed
+from converter.core.calls.schema_values import NO_STRING, as_json, as_type
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.tool_calls.bodies import OTHER_KEYS
 from converter.core.wire.bounds import TooMuchError
@@ -67,13 +67,13 @@ class JsonObject:
     @property
     def so_far(self) -> str:
         """The JSON of the members and of the open value so far, without the closing brace."""
-        begun = [f"{literal(self.key)}: {self.begun}"] if self.key is not None else []
+        begun = [f"{as_json(self.key)}: {self.begun}"] if self.key is not None else []
         return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
 
     @property
     def text(self) -> str:
         """The JSON of an object with `members`, with its closing brace."""
-        inner = ", ".join(f"{literal(key)}: {value}" for key, value in self.members)
+        inner = ", ".join(f"{as_json(key)}: {value}" for key, value in self.members)
         return f"{{{inner}}}"
 
 
@@ -223,7 +223,7 @@ class _Reading:
         bare = _BARE.match(self._text, self._begin)
         if not bare:
             return False
-        self._value = [typed(bare[0].strip(), NO_STRING)]
+        self._value = [as_type(bare[0].strip(), NO_STRING)]
         self._at, reader.refused, reader.want = bare.end(), False, Want.NEXT
         return True
 

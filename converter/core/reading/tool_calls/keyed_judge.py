@@ -24,11 +24,11 @@ from converter.core.calls.schema_values import (
     NO_STRING,
     NULLS,
     Schema,
-    literal,
-    part,
+    as_json,
+    as_type,
     properties_of,
+    subschema,
     type_names,
-    typed,
     types_of,
 )
 from converter.core.reading.tool_calls.bodies import HEADER, Keyed
@@ -239,7 +239,7 @@ class _Call:
         """
         mark, body = self._marks.all[index], self._body
         if body.nested:
-            written, index = self._element(index, part(self._schema, mark.tag), 0)
+            written, index = self._element(index, subschema(self._schema, mark.tag), 0)
             self._add(mark.tag, written)
             return self._marks.all[index - 1].end, index
         name, types = mark.tag.strip(), frozenset[str]()
@@ -417,7 +417,7 @@ class _Call:
         last = text.rfind("<")
         if last >= 0 and self._marks.half_closer(text[last:]):
             text = text[:last]
-        return literal(text)[:-1]
+        return as_json(text)[:-1]
 
     # Nested elements: `<at><city>Oslo</city></at>`.
 
@@ -440,7 +440,7 @@ class _Call:
         items, members = [], {}
         while (kind := marks.behind(at, index)) is Kind.KEY:
             child = marks.all[index].tag
-            written, index = self._element(index, part(schema, child, self._schema), depth + 1)
+            written, index = self._element(index, subschema(schema, child, self._schema), depth + 1)
             at = marks.all[index - 1].end
             items.append(written)
             members[child] = written
@@ -480,5 +480,5 @@ def _typed(text: str, types: frozenset[str]) -> str:
     are empty, the value becomes a string, even if it looks like a number (`007`).
     """
     if not types or "string" in types:
-        return "null" if "null" in types and text in NULLS else literal(text)
-    return typed(text, types) if len(text) <= HELD_LIMIT else literal(text)
+        return "null" if "null" in types and text in NULLS else as_json(text)
+    return as_type(text, types) if len(text) <= HELD_LIMIT else as_json(text)

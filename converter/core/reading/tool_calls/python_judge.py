@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from converter.core.calls.schema_values import literal, parsed, types_of
+from converter.core.calls.schema_values import as_json, parse_expression, types_of
 from converter.core.reading.tool_calls.head import CALL
 from converter.core.reading.tool_calls.json_judge import JsonCalls
 from converter.core.reading.tool_calls.json_object import JsonObject
@@ -178,11 +178,11 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
     try:
         if keyword := _KEYWORD.fullmatch(written):
             types = types_of(span.schema(name), keyword[1])
-            return [(keyword[1], literal(_value_in(keyword[2].strip(), types)))]
+            return [(keyword[1], as_json(_value_in(keyword[2].strip(), types)))]
         if written.lstrip().startswith("**"):
             mapping = _value_in(written.strip().removeprefix("**").strip(), frozenset())
             if isinstance(mapping, dict):
-                return [(str(key), literal(value)) for key, value in mapping.items()]
+                return [(str(key), as_json(value)) for key, value in mapping.items()]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise NoCall from None
     raise NoCall
@@ -195,12 +195,12 @@ def _value_in(written: str, types: frozenset[str]) -> object:
     if _DIGITS.fullmatch(written):
         return written if "string" in types else int(written)
     try:
-        return _value(parsed(f"({written}\n)"))
+        return _value(parse_expression(f"({written}\n)"))
     except SyntaxError:
         bare = _LEADING_ZEROS.sub(lambda match: match[1] or "", written)
         if bare == written:
             raise
-        return _value(parsed(f"({bare}\n)"))
+        return _value(parse_expression(f"({bare}\n)"))
 
 
 def _value(node: ast.expr) -> object:
@@ -217,5 +217,5 @@ def _value(node: ast.expr) -> object:
             return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
         case _:
             read = ast.literal_eval(node)
-            literal(read)
+            as_json(read)
             return read

@@ -5,7 +5,7 @@ the order in which they come: if `call_a8f3` comes first, it becomes `call_1` wh
 import datetime
 import re
 
-from converter.core.calls.ids import suffix_of
+from converter.core.calls.ids import id_suffix
 from converter.extras.recordings.recording import REPLY_ID
 from converter.extras.recordings.redact.json_tokens import Path, Token
 
@@ -84,7 +84,7 @@ class Normaliser:
 
     def __init__(self, listed: bool = False, flow: str = "") -> None:
         self._listed = listed
-        self._names = {name: REPLY_ID for name in (suffix_of(flow), REPLY_ID) if name}
+        self._names = {name: REPLY_ID for name in (id_suffix(flow), REPLY_ID) if name}
         self._replies: dict[str, str] = {}
         self._calls: dict[str, str] = {}
 

@@ -112,12 +112,12 @@ class GemmaQuotes:
                 text = text[end.end() :]
             else:
                 break
-        kept = self._kept(text)
+        kept = self._held_length(text)
         self._held = text[len(text) - kept :]
         out.append(text[: len(text) - kept])
         return "".join(out)
 
-    def _kept(self, text: str) -> int:
+    def _held_length(self, text: str) -> int:
         """Return how many characters at the end of `text` must be held, because they may be the
         beginning of a quote of Gemma's or of an escape.
         """
