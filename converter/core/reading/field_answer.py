@@ -13,7 +13,6 @@ thought.
 
 import enum
 from collections.abc import Sequence
-from dataclasses import replace
 
 from converter.core.model.events import (
     Event,
@@ -28,6 +27,7 @@ from converter.core.reading.beginning import JSON_BEGINS, Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.mark_search import marks_of
 from converter.core.reading.reading import Expected
+from converter.core.reading.thought import part_of
 from converter.core.wire import json_text
 
 LONGEST = 1 << 18
@@ -201,8 +201,8 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
     for event in events:
         size = len(_text_of(event))
         if 0 < at < size and isinstance(event, Thinking):
-            before.append(_part(event, event.text[:at]))
-            behind.append(_part(event, event.text[at:], rest=True))
+            before.append(part_of(event, event.text[:at]))
+            behind.append(part_of(event, event.text[at:], rest=True))
         else:
             (before if at > 0 else behind).append(event)
         at -= size
@@ -219,18 +219,4 @@ def _as_one(events: list[Event]) -> list[Event]:
         return events
     if not all(isinstance(value, str) for each in fields for value in each.values()):
         return events
-    return [_part(thoughts[0], _text(events))]
-
-
-def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:
-    """Return the event with `text`, a part of its text, also in its fields. Fields that are not
-    strings (a list of blocks) cannot be divided: they stay only in the last part (`rest`).
-    """
-    if event.own is None:
-        return replace(event, text=text)
-    fields = {
-        name: text if isinstance(value, str) else value
-        for name, value in event.own.fields.items()
-        if rest or isinstance(value, str)
-    }
-    return replace(event, text=text, own=replace(event.own, fields=fields))
+    return [part_of(thoughts[0], _text(events))]

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.core.model.events import Event, Own, Text, TextEvent, TextKind, Thinking, ToolCall
+from converter.core.model.events import Event, Text, TextEvent, TextKind, Thinking, ToolCall
+from converter.core.reading.thought import part_of
 from converter.core.wire.json_text import whole_characters
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -72,10 +73,8 @@ def _with(event: TextEvent, text: str) -> Sequence[Event]:
         return [replace(event, arguments=text)] if says else []
     if not text:
         return []
-    own = event.own
-    if own and event.text in own.fields.values():
-        fields = {
-            name: text if value == event.text else value for name, value in own.fields.items()
-        }
-        own = Own(own.dialect, fields)
-    return [replace(event, text=text, own=own)]
+    return [
+        part_of(event, text, rest=True)
+        if isinstance(event, Thinking)
+        else replace(event, text=text)
+    ]

@@ -4,6 +4,7 @@ end of a thought that is only guessed.
 
 import math
 import re
+from dataclasses import replace
 
 from converter.core.model.events import Text, Thinking, ThinkingEnd
 from converter.core.reading.mark_search import Mark
@@ -79,6 +80,20 @@ class Thought:
                 _confidence(attributes.get("confidence", "")),
             )
         ]
+
+
+def part_of(event: Thinking, text: str, rest: bool = False) -> Thinking:
+    """Return the event with `text`, a part of its text, also in its fields. Fields that are not
+    strings (a list of blocks) cannot be divided: they stay only in the last part (`rest`).
+    """
+    if event.own is None:
+        return replace(event, text=text)
+    fields = {
+        name: text if isinstance(value, str) else value
+        for name, value in event.own.fields.items()
+        if rest or isinstance(value, str)
+    }
+    return replace(event, text=text, own=replace(event.own, fields=fields))
 
 
 def _confidence(written: str) -> float:

@@ -24,6 +24,7 @@ from converter.core.model.events import (
 )
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import ThoughtLimits
+from converter.core.reading.thought import part_of
 
 SHORTEST, LONGEST = 4, 128
 """The fewest and the most words of a period. A period is the words that a loop repeats."""
@@ -252,7 +253,7 @@ class ThoughtEnder:
         self._ends.added = added_tokens(self._limits.sentence, opened)
         self._ends.reasons.append(why)
         closed = [ThinkingEnd(event.choice)] if texts or self._thinks else []
-        return [*(_shortened(event, each) for each in texts), *closed]
+        return [*(part_of(event, each) for each in texts), *closed]
 
     def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """Return the text of all thoughts as the answer, and the finish, for a reply without an
@@ -274,16 +275,6 @@ class ThoughtEnder:
         self._ends.turn = tuple(joined(thoughts))
         self._ends.reasons.append("unanswered")
         return [ThinkingEnd(finish.choice)] if self._thinks else []
-
-
-def _shortened(event: Thinking, text: str) -> Thinking:
-    """Return the event with `text` in place of its text, also in its fields. Fields that are not
-    strings are left out, because they hold the whole text in another form.
-    """
-    if event.own is None:
-        return replace(event, text=text)
-    fields = {name: text for name, value in event.own.fields.items() if isinstance(value, str)}
-    return replace(event, text=text, own=replace(event.own, fields=fields))
 
 
 def _spend(text: str, left: int) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 It begins with a mark and the head of a call (`head`). `Extent` finds the points at which it may
 end. At such a point the judge reads the calls in the candidate. At some positions in a reply, the
-text behind the candidate then decides whether these calls count (`OUTCOMES`).
+text behind the candidate then decides whether these calls count (`COUNTED`).
 """
 
 import re
@@ -240,7 +240,7 @@ class Candidate:
         return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
 
     def waits(self, point: Point, in_sentences: bool) -> bool:
-        """Return True if the text behind `point` decides whether the calls count (`OUTCOMES`).
+        """Return True if the text behind `point` decides whether the calls count (`COUNTED`).
 
         `in_sentences`: a call in the middle of a sentence counts at once if it has its closer.
         """

@@ -10,7 +10,7 @@ Calls. A mark begins a `Candidate` if the head of a call stands behind it. While
 held, the table is not used, and all text goes to the candidate, until the judge has a verdict at
 one of its points. The candidate then becomes calls (`_call`), text (`_refuse`), or a call that must
 not run (`_break`). At some positions in a reply, the text behind the candidate decides whether its
-calls count (`OUTCOMES`). Calls in a thought wait in a `Draft`.
+calls count (`COUNTED`). Calls in a thought wait in a `Draft`.
 
 Nothing is lost: thinking, text, calls and marks together are the text that came in, except CR and
 LF around a thought, thoughts of nothing but blanks, and blanks around a call.
@@ -22,7 +22,7 @@ The decisions at a mark, each in one function, with the numbers of `docs/reading
    the strings of JSON are text: `_begins_value`.
 3. to 5. The effect of a mark: `states`.
 6. A special token is never emitted as text: `ignored` and `again` in the rows, `_is_empty_section`.
-7. A call is read, is only shown to the user, or is decided later: `_take_call`, `OUTCOMES`.
+7. A call is read, is only shown to the user, or is decided later: `_take_call`, `COUNTED`.
 8. If a thought has come in a field, another table of marks counts: `follow_field`.
 9. A call in a thought ends the thought, or was a draft: `_settle_draft`.
 """
@@ -60,16 +60,15 @@ from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenTh
 from converter.core.reading.engine.source import Source
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
+    COUNTED,
     EMITTED_AS_THINKING,
     FIRST_STATE,
     IN_TEXT,
     IN_THOUGHT,
     MAY_BE_DRAFT,
     NEXT_STATE,
-    OUTCOMES,
     SILENT_SO_FAR,
     UNDECIDED,
-    Becomes,
     Follows,
     Stands,
     State,
@@ -502,7 +501,7 @@ class Engine:
         if self._draft:
             self._draft.add(text, self._state is State.RESUMED, self.answer.choice)
             if len(self._draft.behind) > GUESS_LIMIT:
-                self._settle_draft(Becomes.DRAFT)
+                self._settle_draft(counts=False)
         elif self._state in EMITTED_AS_THINKING:
             self._emit_thought(self.thought.read(text))
         else:
@@ -655,7 +654,7 @@ class Engine:
             directly = self._state is State.CALLED_INSIDE
             closed = Follows.CLOSER if directly else Follows.TEXT_AND_CLOSER
             follows = closed if mark is Mark.CLOSE else Follows.END
-            self._settle_draft(OUTCOMES[self._draft.stands, follows], len(literal))
+            self._settle_draft((self._draft.stands, follows) in COUNTED, len(literal))
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._emit_thought(self.thought.settle())
@@ -883,7 +882,7 @@ class Engine:
         written = text[: point.behind]
         # A closer of the thought around the candidate stands in the text, at the point.
         if point.end is End.CUT and point.at < len(text):
-            self._settle_draft(Becomes.DRAFT)
+            self._settle_draft(counts=False)
         elif candidate.is_text:
             self._end_text(candidate, point)
         elif verdict.calls:
@@ -905,7 +904,7 @@ class Engine:
         """
         follows = candidate.follows(self._source, self._marks)
         self._candidate = None
-        if OUTCOMES[candidate.stands, follows] is Becomes.CALL:
+        if (candidate.stands, follows) in COUNTED:
             self._call(candidate, verdict, point)
         else:
             self._refuse(candidate, candidate.text[: point.behind])
@@ -1021,17 +1020,17 @@ class Engine:
         self._state, self._context = State.CALLED_INSIDE, Context()
         self._look()
 
-    def _settle_draft(self, becomes: Becomes = Becomes.CALL, behind: int = 0) -> str:
+    def _settle_draft(self, counts: bool = True, behind: int = 0) -> str:
         """End the draft, if there is one; else return an empty text.
 
-        If `becomes` is DRAFT, emit the draft's text as a part of the thought, without the unread
+        Unless it `counts`, emit the draft's text as a part of the thought, without the unread
         text and the `behind` characters of a mark before it. Else end the thought, emit the calls,
         and return the text behind the last call.
         """
         draft, self._draft = self._draft, None
         if draft is None:
             return ""
-        if becomes is Becomes.DRAFT:
+        if not counts:
             del self.calls.read[draft.before :]
             self._state, self._section = State.THINKING, None
             self._emit_thought(self.thought.read(draft.text_until(len(self._source.rest) + behind)))

@@ -1,5 +1,6 @@
 """The tables that the engine follows: the marks that count in each state (`COUNTING`), the next
-state for each state and mark (`NEXT_STATE`), and the outcome of a candidate (`OUTCOMES`).
+state for each state and mark (`NEXT_STATE`), and the calls that count by the text behind them
+(`COUNTED`).
 
 The usual sequences of states:
 
@@ -241,33 +242,20 @@ class Follows(enum.Enum):
     TEXT_AND_CLOSER = enum.auto()
 
 
-class Becomes(enum.Enum):
-    """The outcome of a candidate whose text is a whole call.
-
-    Attributes:
-        CALL: the call is emitted.
-        DRAFT: its text is a part of the thought.
-        TEXT: its text is ordinary text.
-    """
-
-    CALL = enum.auto()
-    DRAFT = enum.auto()
-    TEXT = enum.auto()
-
-
-OUTCOMES: Mapping[tuple[Stands, Follows], Becomes] = {
-    (Stands.IN_SENTENCE, Follows.END): Becomes.CALL,
-    (Stands.IN_SENTENCE, Follows.LINE_END): Becomes.CALL,
-    (Stands.IN_SENTENCE, Follows.CALL): Becomes.CALL,
-    (Stands.IN_SENTENCE, Follows.TEXT): Becomes.TEXT,
-    # For AS_REPLY, marks that are dropped do not count as text behind the candidate.
-    (Stands.AS_REPLY, Follows.END): Becomes.CALL,
-    (Stands.AS_REPLY, Follows.THOUGHT): Becomes.CALL,
-    (Stands.AS_REPLY, Follows.TEXT): Becomes.TEXT,
-    (Stands.IN_THOUGHT, Follows.END): Becomes.CALL,
-    (Stands.IN_THOUGHT, Follows.CLOSER): Becomes.DRAFT,
-    (Stands.IN_THOUGHT, Follows.TEXT_AND_CLOSER): Becomes.DRAFT,
-    (Stands.ENDS_THOUGHT, Follows.END): Becomes.CALL,
-    (Stands.ENDS_THOUGHT, Follows.CLOSER): Becomes.CALL,
-    (Stands.ENDS_THOUGHT, Follows.TEXT_AND_CLOSER): Becomes.DRAFT,
-}
+COUNTED = frozenset(
+    (
+        (Stands.IN_SENTENCE, Follows.END),
+        (Stands.IN_SENTENCE, Follows.LINE_END),
+        (Stands.IN_SENTENCE, Follows.CALL),
+        # For AS_REPLY, marks that are dropped do not count as text behind the candidate.
+        (Stands.AS_REPLY, Follows.END),
+        (Stands.AS_REPLY, Follows.THOUGHT),
+        (Stands.IN_THOUGHT, Follows.END),
+        (Stands.ENDS_THOUGHT, Follows.END),
+        (Stands.ENDS_THOUGHT, Follows.CLOSER),
+    )
+)
+"""The positions, and the kinds of text behind a candidate, with which its whole call counts. With
+any other text behind it, the candidate is ordinary text; in a thought it is a draft, which is a
+part of the thought.
+"""

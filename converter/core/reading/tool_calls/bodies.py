@@ -45,14 +45,11 @@ class Header:
             brace of the arguments. Its group `name` is the tool's name.
         tail: a mark that may stand behind the arguments, before the call's closer.
         heads: the marks with which the header begins; an empty one if it may begin without a mark.
-        user: the header before text for the user (`all\n`), which is dropped. Empty if the form
-            has none.
     """
 
     pattern: str
     tail: str = ""
     heads: Sequence[str] = ("",)
-    user: str = ""
 
     def name_in(self, header: str, *, alone: bool) -> str:
         """Return the tool's name in `header`, a text from which the mark of `heads` was removed;

@@ -416,7 +416,7 @@ FORMS = (
     ),
     _special(
         "functionary",
-        Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+", user="all\n<|content|>"),
+        Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+"),
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
         ("<|stop|>",),
         models="Functionary",

@@ -2,12 +2,12 @@
 
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import (
+    COUNTED,
     COUNTING,
     FIRST_STATE,
     IN_TEXT,
     IN_THOUGHT,
     NEXT_STATE,
-    OUTCOMES,
     SILENT_SO_FAR,
     Follows,
     Group,
@@ -39,12 +39,11 @@ def test_a_call_may_begin_in_every_state() -> None:
         assert NEXT_STATE[state, Mark.TOOL] is behind
 
 
-def test_a_state_that_leaves_the_outcome_open_has_one_for_all_that_follows() -> None:
-    closers = {Follows.CLOSER, Follows.TEXT_AND_CLOSER}
-    for stands in set(Stands) - {Stands.ALONE}:
-        follows = {after for state, after in OUTCOMES if state is stands}
-        inside = stands in (Stands.IN_THOUGHT, Stands.ENDS_THOUGHT)
-        assert follows >= {Follows.END, *(closers if inside else {Follows.TEXT})}
+def test_a_call_counts_at_the_end_of_a_reply_and_never_before_text() -> None:
+    assert {stands for stands, after in COUNTED if after is Follows.END} == {*Stands} - {
+        Stands.ALONE
+    }
+    assert not {after for _, after in COUNTED} & {Follows.TEXT, Follows.TEXT_AND_CLOSER}
 
 
 def test_text_ends_what_is_silent() -> None:
