@@ -30,7 +30,7 @@ def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
-    return {label for row in rows for label in row.body.labels} | {
+    return {label for row in rows for label in row.labels} | {
         part
         for mark in marks
         for length in range(1, len(mark))
@@ -62,7 +62,7 @@ class Explanation:
     ) -> None:
         self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
         self._calls = [*filter(None, map(without_blanks, calls))]
-        names = [re.escape(row.open[:-1]) for row in families if row.body.attributes and attributes]
+        names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
         self._first = {match.pattern.removeprefix("\\")[:1] for match in self._marks}
         self._first |= {call[0] for call in self._calls}

@@ -214,11 +214,11 @@ class _Reader:
         suffix = parts.get(f"suffix{number}") or ""
         closers = [mark.replace(SUFFIX, suffix) for mark in family.closes]
         closer = parts[f"{_GROUPS[name[:4]]}{number}"] or ""
-        first = [*family.opens, *family.body.labels]
+        first = [*family.opens, *family.labels]
         if name.startswith("said"):
-            marks = [*first, *(label.rstrip() for label in family.body.labels)]
+            marks = [*first, *(label.rstrip() for label in family.labels)]
             before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
-        self.again = family.body.again
+        self.again = family.again
         text = self._take_thought(match.span(name), match.end(), closer, closers, first)
         if written := parts.get("attributes"):
             return with_attributes(before, text, written)
@@ -370,7 +370,7 @@ class _Reader:
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = self.called = False
-        self.again = [mark for row in self.families for mark in row.body.again] if first else []
+        self.again = [mark for row in self.families for mark in row.again] if first else []
         text = self._take_thought(span, behind, closer, closers, first)
         self.unmarked = "" if closer or self.call or self.torn else text
         return thought_block(text, None)

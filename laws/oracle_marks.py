@@ -122,9 +122,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -
         ],  # one character, so that marks behind it count
         "torn": _cut_marks(marks, torn),
         "tool": any_of(_text_tools(families, here)),
-        "thought": [
-            _thought(number, row, attributes and row.body.attributes) for number, row in rows
-        ],
+        "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if here.stray else [],
         "bare": closers if here.bare else [],
         "frame": any_of(frames[-1:]),
@@ -288,8 +286,8 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
         _opener(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.opens
     )
     more = [_opener(family, mark, f"(?P=suffix{number})") for mark in family.opens]
-    more += [_literal(mark, "") for mark in family.body.labels]
-    more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.body.labels]
+    more += [_literal(mark, "") for mark in family.labels]
+    more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.labels]
     plain = rf"(?:{openers})(?P<again{number}>(?:\s*(?:{'|'.join(more)}))*+){rest}"
     if not attributes:
         return plain

@@ -9,7 +9,7 @@ from converter.core.reading.families import FAMILIES, TABLE
 from converter.core.reading.mark_search import head_of
 from converter.core.reading.reading import Reading
 from converter.core.reading.rows import Counts
-from converter.core.reading.thought_row import PLAIN, ThoughtRow
+from converter.core.reading.thought_row import ThoughtRow
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
@@ -117,7 +117,7 @@ def _rows(name: str) -> Iterable[ThoughtRow]:
         return [_BY_NAME[name]]
     pair = name.split(" ")
     if len(pair) == 2 and all(pair):
-        own = ThoughtRow(name, PLAIN, (pair[0],), (pair[1],), counts=Counts.IN_TEXT)
+        own = ThoughtRow(name, (pair[0],), (pair[1],), counts=Counts.IN_TEXT)
         fixed = (row for row in FAMILIES if not row.model_pattern)
         return [next((row for row in fixed if [row.open, row.close] == pair), own)]
     raise ValueError(

@@ -2,8 +2,8 @@
 call.
 
 There are two tables of rows: `families` for thoughts, `tool_calls.forms` for calls. The rows of
-both begin with the same fields: name, body (how the text between the marks is read), openers and
-closers. Behind these stand fields that only one of the tables has. The function that makes a row
+both begin with the same fields: name, openers, closers, and marks that are dropped. Behind these
+stand fields that only one of the tables has. The function that makes a row
 (`_in_text`, `_special` ...) sets where the row's openers count (`Counts`).
 """
 
@@ -59,28 +59,24 @@ class Counts(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row[Body]:
+class Row:
     """A row of one of the two tables. Two rows are equal only if they are the same object, so that
     caches, which look rows up for each reply, find them fast.
 
     Attributes:
         name: the name of the family or form.
-        body: how the text between the marks is read.
         opens: the openers, the usual one first.
         closes: the closers, the usual one first.
         counts: where the openers count.
-        models: the models that write these marks, as text for people.
         ignored: further marks that are dropped: those of a family anywhere except in code, those of
             a form directly behind a call.
     """
 
     name: str
-    body: Body
     opens: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
     _: KW_ONLY
     counts: Counts
-    models: str = ""
     ignored: tuple[str, ...] = ()
 
     @property

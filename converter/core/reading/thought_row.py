@@ -23,9 +23,9 @@ class Lone(enum.Enum):
     NOTHING = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtBody:
-    """The rules by which the text of a thought is read.
+@dataclass(frozen=True, slots=True, eq=False)
+class ThoughtRow(Row):
+    """A family: the marks with which some models enclose thinking.
 
     Attributes:
         again: openers that are dropped within a thought.
@@ -34,22 +34,6 @@ class ThoughtBody:
         attributes: True if the opener may have attributes (`<thinking thought="...">`).
         shown: marks of an answer (gpt-oss's headers). Calls in the text behind such a mark are only
             shown to the user.
-    """
-
-    again: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    attributes: bool = False
-    shown: tuple[str, ...] = ()
-
-
-PLAIN = ThoughtBody()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ThoughtRow(Row[ThoughtBody]):
-    """A family: the marks with which some models enclose thinking.
-
-    Attributes:
         torn: the first special tokens of marks that consist of several tokens. If a reply was cut
             off in such a mark, the incomplete mark is dropped.
         answer_tags: the opener and closer around an answer; `None` if models write none. The opener
@@ -62,6 +46,10 @@ class ThoughtRow(Row[ThoughtBody]):
             models; if the pattern is empty, for all.
     """
 
+    again: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    attributes: bool = False
+    shown: tuple[str, ...] = ()
     torn: tuple[str, ...] = ()
     answer_tags: tuple[str, str] | None = None
     lone: Lone = Lone.THOUGHT

@@ -422,7 +422,7 @@ def marks_of(families: tuple[ThoughtRow, ...]) -> list[str]:
             *row.opens,
             *row.closes,
             *row.ignored,
-            *row.body.labels,
+            *row.labels,
             *(row.answer_tags or ()),
         )
     ]

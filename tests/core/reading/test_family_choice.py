@@ -34,8 +34,8 @@ def test_all_families_but_those_of_one_opener_can_be_looked_for_at_once() -> Non
 
 
 def test_only_families_with_an_angle_bracket_at_the_end_have_forms_with_attributes() -> None:
-    assert [family.name for family in TABLE if family.body.attributes] == ["thinking", "apriel"]
-    assert all(family.open.endswith(">") for family in TABLE if family.body.attributes)
+    assert [family.name for family in TABLE if family.attributes] == ["thinking", "apriel"]
+    assert all(family.open.endswith(">") for family in TABLE if family.attributes)
 
 
 def test_auto_is_every_family_that_prose_does_not_say() -> None:
@@ -52,7 +52,7 @@ def test_a_family_is_chosen_by_its_name(name: str) -> None:
 
 def test_a_literal_pair_is_a_family_of_its_own() -> None:
     (family,) = choose(["[[ ]]"])
-    assert (family.open, family.close, family.body.attributes) == ("[[", "]]", False)
+    assert (family.open, family.close, family.attributes) == ("[[", "]]", False)
 
 
 def test_what_is_chosen_twice_is_looked_for_once() -> None:
@@ -129,7 +129,7 @@ def test_a_joined_row_that_cannot_be_distinguished_stays_out() -> None:
 
 def test_a_literal_pair_of_a_family_is_that_family() -> None:
     (row,) = choose(["<unused94> <unused95>"])
-    assert (row.name, row.body.labels) == ("medgemma", ("thought\n",))
+    assert (row.name, row.labels) == ("medgemma", ("thought\n",))
 
 
 def test_a_models_name_adds_families_to_auto_only() -> None:

@@ -136,13 +136,13 @@ class MarkTable:
         self.attributes_of = {
             row.open[:-1] + blank: row
             for row in rows
-            if attributes and row.body.attributes
+            if attributes and row.attributes
             for blank in _ATTRIBUTE_BLANKS
         }
         telling = [row for row in rows if row.lone is not Lone.TEXT]
         self.bare_closers = tuple(mark for row in telling for mark in row.closes)
         self._silent = tuple(mark for row in rows for mark in row.ignored)
-        self.shows_calls = {mark for row in rows for mark in row.body.shown}
+        self.shows_calls = {mark for row in rows for mark in row.shown}
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
         self._in_thought = dict.fromkeys(
@@ -235,7 +235,7 @@ class MarkTable:
         return {
             Group.OPENERS: anywhere | dict.fromkeys(self.attributes_of, Mark.WITH_ATTRIBUTES),
             Group.FIRST_OPENERS: first,
-            Group.AGAIN: {mark: Mark.SILENT for row in rows for mark in row.body.again},
+            Group.AGAIN: {mark: Mark.SILENT for row in rows for mark in row.again},
             Group.CLOSERS: {mark: Mark.CLOSE for row in rows for mark in row.closes},
             Group.LONE_CLOSERS: {m: Mark.CLOSE for m in self.bare_closers if m not in ignored},
             Group.LEFT_CLOSERS: {mark: Mark.CLOSE for row in left for mark in row.closes},
@@ -253,14 +253,12 @@ class MarkTable:
 def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     """Return the search of `MarkTable.within_thought`. `calls`: the marks that end a thought."""
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
-    kinds |= dict.fromkeys(row.body.again, Mark.SILENT)
+    kinds |= dict.fromkeys(row.again, Mark.SILENT)
     if head:
         kinds |= dict.fromkeys(row.opens, Mark.OPEN)
-        kinds |= dict.fromkeys(row.body.labels, Mark.LABEL)
+        kinds |= dict.fromkeys(row.labels, Mark.LABEL)
         kinds |= {
-            label.rstrip("\n") + closer: Mark.CLOSE
-            for label in row.body.labels
-            for closer in row.closes
+            label.rstrip("\n") + closer: Mark.CLOSE for label in row.labels for closer in row.closes
         }
     return MarkSearch(kinds, suffix)
 

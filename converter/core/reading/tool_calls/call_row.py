@@ -7,10 +7,11 @@ from converter.core.reading.tool_calls.bodies import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CallRow(Row[Body]):
+class CallRow(Row):
     """A form of tool calls.
 
     Attributes:
+        body: how the text of a call is read.
         section: the opener and closer around all calls of a reply; empty for none.
         alone: True if models leave out the openers, so that a call may begin with its body.
         before: marks before which a call ends if its closer is missing. Within strings these marks
@@ -20,6 +21,7 @@ class CallRow(Row[Body]):
             to close the thought behind it, and to mean the call.
     """
 
+    body: Body
     section: tuple[str, str] = ("", "")
     alone: bool = False
     before: tuple[str, ...] = ()

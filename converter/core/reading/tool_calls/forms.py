@@ -1,8 +1,8 @@
 """The table of forms: how models write tool calls into their text, a row for each form.
 
-A row has a name, a body (how the text of a call is read), the openers and closers of a call, and
+A row has a name, the openers and closers of a call, a body (how the text of a call is read), and
 the marks around all calls of a reply (`section`). There are five kinds of bodies: `Json`, `Header`
-(a name before JSON), `Keyed`, `Python`, `Gemma`.
+(a name before JSON), `Keyed`, `Python`, `Gemma`. `docs/tool-calls.md` names the models.
 
 The sources are the chat templates that llama.cpp ships, the parsers of vLLM, SGLang and Ollama, and
 the templates on the models' own pages. The forms of Step-Audio 2, HyperCLOVA X, RWKV and Phi-4-mini
@@ -88,81 +88,68 @@ _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 
 def _dsml(bar: str) -> Iterator[CallRow]:
     """Yield the forms of DeepSeek since V3.2. `bar`: the character between the parts of a mark."""
-    for name, prefix, word, models in (
-        ("dsml", f"{bar}DSML{bar}", "function_calls", "DeepSeek V3.2"),
-        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls", "DeepSeek V4"),
-        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls", "DeepSeek V4 Flash"),
-        ("dsml-calls", f"{bar}DSML{bar} ", "calls", "DeepSeek V4.1"),
+    for name, prefix, word in (
+        ("dsml", f"{bar}DSML{bar}", "function_calls"),  # DeepSeek V3.2
+        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls"),  # DeepSeek V4
+        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls"),  # DeepSeek V4 Flash
+        ("dsml-calls", f"{bar}DSML{bar} ", "calls"),  # DeepSeek V4.1
     ):
         # The call of "dsml-tools" begins with the same mark as that of "dsml". Outside a section
         # only one of the two forms may begin with this mark.
         alone = name != "dsml-tools"
         section = _section(prefix + word)
-        yield _special(name, _invoke(prefix), section=section, alone=alone, models=models)
+        yield _special(name, body=_invoke(prefix), section=section, alone=alone)
 
 
 FORMS = (
     _tagged(
-        "hermes",
-        JSON,
-        *tag("tool_call"),
-        section=_section("tool_calls"),
-        models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
-        in_thoughts=True,
+        "hermes", *tag("tool_call"), body=JSON, section=_section("tool_calls"), in_thoughts=True
     ),
     _tagged(
         "qwen3-coder",
-        FUNCTION,
         *tag("tool_call"),
+        body=FUNCTION,
         section=_section("tool_calls"),
         alone=True,
-        models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
         in_thoughts=True,
     ),
     _tagged(
         "glm",
-        PAIRS,
         ("<tool_call>",),
         ("</tool_call>", _HUNYUAN_END),
+        body=PAIRS,
         section=_section("tool_calls"),
-        models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
         ignored=("</arg_value>",),
         in_thoughts=True,
     ),
     _tagged(
         "step-audio",
-        Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",)),
         *tag("tool_call"),
+        body=Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",)),
         section=_section("tool_calls"),
-        models="Step-Audio 2",
     ),
     _special(
         "hunyuan",
-        _pairs("arg_key:opensource", "arg_value:opensource", separator="<tool_sep:opensource>"),
         ("<tool_call:opensource>",),
         ("</tool_call:opensource>", "<end_of_tool_call:opensource>", _HUNYUAN_END),
+        body=_pairs(
+            "arg_key:opensource", "arg_value:opensource", separator="<tool_sep:opensource>"
+        ),
         section=_section("tool_calls:opensource"),
-        models="Hunyuan v3 as it ships",
     ),
-    _tagged("iquest", PAIRS, *tag("iquest_tool_call"), models="IQuest Q1"),
-    _tagged(
-        "tool-calls",
-        JSON,
-        section=_section("tool_calls"),
-        models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
-    ),
+    _tagged("iquest", *tag("iquest_tool_call"), body=PAIRS),
+    _tagged("tool-calls", body=JSON, section=_section("tool_calls")),
     _tagged(
         "minimax",
-        INVOKE,
+        body=INVOKE,
         section=_section("minimax:tool_call"),
         alone=True,
-        models="MiniMax-M2",
         ignored=("[e~[",),
         in_thoughts=True,
     ),
     _special(
         "minimax-m3",
-        Keyed(
+        body=Keyed(
             heads=(f"{_MINIMAX}<invoke name=", f"{_MINIMAX}invoke name="),  # `<` may be missing
             end=(f"{_MINIMAX}</invoke>",),
             keys=(f"{_MINIMAX}<",),
@@ -171,28 +158,25 @@ FORMS = (
         ),
         section=(f"{_MINIMAX}<tool_call>", f"{_MINIMAX}</tool_call>"),
         alone=True,
-        models="MiniMax-M3",
     ),
     _offered(
         "invoke",
-        INVOKE,
+        body=INVOKE,
         section=_section("function_calls"),
         alone=True,
-        models="many fine-tunes, after Claude",
         ignored=("</function_invocation>",),
     ),
-    _offered("olmo", Python(heads=("",)), section=_section("function_calls"), models="Olmo 3"),
+    _offered("olmo", body=Python(heads=("",)), section=_section("function_calls")),
     _special(
         "kimi",
-        Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+"),
         *pair("<|tool_call_begin|>", "<|tool_call_end|>"),
+        body=Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+"),
         section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-        models="Kimi-K2",
         in_thoughts=True,
     ),
     _special(
         "kimi-k3",
-        Keyed(
+        body=Keyed(
             heads=("<|open|>call ",),
             end=("<|close|>call<|sep|>",),
             keys=("<|open|>argument ",),
@@ -201,69 +185,41 @@ FORMS = (
         ),
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
-        models="Kimi-K3",
     ),
     _special(
         "deepseek",
-        Header(
+        *pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
+        body=Header(
             r"\s*+(?:<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
             r"(?:<｜tool▁sep｜>)?\s*+(?:```json)?\s*+",
             tail="```",
             heads=("function<｜tool▁sep｜>", ""),
         ),
-        *pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
-        models="DeepSeek V3, R1, V3.1, Cogito",
         ignored=("<｜end▁of▁sentence｜>",),
     ),
     *(row for bar in _BARS for row in _dsml(bar)),
-    _answering(
-        "mistral",
-        JSON,
-        ("[TOOL_CALLS]",),
-        models="Mistral before 2025, Mixtral",
-        ignored=("[/TOOL_CALLS]",),
-    ),
+    _answering("mistral", ("[TOOL_CALLS]",), body=JSON, ignored=("[/TOOL_CALLS]",)),
     _answering(
         "mistral-args",
-        Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?"),
         ("[TOOL_CALLS]",),
-        models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
+        body=Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?"),
     ),
-    _whole(
-        "mistral-args",
-        Header(r"(?P<name>[\w.-]+)(?:\[CALL_ID\]\w*)?\[ARGS\]\s*+"),
-        models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
-    ),
-    _answering(
-        "llama",
-        JSON,
-        ("<|python_tag|>",),
-        models="Llama 3.1, 3.2, 3.3",
-        ignored=("<|eom_id|>", "<|eot_id|>"),
-    ),
-    _answering("llama", Python(("",)), ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
-    _answering("llama4", Python(), *pair("<|python_start|>", "<|python_end|>"), models="Llama 4"),
-    _special(
-        "lfm2", Python(("[", "{")), *pair("<|tool_call_start|>", "<|tool_call_end|>"), models="LFM2"
-    ),
+    _whole("mistral-args", body=Header(r"(?P<name>[\w.-]+)(?:\[CALL_ID\]\w*)?\[ARGS\]\s*+")),
+    _answering("llama", ("<|python_tag|>",), body=JSON, ignored=("<|eom_id|>", "<|eot_id|>")),
+    _answering("llama", ("<|python_tag|>",), body=Python(("",))),
+    _answering("llama4", *pair("<|python_start|>", "<|python_end|>"), body=Python()),
+    _special("lfm2", *pair("<|tool_call_start|>", "<|tool_call_end|>"), body=Python(("[", "{"))),
     _special(
         "internlm",
-        JSON,
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
         ("<|action_end|>",),
-        models="InternLM 2.5, 3",
+        body=JSON,
     ),
-    _tagged("seed", FUNCTION, *tag("seed:tool_call"), models="Seed-OSS"),
-    _special(
-        "cohere", JSON, *pair("<|START_ACTION|>", "<|END_ACTION|>"), models="Command-R7B, Command-A"
-    ),
+    _tagged("seed", *tag("seed:tool_call"), body=FUNCTION),
+    _special("cohere", *pair("<|START_ACTION|>", "<|END_ACTION|>"), body=JSON),
     _special(
         "harmony",
-        Header(
-            r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
-            r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
-        ),
         (
             "<|channel|>commentary to=",
             "<|channel|>analysis to=",
@@ -272,61 +228,47 @@ FORMS = (
             "<|start|>assistant to=",
         ),
         ("<|call|>",),
-        models="gpt-oss",
+        body=Header(
+            r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
+            r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
+        ),
         tool="functions",
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
     _special(
         "gemma",
-        Gemma('<|"|>'),
         *pair("<|tool_call>", "<tool_call|>"),
-        models="Gemma 4",
+        body=Gemma('<|"|>'),
         ignored=("<|tool_response>",),
     ),
     _answering(
         "function-gemma",
-        Gemma("<escape>"),
         *pair("<start_function_call>", "<end_function_call>"),
-        models="FunctionGemma",
+        body=Gemma("<escape>"),
     ),
     _special(
         "apertus",
-        Json(name_is_key=True),
         *pair("<|tools_prefix|>", "<|tools_suffix|>"),
-        models="Apertus",
+        body=Json(name_is_key=True),
         in_thoughts=True,
     ),
-    _special(
-        "ifm",
-        JSON,
-        *tag("ifm|tool_call"),
-        section=_section("ifm|tool_calls"),
-        models="K2-Horizon, by its switch for JSON",
-    ),
+    _special("ifm", *tag("ifm|tool_call"), body=JSON, section=_section("ifm|tool_calls")),
     _special(
         "ifm-args",
-        _pairs("ifm|arg_key", "ifm|arg_value", "ifm|arg_type"),
         *tag("ifm|tool_call"),
+        body=_pairs("ifm|arg_key", "ifm|arg_value", "ifm|arg_type"),
         section=_section("ifm|tool_calls"),
-        models="K2-Horizon",
     ),
     _special(
         "step3",
-        _invoke("steptml:", before="function<｜tool_sep｜>"),
         *pair("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+        body=_invoke("steptml:", before="function<｜tool_sep｜>"),
         section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
-        models="Step 3",
     ),
-    _tagged(
-        "muse",
-        _invoke("atem:"),
-        section=_section("atem:function_calls"),
-        alone=True,
-        models="Muse Glimmer, Muse Spark",
-    ),
+    _tagged("muse", body=_invoke("atem:"), section=_section("atem:function_calls"), alone=True),
     _answering(
         "minicpm",
-        Keyed(
+        body=Keyed(
             heads=("<function name=",),
             end=("</function>",),
             keys=("<param name=", "<parameter name="),
@@ -334,11 +276,10 @@ FORMS = (
             cdata=True,
         ),
         alone=True,
-        models="MiniCPM5",
     ),
     _answering(
         "bullet",
-        Keyed(
+        body=Keyed(
             heads=("● <function=",),
             end=("</function>",),
             keys=("<parameter=",),
@@ -347,83 +288,63 @@ FORMS = (
             open_ended=True,
         ),
         alone=True,
-        models="models that imitate Claude Code's screen",
     ),
-    _special(
-        "granite", JSON, *pair("<|tool_call|>", "<|/tool_call|>"), models="Granite 3, Phi-4-mini"
-    ),
-    _offered("nemotron", JSON, *tag("TOOLCALL"), models="Nemotron Nano v2, Llama Nemotron"),
-    _tagged("longcat", JSON, *tag("longcat_tool_call"), models="LongCat"),
+    _special("granite", *pair("<|tool_call|>", "<|/tool_call|>"), body=JSON),
+    _offered("nemotron", *tag("TOOLCALL"), body=JSON),
+    _tagged("longcat", *tag("longcat_tool_call"), body=JSON),
     _tagged(
         "longcat-tags",
-        _pairs("longcat_arg_key", "longcat_arg_value"),
         *tag("longcat_tool_call"),
-        models="LongCat-Flash behind gateways",
+        body=_pairs("longcat_arg_key", "longcat_arg_value"),
     ),
     _answering(
-        "gigachat",
-        JSON,
-        ("<|function_call|>", f"<|message_sep|>\n\n{_FUNCTION_CALL}"),
-        models="GigaChat 3",
+        "gigachat", ("<|function_call|>", f"<|message_sep|>\n\n{_FUNCTION_CALL}"), body=JSON
     ),
-    _whole("gigachat", JSON, (_FUNCTION_CALL,), models="GigaChat 3"),
+    _whole("gigachat", (_FUNCTION_CALL,), body=JSON),
     _special(
         "gcml",
-        _invoke("｜GCML｜"),
+        body=_invoke("｜GCML｜"),
         section=("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         alone=True,
-        models="GigaChat 3.5",
     ),
-    _tagged("dots", INVOKE, section=_section("dots_function_call"), models="dots"),
-    _tagged("dots", JSON, section=_section("dots_function_call"), models="dots"),
+    _tagged("dots", body=INVOKE, section=_section("dots_function_call")),
+    _tagged("dots", body=JSON, section=_section("dots_function_call")),
     _special(
         "plamo",
-        Header(
+        *pair("<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>"),
+        body=Header(
             r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)"
             r"<\|plamo:end_tool_name:plamo\|>\s*+<\|plamo:begin_tool_arguments:plamo\|>\s*+",
             tail="<|plamo:end_tool_arguments:plamo|>",
         ),
-        *pair("<|plamo:begin_tool_request:plamo|>", "<|plamo:end_tool_request:plamo|>"),
         section=("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
-        models="PLaMo 3",
     ),
-    _special(
-        "inkling", JSON, *pair("<|content_invoke_tool_json|>", "<|end_message|>"), models="Inkling"
-    ),
+    _special("inkling", *pair("<|content_invoke_tool_json|>", "<|end_message|>"), body=JSON),
     _special(
         "solar",
-        Keyed(
+        *pair("<|tool_call:start|>", "<|tool_call:end|>"),
+        body=Keyed(
             keys=("<|tool_arg:start|>",), key_end="<|tool_arg:value|>", ends=("<|tool_arg:end|>",)
         ),
-        *pair("<|tool_call:start|>", "<|tool_call:end|>"),
-        models="Solar Open 2",
     ),
-    _answering("pangu", JSON, *pair("[unused11]", "[unused12]"), models="openPangu"),
-    _answering("granite-20b", JSON, *tag("function_call"), models="Granite 20B FC"),
+    _answering("pangu", *pair("[unused11]", "[unused12]"), body=JSON),
+    _answering("granite-20b", *tag("function_call"), body=JSON),
     _special(
         "hyperclova",
-        JSON,
         (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
         ("<|im_end|>",),
-        models="HyperCLOVA X SEED Think",
+        body=JSON,
     ),
-    _whole(
-        "hyperclova",
-        JSON,
-        (_CALLS.lstrip(),),
-        ("<|im_end|>",),
-        models="HyperCLOVA X SEED Think",
-    ),
+    _whole("hyperclova", (_CALLS.lstrip(),), ("<|im_end|>",), body=JSON),
     _special(
         "functionary",
-        Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+"),
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
         ("<|stop|>",),
-        models="Functionary",
+        body=Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+"),
     ),
     _whole(
         "harmony",
-        Header(
+        body=Header(
             r"\s*+(?P<name>[\w.-]+?)\s*+(?:<\|channel\|>\s*+\w+\s*+)?(?:<\|constrain\|>)?\s*+"
             r"(?:json|code)?\s*+(?:<\|message\|>\s*+)?",
             heads=tuple(
@@ -432,29 +353,26 @@ FORMS = (
             ),
         ),
         closes=("<|call|>",),
-        models="gpt-oss whose special tokens, or the header's first, were left out",
     ),
-    _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
-    _whole("functools", JSON, ("functools",), models="Phi-4-mini, if its prompt says so"),
-    _answering("functools", JSON, ("\nfunctools",), models="Phi-4-mini, if its prompt says so"),
+    _whole("gemma", body=Gemma('<|"|>', ("call:",))),
+    _whole("functools", ("functools",), body=JSON),
+    _answering("functools", ("\nfunctools",), body=JSON),
     _whole(
         "rwkv",
-        STRICT,
         tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
         ("```",),
-        models="RWKV-7",
+        body=STRICT,
     ),
-    _whole("fenced", STRICT, ("```json", "```tool_call", "```"), ("```",), models="any"),
-    _whole("fenced", Python(("",), STRICT), *pair("```tool_code", "```"), models="Gemma 3"),
+    _whole("fenced", ("```json", "```tool_call", "```"), ("```",), body=STRICT),
+    _whole("fenced", *pair("```tool_code", "```"), body=Python(("",), STRICT)),
     _whole(
         "tool-code",
-        Python(("",), STRICT),
         ("tool_code = ", "tool_code="),
         ("print(tool_code)",),
-        models="Gemma's small models",
+        body=Python(("",), STRICT),
     ),
-    _whole("python", Python(objects=STRICT), models="Llama 3.2, 4, xLAM"),
-    _whole("json", STRICT, models="Llama 3.x, any"),
+    _whole("python", body=Python(objects=STRICT)),
+    _whole("json", body=STRICT),
 )
 
 

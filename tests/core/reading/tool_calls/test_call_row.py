@@ -8,7 +8,7 @@ from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.bodies import Json
 from converter.core.reading.tool_calls.call_row import CallRow
 
-form = partial(CallRow, "a", Json(), counts=Counts.EVERYWHERE)
+form = partial(CallRow, "a", body=Json(), counts=Counts.EVERYWHERE)
 AROUND = ("<s>", "</s>")
 
 
