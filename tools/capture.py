@@ -43,7 +43,9 @@ from tools.recording_plans import OLLAMA, OTHERS, PLANS, RecordingPlan
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 LLAMAS = {**VARIANTS, **MISREADS}
 BYTES_BEFORE_BREAK = 2000
-"""Where a plan breaks a stream off: the bytes that the client reads before that."""
+"""How many bytes of a reply the client reads before it leaves, or before the server is killed, if
+the plan has such an ending.
+"""
 FAULT_IN_LOG = "fault of the addon"
 """Log lines about a fault of the addon begin so. An exchange with such a line is not kept."""
 

@@ -24,7 +24,7 @@ from tests.support.think_page import REPLY, ThinkPage
 SIZE = (960, 600)
 QUALITY = 50
 EMPTY_MILLISECONDS, STEP_MILLISECONDS, END_MILLISECONDS = 1200, 260, 2600
-"""Milliseconds that the picture shows the empty page; each piece of the reply; the whole reply."""
+"""How long the picture shows the empty page, each step of the reply, and the whole reply."""
 TOKENS_AT_ONCE = 3
 QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
 THOUGHT = (

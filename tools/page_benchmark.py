@@ -7,7 +7,7 @@ The report has four parts:
   plays the page: it receives the page's updates over the websocket, and chooses the running
   exchange.
 - *paint*: how long Chromium takes to draw a list of exchanges, a reply of some megabytes (in lines,
-  and in one line), and many thoughts. The time runs from the click, or from the begin of loading,
+  and in one line), and many thoughts. The time runs from the click, or from the start of loading,
   until all is drawn. Then the longest time between two drawn pictures while a script scrolls
   through the whole reply.
 - *sessions*: how long the page's code takes to list the exchanges of an agent, whose requests offer
@@ -119,7 +119,7 @@ def session_rows(exchanges: int) -> Iterator[str]:
 async def time_listing(rows: Listed) -> tuple[float, float]:
     """List all exchanges; return the milliseconds of the whole, and of the longest blocking step.
 
-    A blocking step is the work between two turns of the event loop: no stream can run meanwhile.
+    A blocking step is the work between two iterations of the event loop: no stream can run then.
     """
     rows.open()
     steps = list[float]()

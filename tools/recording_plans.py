@@ -24,7 +24,7 @@ TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT, MISREAD = (
 `MISREADS` in `tests/support/harness.py`.
 """
 VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
-"""Servers that `tools/capture.py` does not start: it takes their addresses as options (`--vllm`)."""
+"""Servers that `tools/capture.py` does not start: it takes their addresses as options: `--vllm`."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class RecordingPlan:
     """The plan of one recording: a client's request to a server, and the addon's options."""
 
     name: str  # of the recording
-    server: str  # one of the constants above
+    server: str  # a key of `VARIANTS` or `MISREADS` (llama.cpp), or another server, such as `vllm`
     path: str
     body: Body | None = None  # of the request; None: the request is a GET
     options: tuple[str, ...] = ()  # of the addon, each as NAME=VALUE
     ending: Ending = ""  # who breaks the reply off in the middle; "": nobody
     pieces: int = 0  # the reply comes in chunks of so many bytes; 0: as the server sends it
-    times: int = 1  # the request is sent so often; only the last exchange is recorded
-    earlier_bodies: tuple[Body, ...] = ()  # of requests that the client sends before, not recorded
+    times: int = 1  # how often the request is sent, so that the addon learns; the last is recorded
+    earlier_bodies: tuple[Body, ...] = ()  # of requests that are sent first, and not recorded
 
     @property
     def method(self) -> str:
@@ -156,8 +156,8 @@ FORGOTTEN: Content = [
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_CITIES = "What is the weather in Oslo and Rome?"
 TOO_LONG = "🎉" * 1100  # the model needs four tokens for each: more than its context window
-# The next constants, to DOUBLED, are grammars of llama.cpp (GBNF). They force the small model to
-# write a certain text: one that is hard to read, such as larger models write.
+# LONG and the constants below it, to DOUBLED, are grammars of llama.cpp (GBNF). Each forces the
+# small model to write a certain text, which is hard to parse, as larger models write it.
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
 MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """

@@ -37,7 +37,7 @@ DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 
 class Server(BaseHTTPRequestHandler):
-    """A chat completions server that gives the same reply, a thought and an answer, to any request."""
+    """A chat completions server that sends one reply to any request: a thought and an answer."""
 
     def do_GET(self) -> None:
         self._write({"object": "list", "data": [{"id": "small", "object": "model"}]})
@@ -95,8 +95,8 @@ def start_proxy(
 ) -> tuple[subprocess.Popen[bytes], str]:
     """Start the installed `think-addon`; return its process, and its address for clients.
 
-    `address`: of the model server; `log`: the file of its output. Raises SystemExit if it does not
-    get ready.
+    `address`: of the model server; `log`: the file of the proxy's output. Raises SystemExit if the
+    proxy does not get ready.
     """
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with log.open("wb") as output:
@@ -133,7 +133,7 @@ def check_replies(proxy: str) -> None:
 def wait_for_log(log: Path, lines: int) -> None:
     """Wait until the log has as many lines about replies as `lines`.
 
-    Raises SystemExit after ten seconds: then the output is held back while the proxy runs.
+    Raises SystemExit if that takes ten seconds: then the running proxy buffers its output.
     """
     deadline = time.monotonic() + 10
     while log.read_text().count("reply:") < lines:

@@ -84,12 +84,12 @@ class Cost:
     """The times of one reply, in milliseconds."""
 
     median_delay: float  # from a frame's sending to its arrival at the client: the median
-    percentile_95: float  # the same: the 95th percentile
+    percentile_95: float  # from a frame's sending to its arrival: the 95th percentile
     whole: float  # from the request to the end of the reply
     work: float  # processor time of mitmweb
 
     def least(self, other: "Cost | None") -> "Cost":
-        """Return the smaller value of each time of the two; this cost itself if `other` is None."""
+        """Return a cost that has the smaller value of each time; this cost if `other` is None."""
         if other is None:
             return self
         return Cost(

@@ -7,7 +7,7 @@ Other benches have the same command and a report of their own. The first argumen
 (`make bench BENCH=gaps`):
 
     gaps      pauses of a stream while another client has a huge or hostile exchange (`gaps.py`)
-    lengths   whether hostile input of four times the length costs more than four times (`lengths.py`)
+    lengths   whether the cost of hostile input grows faster than its length (`lengths.py`)
     earlier   the cost of looking earlier thoughts up that are not stored (`earlier.py`)
     memory    the cost of storing replies; two machines that share a memory (`memory.py`)
     turns     the cost of a turn of an agent, and of small replies (`turns.py`)
@@ -38,7 +38,7 @@ OTHER_BENCHES: dict[str, Callable[[Sequence[str]], int]] = {
     "turns": turns.main,
     "agents": agents_soak.main,
 }
-"""First argument of the command -> the `main` of the bench that it chooses; returns exit status."""
+"""First argument of the command -> the `main` of that bench, which returns the exit status."""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -91,7 +91,10 @@ class Agents:
 
 
 def half_length(seconds: float) -> float:
-    """Return how long each side sends before the other: 30 seconds, less in a run of `seconds` < 60."""
+    """Return the seconds for which one side sends before the other does.
+
+    30, or half of a run that takes less than a minute.
+    """
     return min(60.0, seconds) / 2
 
 

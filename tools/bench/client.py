@@ -31,7 +31,7 @@ class Task:
     port: int  # of the proxy
     dialect: str  # of the request: a key of `PATHS`
     kind: str  # of the reply: a key of `KINDS` in replies.py, or `whole` (not streamed)
-    tokens: int  # of the reply
+    tokens: int  # how many the reply has
     pace: int = 0  # tokens a second that the server sends; 0: all at once
     total: int = 1  # how many requests
     at_a_time: int = 1  # how many of them run at once, each on a connection of its own
@@ -78,7 +78,7 @@ TOOLS: dict[str, object] = {
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
     "responses": {"type": "function", "name": "write", "parameters": _SCHEMA},
 }
-"""Dialect -> the tool `write`, as a request of this dialect offers it. Replies with a call use it."""
+"""Dialect -> the tool `write`, which the calls in replies use, as this dialect offers it."""
 
 
 def request_of(task: Task) -> bytes:
@@ -110,7 +110,7 @@ class Reply:
         connection: the socket of the exchange.
         head: the response's status line and headers.
         pieces: the bytes of the body, as each read returned them.
-        came: when each of the pieces was read.
+        read_times: when each of the pieces was read.
     """
 
     def __init__(self, body: bytes, port: int, connection: socket.socket | None = None) -> None:

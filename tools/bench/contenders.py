@@ -14,7 +14,9 @@ process uses uvloop if it is installed.
 """
 BURSTS = ("burst, 1 ", "burst, 32")
 STREAMS = (*BURSTS, "paced")
-"""How the names of those loads begin under which different kinds of reply are worth a measurement."""
+"""Beginnings of names of loads. Contenders that differ only in the kind of their replies take part
+in no others.
+"""
 FOLDER, SOURCE = "{folder}", "{source}"
 """Placeholders in a row's arguments: for the folder of the proxy's own files (recordings, stores),
 and for the folder of the addon's sources.

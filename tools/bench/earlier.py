@@ -2,10 +2,10 @@
 
     python -m tools.bench earlier
 
-Each row is a conversation whose client dropped the thoughts, and whose model reads earlier thoughts:
-so the addon looks for them, and finds none. The time of this lookup is divided by the time of the
-same request to the small model on llama.cpp, which answers faster than any model in use. The share
-must not exceed `AIM`.
+Each row is a conversation whose client dropped the thoughts, and whose model reads earlier
+thoughts: so the addon looks for them, and finds none. The time of this lookup is divided by the
+time of the same request to the small model on llama.cpp, which answers faster than any model in
+use. The share must not exceed `AIM`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The exchanges of `gaps.py`: huge or hostile ones, which must not delay another client's stream."""
+"""The exchanges of `gaps.py`: huge or hostile ones, for which no other client's stream may wait."""
 
 import json
 from collections.abc import Callable

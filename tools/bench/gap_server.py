@@ -22,7 +22,7 @@ UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
 class Server:
-    """A server that answers each chat completions request, and each GET of /v1/models, with `reply`.
+    """A server that answers chat completions requests, and requests for models, with `reply`.
 
     Any other request gets 404. Each connection has a thread.
     """

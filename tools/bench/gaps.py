@@ -3,11 +3,11 @@
     python -m tools.bench.gaps
 
 One client reads a stream of 50 tokens a second through a proxy. Meanwhile another client has one of
-the exchanges of `gap_cases.py` through the same proxy. A *gap* is the longest time between two reads
-of the first client, in seconds. The table has its median and range over the repetitions: through
-bare mitmdump, through the addon, and through the addon that also records, prints and appends
-thoughts to files. `LATE` is written beside a row in which the addon's median is above `AIM` and
-above that of bare mitmdump.
+the exchanges of `gap_cases.py` through the same proxy. A *gap* is the longest time between two
+reads of the first client, in seconds. The table has its median and range over the repetitions:
+through bare mitmdump, through the addon, and through the addon that also records, prints and
+appends thoughts to files. `LATE` is written beside a row in which the addon's median is above `AIM`
+and above that of bare mitmdump.
 """
 
 import argparse
@@ -33,9 +33,9 @@ from tools.bench.proxies import QUIET, copy_addon
 AIM = 0.1
 """The longest gap that is wanted, in seconds: the time of five tokens."""
 SECONDS = 120
-"""Limit for the start of a program, and for one exchange of the other client."""
+"""How long the start of a program may take, and one exchange of the other client."""
 SECONDS_TO_RECORD = 600
-"""Limit for a proxy to end: before that it writes its recordings, some 20 s for a huge exchange."""
+"""How long a proxy may take to end. It writes its recordings first: 20 s for a huge exchange."""
 MEASURED_AROUND = 0.3
 """Seconds of the stream that are measured before the other exchange and after it: the proxy's work
 on an exchange can make a gap after its end too.

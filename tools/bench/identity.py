@@ -1,4 +1,4 @@
-"""The only addon of the bare mitmdump, to which the benches compare: streams each body unchanged."""
+"""The only addon of the bare mitmdump, with which the benches compare: streams bodies unchanged."""
 
 from mitmproxy.http import HTTPFlow
 

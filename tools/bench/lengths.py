@@ -3,9 +3,9 @@
     python -m tools.bench lengths [WORD ...]
 
 Each case is input of a hostile client, or of a model that repeats itself, to one machine of the
-core. The figure is the processor time for four times a length, divided by that for the length: about
-4 if the cost of a character is constant, 16 if the whole cost grows with the square of the length.
-`STEEP` is written beside figures above `AIM`.
+core. The figure is the processor time for four times a length, divided by that for the length:
+about 4 if the cost of a character is constant, 16 if the whole cost grows with the square of the
+length. `STEEP` is written beside figures above `AIM`.
 """
 
 import time

@@ -117,7 +117,7 @@ class Measurer:
     def run(self, task: Task, row: str, process: PinnedProcess | None) -> tuple[Outcome, float]:
         """Run a task; return its outcome and the processor seconds of the proxy meanwhile.
 
-        `row`: the name before each fault; `process`: of the proxy, None if there is no proxy.
+        `row`: a name that is written before each fault; `process`: of the proxy, or None.
         """
         before = process.processor_time if process else 0.0
         outcome = Outcome(**self._client.answer(vars(task), self._seconds))

@@ -39,8 +39,8 @@ from tools.bench.proxies import Proxies
 HEADING = "store      p50, ms   kept  by its id    processor, ms   kept  by its id"
 _ROUNDS = 100
 _AT_A_TIME = 5
-"""How often a variant is sent before the next one: the first time finds the processor's caches cold,
-and the median leaves it out.
+"""How often a variant is sent before the next one: the first time finds the processor's caches
+cold, and the median leaves it out.
 """
 _SECONDS_TO_START = 120
 HISTORIES = ("none", "kept", "by id")
@@ -97,7 +97,7 @@ class StoreClient:
             self.took[name].append((statistics.median(waited), worked))
 
     def row(self, name: str) -> str:
-        """Return the line of a store in the table."""
+        """Return the line of the table about this client's store, which is called `name`."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
             none, *others = ([both[kind] for both in self.took[history]] for history in HISTORIES)

@@ -26,8 +26,8 @@ ROWS = (
     Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
     Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
 )
-"""The contenders of these proxies. LiteLLM turns a server's reasoning field into thinking blocks for
-Anthropic clients, but leaves tags in the text, so its OpenAI row need not take thinking out.
+"""The contenders of these proxies. LiteLLM turns a server's reasoning field into thinking blocks
+for Anthropic clients, but leaves tags in the text, so its OpenAI row need not take thinking out.
 """
 
 

@@ -94,7 +94,7 @@ class PinnedProcess:
         return str(line)
 
     def answer(self, value: object, seconds: float) -> Any:
-        """Write `value` as JSON to the process; return the JSON of the line that it answers with."""
+        """Write `value` as a line of JSON to the process; return the value of its next line."""
         self.write(value)
         return json.loads(self.line(seconds))
 
@@ -125,7 +125,7 @@ class Run:
     def start(
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> PinnedProcess:
-        """Start a command on the proxy's core; return the process. `environment`: more variables."""
+        """Start a command as this proxy; return the process. `environment`: more variables."""
         return PinnedProcess(command, self.core, self.folder / "log", environment, self.source)
 
 

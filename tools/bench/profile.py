@@ -22,7 +22,7 @@ from tools.bench.processes import PinnedProcess
 
 ROWS_SHOWN = 45
 WAITING = ";_worker ("
-"""A stack with this frame is that of a thread pool's idle thread, which py-spy counts as running."""
+"""Part of the stack of a thread pool's idle thread, which py-spy counts as running."""
 
 
 class Profile:

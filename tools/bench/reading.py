@@ -18,7 +18,8 @@ _MARK = re.compile("|".join(MARKS))
 def join_chunks(body: bytes) -> bytes:
     """Return a body without its chunked encoding.
 
-    `2\\r\\nab\\r\\n1\\r\\nc\\r\\n0\\r\\n\\r\\n` -> `abc`. Raises ValueError if the encoding is invalid.
+    `2\\r\\nab\\r\\n1\\r\\nc\\r\\n0\\r\\n\\r\\n` -> `abc`. Raises ValueError if the encoding is
+    invalid.
     """
     pieces, at = list[bytes](), 0
     while True:

@@ -208,8 +208,8 @@ STAMP_LENGTH = len(STAMP % 0.0)
 
 @dataclass(frozen=True)
 class Token:
-    """The HTTP chunk with one token. In a paced reply the time of sending replaces the token's text,
-    unless the token is a mark.
+    """The HTTP chunk with one token. In a paced reply the time of sending replaces the token's
+    text, unless the token is a mark.
     """
 
     as_it_is: bytes  # the chunk with the token's text

@@ -45,17 +45,20 @@ class Samples:
         return [value for value, _ in self._taken.get((load, row, name), [])]
 
     def ratios(self, load: str, row: str, name: str) -> list[float]:
-        """Return these values (see `values`), each divided by the bare mitmdump's beside it."""
+        """Return a contender's values, each divided by that of the bare mitmdump beside it.
+
+        The values are those of one measure under one load, one for each repetition.
+        """
         return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
 
     def rows(self, load: str) -> list[str]:
-        """Return the names of the contenders measured under a load, in the order of their first."""
+        """Return the names of the contenders that were measured under a load."""
         return list(dict.fromkeys(row for name, row, _ in self._taken if name == load))
 
     def flatness(self, row: str, short: str, long: str) -> list[float]:
-        """Return, for each repetition, a chunk's processor time in long replies over that in short.
+        """Return a chunk's processor time in long replies divided by that in short replies.
 
-        `short` and `long` are names of loads.
+        The list has a ratio for each repetition. `short` and `long` are names of loads.
         """
         name = "CPU a chunk"
         pairs = zip(self.values(short, row, name), self.values(long, row, name), strict=False)
@@ -91,8 +94,8 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
 
 
 def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
-    """Yield, for each contender, a chunk's processor time in the longest replies over that in the
-    shortest.
+    """Yield a table: each contender's cost of a chunk in the longest replies, over that in the
+    shortest replies.
 
     `loads`: at least two, from the shortest replies to the longest.
     """

@@ -6,9 +6,9 @@ virtual cable. Each turn goes out on a new connection, so that HAProxy may send 
 Instead of the history, a request names an id: `previous_response_id`, a conversation of the
 Conversations API, or a thread of the Messages API; a third of the conversations each.
 
-The model's answer is a digest of all texts that it received. A turn is *exact* if this is the digest
-of all texts of the conversation, thoughts too, in order: then the addon has put the history together
-from the shared memory.
+The model's answer is a digest of all texts that it received. A turn is *exact* if this is the
+digest of all texts of the conversation, thoughts too, in order: then the addon has put the history
+together from the shared memory.
 """
 
 import hashlib
@@ -173,9 +173,9 @@ class _Model(ByPathServer):
 
 
 class TurnSender:
-    """Sends the turns of all conversations: each next turn is one of a conversation chosen at random.
+    """Sends the turns of all conversations, eight at a time.
 
-    Eight turns run at a time.
+    The next turn is always that of a conversation which is chosen at random.
     """
 
     def __init__(self, conversations: int, turns: int) -> None:

@@ -42,7 +42,7 @@ _AT_ONE_SIZE = ("responses", "ollama")
 """Dialects in which agents' requests are measured at one size only."""
 _MODEL = f"{WHOLE}.40.0"
 _THINKING_MODEL = f"Qwen3-8B/{_MODEL}"
-"""The name of a model whose chat template reads earlier thoughts, so that the addon looks them up."""
+"""A model's name. Its chat template reads earlier thoughts, so that the addon looks them up."""
 _MILLI = 1e3
 _SECONDS_TO_START = 120
 _SECONDS_TO_SETTLE = 0.01
@@ -55,8 +55,8 @@ exchange goes on for a moment.
 class Side:
     """One of the two proxies that are compared: bare mitmdump, or mitmdump with the addon.
 
-    In its methods, and wherever `with_addon` is a parameter, True means that this side has
-    the addon: thinking must come apart from the text.
+    Wherever `with_addon` is a parameter, True means that the side has the addon, so that thinking
+    must come apart from the text.
     """
 
     port: int  # on which the proxy listens
@@ -252,7 +252,8 @@ def send(port: int, body: bytes) -> Reply:
 
 
 def request_bytes(body: bytes, dialect: str, with_addon: bool) -> bytes:
-    """Return head and body of an agent's request, for the addon (`with_addon`) or for bare mitmdump.
+    """Return head and body of an agent's request, for the addon (`with_addon`) or for bare
+    mitmdump.
 
     The addon gets it at the dialect's path. Bare mitmdump gets the same body at the path of chat
     completions, because the server knows no other.

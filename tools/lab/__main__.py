@@ -87,9 +87,9 @@ def _configurations_of(named: str) -> list[tuple[str, str]]:
 
 
 def run(name: str, configuration: str, folder: Path) -> Column:
-    """Start a server in one configuration, ask it everything, and return its results.
+    """Start a server in one configuration, send it all questions, and return the results.
 
-    A fault of the run itself is a result too.
+    An exception in between is a result too.
     """
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
     faults, figures = dict[str, Mapping[str, str]](), dict[str, str]()
@@ -152,8 +152,8 @@ def _ask_own_endpoints(server: RunningServer, folder: Path) -> Mapping[str, str]
 def _measure_cache(server: RunningServer, folder: Path, say: Say) -> str:
     """Return, as text, how many prompt tokens the server did not find in its prompt cache.
 
-    The client of this conversation drops the thoughts. The addon puts them back in one run, and
-    leaves them out in the other.
+    The same conversation is held twice, by a client that drops the thoughts: first the addon puts
+    them back, then it leaves them out. `say`: prints a line with the result.
     """
     read = {}
     for name, options in cache.VARIANTS.items():

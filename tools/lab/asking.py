@@ -80,10 +80,10 @@ class Answer:
 
     thinking: str = ""
     text: str = ""
-    calls: list[tuple[str, object]] = field(default_factory=list)  # name and parsed arguments
+    calls: list[tuple[str, object]] = field(default_factory=list)  # each: name, parsed arguments
     finish: str = ""  # `stop`, `length`, or else the dialect's own word
     error: str = ""  # status and message; "": no error
-    others: list["Answer"] = field(default_factory=list)  # the further choices
+    others: list["Answer"] = field(default_factory=list)  # the answers of further choices
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
@@ -91,7 +91,7 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
-        # OpenAI's SDK (3.57) leaves the error's code out of its message, but clients act on the code
+        # OpenAI's SDK (3.57) leaves the error's code, on which clients act, out of its message
         details = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
         return Answer(error=" ".join(" ".join(map(str, details)).split()))
     except (OSError, httpx.HTTPError) as error:  # the connection broke off

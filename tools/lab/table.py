@@ -67,7 +67,7 @@ def keep_columns(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 
 def configuration_lines(columns: Sequence[Column]) -> str:
-    """Return the text of docs/lab.md.
+    """Return the lines that docs/lab.md shows of the results.
 
     First the rows that are right in every configuration; then a line for each configuration, with
     its rows that have faults and those that were not asked. Only newest.json has each wrong answer.
