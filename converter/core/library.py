@@ -5,7 +5,8 @@
     yield from rewrite(chunks, client="anthropic", request=translated)
     message = read(reply)
 
-Arguments that are dialects are names of `DIALECTS` in `converter.core.dialects.table`.
+Dialects are passed by name, such as `anthropic`; `DIALECTS` in `converter.core.dialects.table` has
+all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

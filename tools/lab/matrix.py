@@ -19,14 +19,14 @@ type Judge = Callable[[Answer], str]
 
 
 def fault_unless_thinking_apart(answer: Answer) -> str:
-    """Return an empty text if it has thinking and text, each in its field, else the fault."""
+    """Return the answer's fault, or an empty text. Right are thinking and text, each in its field."""
     if not answer.thinking:
         return "no thinking"
     return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
 
 
 def fault_unless_one_call(answer: Answer) -> str:
-    """Return an empty text if there is exactly one call of `get_weather` with its argument, else the fault."""
+    """Return the answer's fault, or an empty text. Right is one call of `get_weather` with a city."""
     called = [
         name
         for name, arguments in answer.calls
@@ -38,29 +38,29 @@ def fault_unless_one_call(answer: Answer) -> str:
 
 
 def fault_unless_answer(answer: Answer) -> str:
-    """Return an empty text if there is text and no call, else the fault."""
+    """Return the answer's fault, or an empty text. Right is text without a call."""
     return "" if answer.text.strip() and not answer.calls else "no answer"
 
 
 def fault_unless_no_thought(answer: Answer) -> str:
-    """Return an empty text if there is text, and neither thinking nor a call, else the fault."""
+    """Return the answer's fault, or an empty text. Right is text without thinking or a call."""
     return "thinking" if answer.thinking else fault_unless_answer(answer)
 
 
 def fault_unless_cut(answer: Answer) -> str:
-    """Return an empty text if there is only thinking, which the limit of tokens cut, else the fault."""
+    """Return the answer's fault, or an empty text. Right is thinking that the limit cut, and no text."""
     if answer.finish != "length":
         return f"it ends as {answer.finish}"
     return "" if answer.thinking and not answer.text.strip() else "its thought is text"
 
 
 def fault_unless_stopped(answer: Answer) -> str:
-    """Return an empty text if the text does not hold the stop string ` is 84`, else the fault."""
+    """Return the answer's fault, or an empty text. Right is text without the stop string ` is 84`."""
     return "not stopped" if " is 84" in answer.text else ""
 
 
 def fault_unless_two_choices(answer: Answer) -> str:
-    """Return an empty text if there are two choices, each with thinking and text, else the fault."""
+    """Return the answer's fault, or an empty text. Right are two choices that think and answer."""
     wrong = [
         text for choice in (answer, *answer.others) if (text := fault_unless_thinking_apart(choice))
     ]
@@ -69,7 +69,7 @@ def fault_unless_two_choices(answer: Answer) -> str:
 
 
 def fault_unless_json(answer: Answer) -> str:
-    """Return an empty text if the text is a JSON object with the keys of the schema, else the fault."""
+    """Return the answer's fault, or an empty text. Right is a JSON object with the keys of `SCHEMA`."""
     try:
         named = sorted(json.loads(answer.text))
     except (ValueError, TypeError):
@@ -81,14 +81,16 @@ _TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
 
 
 def fault_unless_taken_or_refused(answer: Answer) -> str:
-    """Return an empty text if the server answers or refuses a request whose `max_tokens` is huge. The error must not say that the prompt is too long: clients would shorten it in vain, else the fault."""
+    """Return the answer's fault, or an empty text. Right is an answer, or an error of status 400 to
+    499 that does not say that the prompt is too long: clients would shorten it in vain.
+    """
     if _TOO_LONG.search(answer.error):
         return "the prompt is blamed"
     return fault_unless_refused(answer) if answer.error else fault_unless_thinking_apart(answer)
 
 
 def fault_unless_refused(answer: Answer) -> str:
-    """Return an empty text if there is an error whose status is 400 to 499, else the fault."""
+    """Return the answer's fault, or an empty text. Right is an error of status 400 to 499."""
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
 
 

@@ -63,10 +63,10 @@ class Arguments:
         self._object = self._new()
         self._held = ""  # the empty object `{}` while it is held; else ""
         self._text: list[str] | None = []  # pieces of the object so far; None: no longer kept
-        self._digest = b""  # of the complete object, if `_text` was dropped
+        self._digest = b""  # digest of the complete object, if `_text` was dropped
         self._length = 0  # characters of the object so far
         self._again: PartialJson | None = None  # reads an object behind the first one
-        self._repeat: list[str] = []  # pieces of that object
+        self._repeat: list[str] = []  # pieces of the object behind the first one
         self._tail = ""  # text behind the object that is no object
         self.mended = False
 

@@ -129,7 +129,8 @@ class Assembler:
     def _close_replaced(self, call: Call | None) -> Sequence[Event]:
         """Close `call`, because a new call has the same index; return the events that this allows.
 
-        A call that has an id stays open: a later piece may have that id. None: the index is new.
+        A call that has an id stays open: a later piece may have that id. `call` is None if no call
+        has had the index.
         """
         for earlier in self._calls.growing:
             earlier.arguments.forget()
@@ -173,10 +174,10 @@ class Assembler:
         return call.inner or ("", "")
 
     def _is_settled(self, call: Call) -> bool:
-        """Return True if it is decided where the arguments of the call are.
+        """Return True if it is decided which arguments of the call count.
 
-        If the name field holds a whole call, arguments that come behind it may still differ from
-        those in the name field.
+        If the name field holds a whole call, its arguments count unless others are sent as well.
+        Those that have come so far may still turn out to be none, `{}` or the same ones.
         """
         name, inner = self._inner_call(call)
         text = call.held_arguments.strip()

@@ -30,7 +30,7 @@ _EDGES = " \t\r\n\"'`*"
 _NUMBER = re.compile(r"[:#]\d+\Z")
 """The number that Kimi models write behind a name: `:0` of `functions.get_weather:0`."""
 _UNDERSCORED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
-"""The same name from servers that allow no dots in names: `functions_get_weather_0`."""
+"""A Kimi model's name from servers that allow no dots in names: `functions_get_weather_0`."""
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
 """Separators between a namespace and a name, as in `default_api:get_weather`."""
 _LONGEST = 512

@@ -217,7 +217,7 @@ class OpenCalls:
     def _compare_name(self, call: Call, piece: str) -> tuple[NameRelation, str]:
         """Return how `piece`, the name in a piece, compares with the call's name so far.
 
-        The second value is the call's name with this piece; for another call's name, that name.
+        The second value is the name, so far, of the call to which the piece then belongs.
         """
         schemas, joined = self._schemas, call.written + piece
         if not piece or not call.written:

@@ -252,6 +252,6 @@ def only_type(schema: Schema, root: Schema) -> str:
 
 
 def wants_types(schema: Schema) -> bool:
-    """Return True if values of some parameter may need a change: it allows one type, no string."""
+    """Return True if some parameter allows only one type, no string: its values may be changed."""
     names = properties_of(schema)
     return any(only_type(subschema(schema, name), schema) not in ("", "string") for name in names)
