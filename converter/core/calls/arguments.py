@@ -96,14 +96,14 @@ class Arguments:
         return self._object.has_text
 
     @property
-    def wakes(self) -> str | None:
-        """The characters in the open string that only `feed` can read (see `JsonReader.wakes`).
+    def not_plain(self) -> str | None:
+        """The characters in the open string that only `feed` can read (see `JsonReader.not_plain`).
 
         Text without them may be sent on unread. None if no string is open, or a filter may hold
         text.
         """
         waits = self._quotes.waits or self._wrapping.holds
-        return None if waits else self._object.wakes
+        return None if waits else self._object.not_plain
 
     @property
     def unfit(self) -> str:
@@ -127,7 +127,7 @@ class Arguments:
         """
         if self._object.complete:
             return self._feed_behind(text)
-        text = self._quotes.feed(self._wrapping.feed(text), self._object.wakes is not None)
+        text = self._quotes.feed(self._wrapping.feed(text), self._object.not_plain is not None)
         fresh = self._object.feed(text)
         self._keep_text(fresh)
         if not self._object.complete:

@@ -102,8 +102,8 @@ class Assembler:
         if kind is not ToolCall:
             return kind, ""
         calls = [call for call in self._calls.growing if not call.complete]
-        wakes = calls[0].wakes if len(calls) == 1 and calls[0].sent else None
-        return None if wakes is None else (kind, wakes)
+        not_plain = calls[0].not_plain if len(calls) == 1 and calls[0].sent else None
+        return None if not_plain is None else (kind, not_plain)
 
     def close(self) -> Sequence[Event]:
         """Return nothing: without a finish the calls that are still held are not whole."""

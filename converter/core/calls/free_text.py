@@ -22,7 +22,7 @@ class FreeText:
 
     waiting = has_unfit = mended = False
     unfit = ""
-    wakes = None
+    not_plain = None
 
     def __init__(self) -> None:
         self.begun = self.complete = self.has_text = False

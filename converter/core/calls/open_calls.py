@@ -101,13 +101,13 @@ class Call:
         return self.sent and self.arguments.complete
 
     @property
-    def wakes(self) -> str | None:
-        """The characters in the open string that only `feed` can read (see `JsonReader.wakes`).
+    def not_plain(self) -> str | None:
+        """The characters in the open string that only `feed` can read (see `JsonReader.not_plain`).
 
         Text without them may be sent on unread. None if no string is open, or if the string may
         become a value of another type.
         """
-        return None if self.values and not self.values.in_string else self.arguments.wakes
+        return None if self.values and not self.values.in_string else self.arguments.not_plain
 
     def with_types(self, text: str, *, is_last: bool = False) -> str:
         """Change the values in a piece of the arguments to the types of the schema; return it.

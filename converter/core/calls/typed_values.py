@@ -75,7 +75,7 @@ class ArgumentValues:
     @property
     def in_string(self) -> bool:
         """True if the text so far ends within a string that stays a string."""
-        return self._string is None and self._reader.wakes is not None
+        return self._string is None and self._reader.not_plain is not None
 
     def feed(self, text: str) -> str:
         """Take the next piece of the JSON; return the text that can be emitted now."""

@@ -36,7 +36,7 @@ class JsonExtent:
         self._escapes = False  # True if the text so far ends with a backslash in a string
 
     @property
-    def wakes(self) -> str:
+    def not_plain(self) -> str:
         """The characters that must be read by `feed` while a string is open: a text without them
         only continues the string. Empty if every text must be read.
         """

@@ -141,14 +141,14 @@ class Stages:
 
     def plain(self, kind: TextKind) -> tuple[TextKind, str] | None:
         """Return the result of `Stage.plain` for the whole chain of the first choice."""
-        wakes = ""
+        not_plain = ""
         for stage in self._chains.get(0, ()):
             if (kinds := stage.plain(kind)) is None:
                 return None
-            before, kind, wakes = kind, kinds[0], wakes + kinds[1]
+            before, kind, not_plain = kind, kinds[0], not_plain + kinds[1]
             if before is not ToolCall and kind is ToolCall:
                 break  # the stage holds the text, so later stages do not get it
-        return (kind, wakes) if 0 in self._chains else None
+        return (kind, not_plain) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thought events since the last call of this method."""

@@ -160,7 +160,7 @@ class JsonReader:
         return self.held[self._passed :]
 
     @property
-    def wakes(self) -> str | None:
+    def not_plain(self) -> str | None:
         """The characters in the open string that only `feed` can read. The caller may send on text
         without these characters, unread: it is a part of the string and valid JSON. `None` if
         all text must be read, because no string in double quotes is open.

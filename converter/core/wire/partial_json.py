@@ -90,9 +90,9 @@ class PartialJson:
         return not self.complete or not means_nothing(self.unfit)
 
     @property
-    def wakes(self) -> str | None:
-        """The characters in the open string that only `feed` can read; see `JsonReader.wakes`."""
-        return self._reader.wakes
+    def not_plain(self) -> str | None:
+        """The characters in the open string that only `feed` can read, as in `JsonReader`."""
+        return self._reader.not_plain
 
     @property
     def has_text(self) -> bool:

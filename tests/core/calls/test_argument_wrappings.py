@@ -54,12 +54,12 @@ def test_text_goes_on_while_it_may_be_anything() -> None:
     assert [read.feed(piece) for piece in ('{"', "ar", 'e": 1}')] == ['{"', "", 'are": 1}']
     read = Arguments(PARAMETERS)
     assert [read.feed(piece) for piece in ('{"city": "', "O<", "|")] == ['{"city": "', "O<", "|"]
-    assert read.wakes is not None
+    assert read.not_plain is not None
 
 
 def test_text_waits_for_no_fast_path_where_a_quote_may_follow() -> None:
     read = Arguments(PARAMETERS)
     read.feed('{"city": "')
-    assert read.wakes is None
+    assert read.not_plain is None
     read.feed("Oslo")
-    assert read.wakes is not None
+    assert read.not_plain is not None

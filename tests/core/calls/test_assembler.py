@@ -135,15 +135,15 @@ def test_text_passes_as_it_is() -> None:
 
 
 def test_text_within_a_string_of_the_only_open_call_passes_as_it_is() -> None:
-    stage, wakes = Assembler(Offer(), CallIds(frozenset(), "x"), []), '"\r\n\t'
+    stage, not_plain = Assembler(Offer(), CallIds(frozenset(), "x"), []), '"\r\n\t'
     assert stage.plain(ToolCall) is None
     for piece in CUT:
         stage.feed(piece)
-    assert stage.plain(ToolCall) == (ToolCall, wakes)
+    assert stage.plain(ToolCall) == (ToolCall, not_plain)
     stage.feed(ToolCall(1, "b", "weather", '{"city": "Ro'))
     assert stage.plain(ToolCall) is None
     stage.feed(ToolCall(0, "", "", 'lo"}'))
-    assert stage.plain(ToolCall) == (ToolCall, wakes)
+    assert stage.plain(ToolCall) == (ToolCall, not_plain)
     stage.feed(ToolCall(1, "", "", 'me"'))
     assert stage.plain(ToolCall) is None
 

@@ -50,9 +50,9 @@ def test_a_value_that_is_cut_has_no_end(value: str) -> None:
 def test_text_that_is_sure_to_change_nothing_is_reported() -> None:
     extent = JsonExtent()
     extent.feed('{"a": "begun')
-    assert extent.wakes == '"\\'
+    assert extent.not_plain == '"\\'
     extent.feed("\\")
-    assert extent.wakes == ""
+    assert extent.not_plain == ""
 
 
 @law(100)

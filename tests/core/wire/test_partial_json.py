@@ -96,7 +96,7 @@ def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(text: str) -> Non
 
 
 def test_within_a_string_all_but_a_few_characters_are_text() -> None:
-    machine, wakes = PartialJson(), list[bool]()
+    machine, not_plain = PartialJson(), list[bool]()
     for piece in (
         "{",
         '"a": "b',
@@ -109,9 +109,9 @@ def test_within_a_string_all_but_a_few_characters_are_text() -> None:
         ", 'b': 'c",
     ):
         machine.feed(piece)
-        wakes.append(machine.wakes is not None)
-    assert wakes == [False, True, True, False, True, False, True, False, False]
-    assert PartialJson().wakes is None
+        not_plain.append(machine.not_plain is not None)
+    assert not_plain == [False, True, True, False, True, False, True, False, False]
+    assert PartialJson().not_plain is None
 
 
 def test_strings_do_not_wait_for_their_end() -> None:

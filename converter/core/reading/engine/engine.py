@@ -242,15 +242,15 @@ class Engine:
         text now.
         """
         if (candidate := self._candidate) and self.held_call and not self._source.rest:
-            wakes = None if candidate.ended else candidate.extent.wakes
+            not_plain = None if candidate.ended else candidate.extent.not_plain
             near = candidate.length + PIECE > self._limit(candidate)
-            return None if near or wakes is None else (ToolCall, wakes)
+            return None if near or not_plain is None else (ToolCall, not_plain)
         if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
             return None
         ends = "\r\n" if self._table.reads_calls else ""
         if value := self._value:
-            wakes = value.wakes
-            return (Text, wakes + self._marks.firsts + ends) if wakes else None
+            not_plain = value.not_plain
+            return (Text, not_plain + self._marks.firsts + ends) if not_plain else None
         if self._state is State.ANSWERING and self._section is None:
             return Text, self._marks.firsts + ends + ("[{" if self._wants_json else "")
         if self._state is State.THINKING and self.thought.at_ease:

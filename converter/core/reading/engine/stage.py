@@ -166,8 +166,8 @@ class ReadingStage:
         if kind is Text:
             return self._engine.plain() if self._again.over else None
         passes = not self._reads_tags and self._engine.at_head and not self._again.listens
-        wakes = self._thought_calls.wakes if self._thought_calls else ""
-        return (kind, "\r\n" + wakes) if passes and wakes is not None else None
+        not_plain = self._thought_calls.not_plain if self._thought_calls else ""
+        return (kind, "\r\n" + not_plain) if passes and not_plain is not None else None
 
     def _read(self, event: Text) -> Sequence[Event]:
         """Read text of the reply, and return the events that are decided."""

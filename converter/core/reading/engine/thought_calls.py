@@ -75,7 +75,7 @@ class ThoughtCalls:
         return out
 
     @property
-    def wakes(self) -> str | None:
+    def not_plain(self) -> str | None:
         """The characters that a text must not have to be emitted without `feed`; `None` if all text
         must be fed.
         """

@@ -123,7 +123,7 @@ class Extent:
         return self._closed if self._closed >= 0 else self._base
 
     @property
-    def wakes(self) -> str | None:
+    def not_plain(self) -> str | None:
         """The characters that must be read by `feed`: text without any of them can neither be a
         point nor begin one. `None` if every text must be read. If a backslash is not among the
         characters, a text must be read too if it ends with a backslash.
@@ -132,8 +132,8 @@ class Extent:
             return None
         if self._brackets is None or self._in_quote:
             return self._search.firsts + "\\"
-        wakes = self._brackets.wakes.removesuffix("\\")
-        return self._search.firsts + wakes if wakes else None
+        not_plain = self._brackets.not_plain.removesuffix("\\")
+        return self._search.firsts + not_plain if not_plain else None
 
     @property
     def quoted(self) -> bool:
