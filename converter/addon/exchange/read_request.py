@@ -47,7 +47,7 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.model.memory import Memory
-from converter.core.model.raw_messages import with_each
+from converter.core.model.raw_messages import map_messages
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
@@ -340,7 +340,7 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
         mended = exchange.client.requests.native(fields)
     else:
         mend = partial(repeated.mended, mend=with_arguments) if repeated else with_arguments
-        mended = with_each(fields, mend)
+        mended = map_messages(fields, mend)
     if exchange.settings.fields == (FOLDED,):
         mended = unfolded(mended)
     request = ReadRequest(

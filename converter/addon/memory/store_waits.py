@@ -155,11 +155,11 @@ class StoreElsewhere(Store):
         """Have a thread close the store's files and connections."""
         _ASKING.submit(self.store.close)
 
-    def _ask[Result](self, question: Callable[[], Result]) -> Result:
+    def _call[Result](self, operation: Callable[[], Result]) -> Result:
         if time.monotonic() < self._rests_until:
             raise AwayError("it failed a moment ago")
         try:
-            answer = question()
+            answer = operation()
         except Exception as error:  # Any: a store's package may raise errors of any type.
             self._rests_until = time.monotonic() + REST
             fault = f"{type(error).__name__}: {error}"[:LONGEST]

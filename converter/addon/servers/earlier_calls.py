@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from converter.core.calls.ids import SHORT_MODELS, CallIds, is_kimi_id, short_id
 from converter.core.dialects.openai_parts import read_arguments, text_of
-from converter.core.model.raw_messages import with_each
+from converter.core.model.raw_messages import map_messages
 from converter.core.wire import long_json
 from converter.core.wire.json_text import UnreadableError, as_object, objects
 
@@ -62,14 +62,14 @@ def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     `read`, gets `functions.read:1`. So the ids of a history stay the same when the history grows.
     """
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
-    return with_each(body, lambda message: _with_ids(as_object(message), ids, renamed) or message)
+    return map_messages(body, lambda each: _with_ids(as_object(each), ids, renamed) or each)
 
 
 def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion in which calls and results have ids of nine letters and digits. A
     new id depends on the old id alone. Return `body` itself if nothing changes.
     """
-    return with_each(body, _shortened)
+    return map_messages(body, _shortened)
 
 
 def _shortened(message: object) -> object:

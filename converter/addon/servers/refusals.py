@@ -26,7 +26,7 @@ from converter.addon.servers.refused_turns import (
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects import context_length
-from converter.core.model.raw_messages import messages_of, strings_of, with_each, with_each_part
+from converter.core.model.raw_messages import map_messages, map_parts, messages_of, strings_of
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
@@ -301,7 +301,7 @@ def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion in which a line of text replaces each picture."""
-    return with_each(body, lambda message: with_each_part(message, _picture_as_text))
+    return map_messages(body, lambda message: map_parts(message, _picture_as_text))
 
 
 def _picture_as_text(part: object) -> object:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
-from converter.core.model.raw_messages import with_each
+from converter.core.model.raw_messages import map_messages
 
 FIELD = "field "
 """Prefix of a refused part's name if the part is a field; the path follows: `field seed`."""
@@ -72,7 +72,7 @@ def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
     inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
     if inner:
-        body = with_each(body, lambda message: _message_without(message, inner))
+        body = map_messages(body, lambda message: _message_without(message, inner))
     kept = {name: value for name, value in body.items() if name not in paths}
     return body if len(kept) == len(body) else kept
 

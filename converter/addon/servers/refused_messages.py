@@ -16,9 +16,9 @@ from converter.core.model.raw_messages import (
     SYSTEM,
     content_parts,
     content_texts,
+    map_messages,
     messages_of,
     role_of,
-    with_each,
     with_messages,
 )
 from converter.core.wire.json_text import as_object
@@ -47,7 +47,7 @@ def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion in which each assistant turn has the field of a thought: a turn
     without a thought gets a blank.
     """
-    return with_each(body, _with_thought)
+    return map_messages(body, _with_thought)
 
 
 def _with_thought(message: object) -> object:
@@ -58,7 +58,7 @@ def _with_thought(message: object) -> object:
 
 def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with an empty text in place of each `content` that is null."""
-    return with_each(body, _without_null)
+    return map_messages(body, _without_null)
 
 
 def _without_null(message: object) -> object:
@@ -70,7 +70,7 @@ def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion in which the arguments of each call are parsed and written again,
     because a server's JSON parser may refuse JSON that Python's parser takes.
     """
-    return _as_new_request(with_each(body, partial(with_arguments, anew=True)))
+    return _as_new_request(map_messages(body, partial(with_arguments, anew=True)))
 
 
 def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:

@@ -317,14 +317,14 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
     """
     groups: list[list[Joined]] = []
     for event in events:
-        if groups and _goes_on(groups[-1][-1], event, fields):
+        if groups and _can_join(groups[-1][-1], event, fields):
             groups[-1].append(event)
         else:
             groups.append([event])
-    return [group[0] if len(group) == 1 else _as_one(group) for group in groups]
+    return [group[0] if len(group) == 1 else _joined_event(group) for group in groups]
 
 
-def _goes_on(last: Any, event: Any, fields: bool) -> bool:
+def _can_join(last: Any, event: Any, fields: bool) -> bool:
     """Return True if `event` can be joined to `last`."""
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
@@ -342,7 +342,7 @@ def _names(own: Own | None) -> tuple[str, ...] | None:
     return tuple(own.fields) if own else None
 
 
-def _as_one(group: Sequence[Any]) -> Any:
+def _joined_event(group: Sequence[Any]) -> Any:
     """Return the first event with the joined text of all events."""
     first = group[0]
     if isinstance(first, ToolCall):

@@ -75,8 +75,9 @@ class Entry:
 class Store:
     """The entries of all owners, by id. Any thread may use a store.
 
-    This class itself passes each call on to another store, `store`. A subclass can override `_ask`,
-    which makes each such call, and `_own`, which returns the name that an entry has in `store`.
+    This class itself passes each call on to another store, `store`. A subclass can override
+    `_call`, which makes each such call, and `_stored`, which returns the name that an entry
+    has in `store`.
 
     Attributes:
         store: the other store.
@@ -94,7 +95,7 @@ class Store:
     @property
     def size(self) -> int:
         """The number of bytes that the entries of all owners take."""
-        return self._ask(lambda: self.store.size)
+        return self._call(lambda: self.store.size)
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
         """Run `work`, which writes to the store, and return `None`. A store that is `elsewhere`
@@ -107,16 +108,16 @@ class Store:
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
-        entry = self._own(key), value, self._own(previous), [*map(self._own, names)]
-        self._ask(partial(self.store.keep, *entry, self._own(line)))
+        entry = self._stored(key), value, self._stored(previous), [*map(self._stored, names)]
+        self._call(partial(self.store.keep, *entry, self._stored(line)))
 
     def forget(self, key: str) -> bool:
         """Drop the entry with this id. Return False if there is none."""
-        return self._ask(partial(self.store.forget, self._own(key)))
+        return self._call(partial(self.store.forget, self._stored(key)))
 
     def find(self, name: str) -> str:
         """Return the id of the entry that has this further name; empty if there is none."""
-        return self._ask(partial(self.store.find, self._own(name)))
+        return self._call(partial(self.store.find, self._stored(name)))
 
     def get(self, key: str) -> bytes | None:
         """Return the value of the entry with this id; `None` if there is none."""
@@ -135,17 +136,17 @@ class Store:
         was dropped. Each entry that was read counts as used. `one`: return only the value of the
         entry itself.
         """
-        return self._ask(partial(self.store.values, self._own(key), one=one))
+        return self._call(partial(self.store.values, self._stored(key), one=one))
 
     def close(self) -> None:
         """Close files and connections."""
         self.store.close()
 
-    def _ask[Result](self, question: Callable[[], Result]) -> Result:
-        """Return the result of `question`, a call of the other store."""
-        return question()
+    def _call[Result](self, operation: Callable[[], Result]) -> Result:
+        """Return the result of `operation`, which calls the other store."""
+        return operation()
 
-    def _own(self, name: str) -> str:
+    def _stored(self, name: str) -> str:
         """Return the name or id that an entry `name` of this store has in the other store."""
         return name
 
@@ -329,9 +330,9 @@ class Memory(Store):
         """Begin to keep an entry with the value `value`. If an entry with this id has another
         value, keep the value `disputed` in place of both.
         """
-        self.begin(partial(self._agree, key, value, disputed))
+        self.begin(partial(self._keep_agreed, key, value, disputed))
 
-    def _agree(self, key: str, value: bytes, disputed: bytes) -> None:
+    def _keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
         """Keep the entry of `keep_agreed`."""
         agreed = self.get(key) in (None, value)
         super().keep(key, value if agreed else disputed, "", [])
@@ -351,5 +352,5 @@ class Memory(Store):
         """
         return super().history(key) if key else []
 
-    def _own(self, name: str) -> str:
+    def _stored(self, name: str) -> str:
         return name and self._prefix + name

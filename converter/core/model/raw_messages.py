@@ -62,7 +62,7 @@ def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
     return last if isinstance(last, dict) and role_of(last) == "assistant" else None
 
 
-def with_each(
+def map_messages(
     body: Mapping[str, object], change: Callable[[object], object]
 ) -> Mapping[str, object]:
     """Return the request with `change` applied to each message; `body` itself if none changes."""
@@ -93,7 +93,7 @@ def content_parts(message: object) -> list[object]:
     return content if isinstance(content, list) else []
 
 
-def with_each_part(message: object, change: Callable[[object], object]) -> object:
+def map_parts(message: object, change: Callable[[object], object]) -> object:
     """Return a message with `change` applied to each part of its content; the message itself if its
     content has no parts.
     """
@@ -145,10 +145,10 @@ def _text(part: object) -> str:
     """Return the `text` of a message's part, or else the part as JSON; empty for `None`."""
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return text
-    return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
+    return "" if part is None else json.dumps(_without_cache_mark(part), ensure_ascii=False)
 
 
-def _unmarked(value: object) -> object:
+def _without_cache_mark(value: object) -> object:
     """Return an object without its cache mark; any other value unchanged."""
     if not isinstance(value, dict):
         return value
@@ -196,22 +196,22 @@ class PromptPart(NamedTuple):
     plain: str
 
 
-def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def prompt_pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the parts of a request's prompt as pairs: the name of the part ("message 3 (user)"),
     and the message, or a tool or system text in the form of a message. They come in the order that
     chat templates have: tools, system text, messages.
     """
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
-        yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
+        yield f"tool {_tool_name(tool)}", {"tool": _without_cache_mark(tool)}
     for system in filter(None, map(body.get, SYSTEM_FIELDS)):
         yield "the system text", {"role": "system", "content": system}
     for number, message in enumerate(messages_of(body)):
         yield f"message {number} ({role_of(message)})", message
 
 
-def part_of(name: str, message: object) -> PromptPart:
-    """Return the part of the prompt for a pair of `pieces`."""
+def prompt_part(name: str, message: object) -> PromptPart:
+    """Return the part of the prompt for a pair of `prompt_pieces`."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
@@ -219,12 +219,12 @@ def part_of(name: str, message: object) -> PromptPart:
     return PromptPart(name, plain + "\n".join(thoughts), plain)
 
 
-def texts_of(body: Mapping[str, object]) -> dict[str, str]:
-    """Return the text of each part of the prompt, by the part's name; see `pieces`."""
-    return {name: part_of(name, piece).text for name, piece in pieces(body)}
+def prompt_texts(body: Mapping[str, object]) -> dict[str, str]:
+    """Return the text of each part of the prompt, by the part's name; see `prompt_pieces`."""
+    return {name: prompt_part(name, piece).text for name, piece in prompt_pieces(body)}
 
 
-def _name(tool: object) -> str:
+def _tool_name(tool: object) -> str:
     """Return the name of a tool in a request of any dialect; empty if it has none."""
     function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""

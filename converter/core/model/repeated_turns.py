@@ -96,12 +96,12 @@ class RepeatedTurns[Turn, Request]:
         for name, value in body.items():
             pieces += [b"," if pieces else b"{", write(name), b":"]
             if name == "messages" and isinstance(value, list):
-                pieces += self._bytes(value, write)
+                pieces += self._texts(value, write)
             else:
                 pieces.append(write(value))
         return b"".join([*pieces, b"}"])
 
-    def _bytes(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
+    def _texts(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
         """Return the JSON of a list of messages, in pieces which `body` joins (see `body`)."""
         cached = self.before._written if self.before else {}
         self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from converter.core.model.raw_messages import content_of, role_of, with_each, with_each_part
+from converter.core.model.raw_messages import content_of, map_messages, map_parts, role_of
 from converter.core.reading.folding import unfold
 
 
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the request `body` without folded thoughts; `body` itself if it has none."""
-    return with_each(body, _without_folds)
+    return map_messages(body, _without_folds)
 
 
 def _without_folds(turn: object) -> object:
@@ -18,7 +18,7 @@ def _without_folds(turn: object) -> object:
     content = content_of(turn)
     if isinstance(content, str):
         return {**turn, "content": unfold([content])}
-    return with_each_part(turn, _part)
+    return map_parts(turn, _part)
 
 
 def _part(part: object) -> object:

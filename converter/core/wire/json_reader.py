@@ -253,17 +253,17 @@ class JsonReader:
 
     def _token(self, text: str, index: int) -> ReadPart:
         """Return the part at `index`, outside of strings and comments."""
-        mark = text[index]
-        want = _STEPS[self.want].get(mark)
+        character = text[index]
+        want = _STEPS[self.want].get(character)
         if want is not None:
-            return self._step(want, mark, text, index)
+            return self._step(want, character, text, index)
         if blanks := _BLANK.match(text, index):
             return JsonPart.BLANK, blanks[0], blanks.end()
         if self.want in _VALUE_WANTED and (scalar := _SCALAR.match(text, index)):
             return self._scalar(text, index, scalar[0])
         if self.want in _KEY_WANTED and (key := self._odd_key(text, index)):
             return key
-        if mark in "/#" and self.want not in OUTSIDE:
+        if character in "/#" and self.want not in OUTSIDE:
             return self._begin_comment(text, index)
         return self._refuse(text, index)
 
@@ -330,26 +330,26 @@ class JsonReader:
             return JsonPart.BLANK, "", index + len(opener)
         return (JsonPart.BLANK, "", index) if text[index:] == "/" else self._refuse(text, index)
 
-    def _step(self, want: Want, mark: str, text: str, index: int) -> ReadPart:
-        """Return the part for the character `mark` at `index`, which the grammar allows there, and
+    def _step(self, want: Want, character: str, text: str, index: int) -> ReadPart:
+        """Return the part for `character` at `index`, which the grammar allows there, and
         set the state `want` behind it.
         """
-        part = JsonPart.KEY if want is Want.COLON else _PARTS[mark]
+        part = JsonPart.KEY if want is Want.COLON else _PARTS[character]
         if part is JsonPart.OPEN:
             if len(self.nested) >= DEPTH_LIMIT:
                 raise TooMuchError(DEPTH_LIMIT)
-            self.nested.append(_CLOSING[mark])
+            self.nested.append(_CLOSING[character])
         elif part is JsonPart.CLOSE:
-            if self.nested[-1] != mark:
+            if self.nested[-1] != character:
                 return self._refuse(text, index)
             self.nested.pop()
         elif part is JsonPart.COMMA:
             want = Want.KEY if self.nested[-1] == "}" else Want.VALUE_OR_END
         elif part is not JsonPart.COLON:
-            self.mended = self.mended or mark == "'"
-            self.quote, mark = mark, '"'
+            self.mended = self.mended or character == "'"
+            self.quote, character = character, '"'
         self.want = want if self.nested else Want.NOTHING
-        return part, mark, index + 1
+        return part, character, index + 1
 
     def _refuse(self, text: str, index: int) -> ReadPart:
         """Return all text from `index` on as UNFIT, and read all later text as UNFIT too."""

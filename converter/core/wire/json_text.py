@@ -16,7 +16,7 @@ from converter.core.wire.bounds import DEEPEST
 
 _LONGEST_NUMBER = 4300
 """How many digits an integer may have; Python's `int` raises ValueError for more."""
-_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
+_SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
 """A string, a comma before a closing bracket, or a bracket. Strings are matched whole, so that
 brackets and commas in strings are skipped. A last string may lack its closing quote: else a search
 would begin again at each escaped quote in it, which is slow.
@@ -149,7 +149,7 @@ def _pruned(text: str) -> str:
     """
     kept: list[str] = []
     depth, at = 0, 0
-    for piece in _MARKS.finditer(text):
+    for piece in _SIGNS.finditer(text):
         mark = piece[0]
         depth += (mark in "[{") - (mark in "]}")
         if mark in "[{" and depth == DEEPEST + 1:

@@ -137,13 +137,13 @@ def goes_on(before: KeptObject, now: KeptObject) -> bool:
     which may have lost their cache mark. It must have more of these messages than it lacks.
     """
     for name, one in before.lists.items():
-        shared = _shared(one, now.lists[name]) if name in now.lists else 0
+        shared = _count_shared(one, now.lists[name]) if name in now.lists else 0
         if len(one.values) - shared > min(_MOVES, shared - 1):
             return False
     return True
 
 
-def _shared(one: KeptList, other: KeptList) -> int:
+def _count_shared(one: KeptList, other: KeptList) -> int:
     """Return how many elements of both lists are the same object at the same index."""
     return sum(map(is_, one.values, other.values))
 
@@ -177,17 +177,17 @@ class _Reading:
             if name in value or len(value) == _MOST_MEMBERS:
                 raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
-                lists_read[name] = self._list(name)
+                lists_read[name] = self._read_list(name)
                 value[name] = [*lists_read[name].values]  # a copy: a request may change its list
             else:
-                members[name] = self._member(name)
+                members[name] = self._read_member(name)
                 value[name] = members[name].value
             mark = self._take(_NEXT_MEMBER)
         if not _END.fullmatch(self._data, self._at):
             raise ValueError("more follows")
         return ReadObject(value, KeptObject(self._data, members, lists_read), self._before)
 
-    def _member(self, name: str) -> KeptValue:
+    def _read_member(self, name: str) -> KeptValue:
         """Return the value of the key `name`: a kept one if its bytes stand here, or a new one."""
         for before in self._kept:
             one = before.members.get(name)
@@ -195,9 +195,9 @@ class _Reading:
                 begin = self._at
                 self._move(begin + one.end - one.begin)
                 return KeptValue(begin, self._at, one.value)
-        return self._new()
+        return self._read_new()
 
-    def _list(self, name: str) -> KeptList:
+    def _read_list(self, name: str) -> KeptList:
         """Return the list of messages with the key `name`. Its elements are taken from the kept
         list with which it has the most bytes at the beginning in common.
 
@@ -206,7 +206,7 @@ class _Reading:
         `_MOVES` different elements in a row, all further elements are read.
         """
         self._take(_LIST)
-        elements, (old, same) = KeptList(self._data, self._at), self._furthest(name)
+        elements, (old, same) = KeptList(self._data, self._at), self._most_equal(name)
         # The byte behind an element must be the same too: else a number at its end might go on.
         count = bisect_left(old.spans, same, key=itemgetter(1))
         mark, others = b",", 0
@@ -222,22 +222,22 @@ class _Reading:
             others = 0 if stands else others + 1
             if stands:
                 self._move(at + end - begin)
-            elements.add(value if stands else self._new().value, at, self._at)
+            elements.add(value if stands else self._read_new().value, at, self._at)
             mark = self._take(_NEXT)
         if mark == b",":
             self._read_on(elements)
-        if not _shared(old, elements):
+        if not _count_shared(old, elements):
             self._before = None
         return elements
 
-    def _furthest(self, name: str) -> tuple[KeptList, int]:
+    def _most_equal(self, name: str) -> tuple[KeptList, int]:
         """Return the kept list with the key `name` that has the most bytes in common with the list
         at `_at`, counted from the first element, and the number of these bytes.
         """
         furthest, longest = KeptList(b"", 0), 0
         for number, each in enumerate(self._kept):
             if one := each.lists.get(name):
-                same = _same(self._data, self._at, each.data, one.begin)
+                same = _count_equal(self._data, self._at, each.data, one.begin)
                 if same > longest:
                     furthest, longest, self._before = one, same, number
         return furthest, longest
@@ -253,7 +253,7 @@ class _Reading:
 
     def _read_on(self, elements: KeptList) -> None:
         """Read all further elements of a list, and add them to `elements`."""
-        text = self._rest()
+        text = self._decoded_rest()
         first = index = self._index
         values, spans, mark = list[object](), Spans(), ","
         while mark == ",":
@@ -268,15 +268,15 @@ class _Reading:
             elements.add(value, self._at + begin, self._at + end)
         self._at, self._index = len(self._data) - len(text[index:].encode()), index
 
-    def _new(self) -> KeptValue:
+    def _read_new(self) -> KeptValue:
         """Parse the value at `_at`, because it is not kept, and move behind it."""
-        text = self._rest()
+        text = self._decoded_rest()
         value, end = self._scan(self._index)
         begin, size = self._at, len(text[self._index : end].encode())
         self._at, self._index = begin + size, end
         return KeptValue(begin, begin + size, value)
 
-    def _rest(self) -> str:
+    def _decoded_rest(self) -> str:
         """Return the text in which `_index` is a position. The first call decodes it."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
@@ -300,7 +300,7 @@ class _Reading:
         self._at = to
 
 
-def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
+def _count_equal(data: bytes, at: int, other: bytes, begin: int) -> int:
     """Return how many bytes in a row are equal in `data`, from the offset `at` on, and in `other`,
     from the offset `begin` on.
     """

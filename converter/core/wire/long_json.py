@@ -36,7 +36,7 @@ _BITS = 16
 """An integer counts as one more value for each 16 of its bits, because the time to write it grows
 with the square of its digits.
 """
-_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
+_SIGNS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{,])', re.DOTALL)
 """A whole string, or an opening bracket or comma outside of strings. The group has the latter."""
 
 
@@ -104,7 +104,7 @@ def check(text: str) -> None:
     commas = (",", COMMAS_LIMIT, "commas between values")
     for marks, most, what in (containers, commas) if len(text) > LONG else ():
         if sum(map(text.count, marks)) > most:
-            standing = (each for each in _MARKS.finditer(text) if each[1] and each[1] in marks)
+            standing = (each for each in _SIGNS.finditer(text) if each[1] and each[1] in marks)
             if any(islice(standing, most, None)):
                 raise TooManyError(f"expected at most {most:,} {what}, got more")
 

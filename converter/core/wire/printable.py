@@ -35,7 +35,7 @@ def visible(text: str) -> str:
     """Return the text with visible signs in place of the characters of `ACTING`: `␛` for ESC,
     `\\u202e` for U+202E. CRLF becomes LF.
     """
-    return ACTING.sub(_spelled, text).replace("\r\n", "\n")
+    return ACTING.sub(_visible_sign, text).replace("\r\n", "\n")
 
 
 def one_line(text: str) -> str:
@@ -91,7 +91,7 @@ def laid_out(arguments: str) -> str:
     `_LONGEST_READ`, or has an object with a key twice.
     """
     try:
-        return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
+        return json.dumps(_parsed(arguments), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return arguments
 
@@ -101,7 +101,7 @@ def object_of(arguments: str) -> dict[str, object] | None:
     unchanged.
     """
     try:
-        value = _exactly(arguments)
+        value = _parsed(arguments)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -143,7 +143,7 @@ def json_of(value: object) -> str:
     return value if isinstance(value, str) else in_json(value)
 
 
-def _exactly(text: str) -> object:
+def _parsed(text: str) -> object:
     """Return the value of JSON text. Raises ValueError for text that is not JSON, is longer than
     `_LONGEST_READ`, or has an object with a key twice.
     """
@@ -152,7 +152,7 @@ def _exactly(text: str) -> object:
     return json.loads(text, object_pairs_hook=_object)
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _visible_sign(match: re.Match[str]) -> str:
     """Return the visible sign for the character that `ACTING` matched: `␛` for ESC."""
     code = ord(match[0])
     if code < ord(" "):

@@ -24,8 +24,8 @@ from converter.core.model.raw_messages import (
     MESSAGE_FIELDS,
     SYSTEM_FIELDS,
     messages_of,
+    prompt_texts,
     shared_count,
-    texts_of,
     with_messages,
 )
 from converter.core.wire import json_text
@@ -163,7 +163,7 @@ def differences(
     for name in [*before, *(now.keys() - before.keys())]:
         if name not in _PROMPT and before.get(name) != now.get(name):
             yield name, _diff(json.dumps(before.get(name)), json.dumps(now.get(name)))
-    one, other = texts_of(before), texts_of(now)
+    one, other = prompt_texts(before), prompt_texts(now)
     for name in [*one, *(each for each in other if each not in one)]:
         if one.get(name) != other.get(name):
             yield name, _diff(one.get(name, ""), other.get(name, ""))

@@ -24,8 +24,8 @@ from converter.core.model.raw_messages import (
     PromptPart,
     fingerprint_of,
     messages_of,
-    part_of,
-    pieces,
+    prompt_part,
+    prompt_pieces,
     role_of,
     shared_count,
 )
@@ -193,8 +193,8 @@ def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | N
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
         )
-    for one, other in zip(pieces(before), pieces(now), strict=False):
-        if one != other and (was := part_of(*one)) != (part := part_of(*other)):
+    for one, other in zip(prompt_pieces(before), prompt_pieces(now), strict=False):
+        if one != other and (was := prompt_part(*one)) != (part := prompt_part(*other)):
             at = _shared_length(was.text, part.text)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None

@@ -10,14 +10,14 @@ from converter.core.model.raw_messages import (
     content_texts,
     entries_of,
     fingerprint_of,
+    map_messages,
+    map_parts,
     messages_of,
+    prompt_texts,
     role_of,
     shared_count,
     strings_of,
     texts_in,
-    texts_of,
-    with_each,
-    with_each_part,
     with_messages,
 )
 from tests.support.rows import rows_of
@@ -55,9 +55,9 @@ def test_each_part_of_a_content_is_changed_at_its_index() -> None:
     parts = [{"type": "text", "text": "a"}, "b"]
     message = {"role": "user", "content": parts}
     assert content_parts(message) == parts
-    assert with_each_part(message, str) == {**message, "content": [*map(str, parts)]}
+    assert map_parts(message, str) == {**message, "content": [*map(str, parts)]}
     without: list[object] = [TURN, 7, {"content": []}]
-    assert [with_each_part(each, str) for each in without] == without
+    assert [map_parts(each, str) for each in without] == without
     assert not any(map(content_parts, without))
 
 
@@ -86,7 +86,7 @@ def test_a_message_is_matched_without_what_moves(one: str, other: str, same: boo
 
 def test_a_prompt_has_the_system_text_of_either_field() -> None:
     for name in ("system", "instructions"):
-        assert texts_of({name: "be short", "input": [TURN]})["the system text"] == "be short"
+        assert prompt_texts({name: "be short", "input": [TURN]})["the system text"] == "be short"
 
 
 def test_a_message_is_matched_by_its_text_and_not_by_its_form() -> None:
@@ -101,7 +101,7 @@ def test_the_prompt_is_listed_in_the_order_of_templates() -> None:
         "system": "Be brief.",
         "tools": [{"type": "function", "function": {"name": "f"}}],
     }
-    assert [*texts_of(body)] == ["tool f", "the system text", "message 0 (user)"]
+    assert [*prompt_texts(body)] == ["tool f", "the system text", "message 0 (user)"]
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -111,7 +111,7 @@ def test_odd_messages_raise_nothing(odd: object) -> None:
     assert content_of(odd) is None or isinstance(odd, dict)
     assert isinstance([*texts_in(odd)], list)
     assert isinstance([*content_texts(odd), *entries_of(odd)], list)
-    assert texts_of({"messages": [odd], "tools": [odd]}).keys()
+    assert prompt_texts({"messages": [odd], "tools": [odd]}).keys()
 
 
 def test_strings_are_listed_in_their_order_and_as_deep_as_wanted() -> None:
@@ -123,14 +123,14 @@ def test_strings_are_listed_in_their_order_and_as_deep_as_wanted() -> None:
 @pytest.mark.parametrize("name", ["messages", "input"])
 def test_each_message_is_changed_at_its_index(name: str) -> None:
     body = {"model": "m", name: [TURN, 7]}
-    changed = with_each(body, lambda message: {**TURN, "content": "Ho"} if message == TURN else 7)
+    changed = map_messages(body, lambda each: {**TURN, "content": "Ho"} if each == TURN else 7)
     assert changed == {"model": "m", name: [{**TURN, "content": "Ho"}, 7]}
     assert body[name] == [TURN, 7]
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": [TURN]}, {"messages": 7}, {"input": "Hi"}])
 def test_a_request_of_which_nothing_changes_is_itself(body: dict[str, object]) -> None:
-    assert with_each(body, lambda message: message) is body
+    assert map_messages(body, lambda message: message) is body
 
 
 @pytest.mark.parametrize(
