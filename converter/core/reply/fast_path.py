@@ -387,11 +387,9 @@ def _plain(not_plain: str, in_json: bool) -> Callable[[bytes], object]:
     """Return a function that returns a match if a JSON string's inside is plain text, else None.
     `in_json`: the text is JSON itself, in which a backslash belongs to the character behind it.
     """
-    single = "".join(re.escape(mark) for mark in sorted(set(not_plain)) if mark.isascii())
-    wide = "".join(
-        f"(?!{re.escape(mark)})" for mark in sorted(set(not_plain)) if not mark.isascii()
-    )
-    escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in not_plain)
+    single = "".join(re.escape(one) for one in sorted(set(not_plain)) if one.isascii())
+    wide = "".join(f"(?!{re.escape(one)})" for one in sorted(set(not_plain)) if not one.isascii())
+    escapes = "".join(name for name, sign in _ESCAPES.items() if sign not in not_plain)
     single_escape = f"\\\\[{escapes}]" if escapes else "(?!)"
     escape = _ESCAPE_IN_JSON if in_json and "\\" not in not_plain else single_escape
     letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
