@@ -202,7 +202,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """The client's rule whether the model may, must or must not call a tool.
+    """Whether the model may, must or must not call a tool, as the client requests it.
 
     Attributes:
         mode: the rule. "required": it must call some tool; "named": the tool `name`.

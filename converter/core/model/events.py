@@ -52,8 +52,8 @@ class Text:
 
     Attributes:
         refusal: True for text of a refusal.
-        own: not `None` if the server sent the content as a list with other parts than text
-            (images). An `Opaque` then holds the list, and this text is not searched for tags.
+        own: `None`, unless the server sent the content as a list that has other parts (images) too.
+            An `Opaque` then holds the list, and this text is not searched for tags.
     """
 
     text: str
@@ -104,7 +104,7 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class LateCloser(ThinkingEnd):
-    """The closer of a thought which a tool call in the thought had ended before.
+    """The closer of a thought that had ended before, at a tool call in it.
 
     Only the engine emits it, and the stage around the engine drops it
     (`converter/core/reading/engine/stage.py`).
@@ -161,9 +161,9 @@ class Finish:
         reason: the finish reason, a word of chat completions.
         stop_sequence: the stop string of the request that ended the choice; empty if the server
             does not name the string; `None` if no stop string ended the choice.
-        server_word: the finish reason as the server wrote it. at_limit: True if the reply has as
-        many tokens as the request allowed, by the server's count,
-            although the server's reason is not `length`.
+        server_word: the finish reason as the server wrote it.
+        at_limit: True if the reply has as many tokens as the request allowed, by the server's
+            count, although the server's reason is not `length`.
     """
 
     reason: str
@@ -212,7 +212,8 @@ class Failure:
         message: the message for people.
         kind: the type of the error, such as `api_error`.
         status: the HTTP status that a response with this error would have; 0 if it is not known.
-        code: a further name of the error, such as `context_length_exceeded`; empty for none.
+        code: the error's `code` in OpenAI's APIs, such as `context_length_exceeded`; empty for
+            none.
     """
 
     message: str
@@ -237,8 +238,8 @@ class Opaque:
         dialect: the name of the dialect that has the fields.
         inner: the fields in the delta or message, beside its content.
         outer: the fields of the choice, beside its delta or message.
-        covered: the names of `inner` whose values also came as a `MappedField`. Encoders of other
-            dialects ignore them here.
+        covered: the names in `inner` whose values are also emitted as a `MappedField`. Encoders of
+            other dialects write only the `MappedField`.
     """
 
     dialect: str
@@ -325,7 +326,7 @@ def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> 
 
 
 def _can_join(last: Any, event: Any, fields: bool) -> bool:
-    """Return True if `event` can be joined to `last`."""
+    """Return True if `event` can be joined to `last`, the event before."""
     kind = type(event)
     if type(last) is not kind or kind not in _IN_PIECES or last.choice != event.choice:
         return False
@@ -338,12 +339,12 @@ def _can_join(last: Any, event: Any, fields: bool) -> bool:
 
 
 def _names(own: Own | None) -> tuple[str, ...] | None:
-    """Return the names of the fields in `own`."""
+    """Return the names of the fields in `own`; `None` if there is no `own`."""
     return tuple(own.fields) if own else None
 
 
 def _joined_event(group: Sequence[Any]) -> Any:
-    """Return the first event with the joined text of all events."""
+    """Return a copy of the first event of `group` that has the joined text of all its events."""
     first = group[0]
     if isinstance(first, ToolCall):
         text = "".join([piece.arguments for piece in group])

@@ -17,18 +17,18 @@ from converter.core.model.raw_messages import (
 
 TITLE, COMPACTION = "title", "compaction"
 _HEAD = 4000
-"""How many characters at the beginning of a text are searched for the patterns."""
+"""How many characters at the beginning of a text are searched for `_PATTERNS`."""
 _PATTERNS = (
-    # Claude Code 2.1, Codex 0.169
+    # The texts of Claude Code 2.1 and Codex 0.169.
     (
         COMPACTION,
         re.compile(r"Your task is to create a detailed summary of|CONTEXT CHECKPOINT COMP"),
     ),
-    # Codex, Open WebUI 0.6, older Claude Code; opencode 1.0; Claude Code 2.1; Continue 1
+    # Codex, Open WebUI 0.6 and older versions of Claude Code.
     (TITLE, re.compile(r"\bGenerate a (?:concise|short|brief)\b[^.\n]{0,80}\btitle\b")),
-    (TITLE, re.compile(r"\AYou are a title generator")),
-    (TITLE, re.compile(r"\A\s*<session>\n")),
-    (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),
+    (TITLE, re.compile(r"\AYou are a title generator")),  # opencode 1.0
+    (TITLE, re.compile(r"\A\s*<session>\n")),  # Claude Code 2.1
+    (TITLE, re.compile(r"\bplease reply with a title for the chat\b")),  # Continue 1
 )
 _GOES_ON = re.compile(
     r"This session is being continued from a previous conversation"  # Claude Code 2.1
@@ -66,7 +66,7 @@ def goes_on_from_summary(message: object) -> bool:
 
 
 def _is_item(message: object, kind: str) -> bool:
-    """Return True if a message is an item of Responses of the type `kind`."""
+    """Return True if a message is an item of the Responses API whose `type` is `kind`."""
     return isinstance(message, dict) and message.get("type") == kind
 
 

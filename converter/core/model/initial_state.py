@@ -23,7 +23,7 @@ class InitialState(enum.Enum):
     LIKELY_THINKING = "likely thinking"
 
     def or_else(self, other: "InitialState") -> "InitialState":
-        """Return this state, or `other` if this state is AUTO."""
+        """Return this state; if it is AUTO, return `other`."""
         return other if self is InitialState.AUTO else self
 
     @property

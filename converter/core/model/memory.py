@@ -143,11 +143,11 @@ class Store:
         self.store.close()
 
     def _call[Result](self, operation: Callable[[], Result]) -> Result:
-        """Return the result of `operation`, which calls the other store."""
+        """Return the result of `operation`, which calls a method of `store`."""
         return operation()
 
     def _stored(self, name: str) -> str:
-        """Return the name or id that an entry `name` of this store has in the other store."""
+        """Return the name or id that the entry `name` has in `store`, the other store."""
         return name
 
 
@@ -184,7 +184,7 @@ class BoundedStore(Store):
             self._evict()
             while key and not (one and values):
                 entry = None if key in seen else self._use(key)
-                # The entry was dropped, or it was read already, so that the history has a circle.
+                # The entry was dropped, or was read already: the history leads back to it.
                 if entry is None:
                     return None
                 seen.add(key)
@@ -270,7 +270,7 @@ class ProcessStore(BoundedStore):
 
 @dataclass(slots=True)
 class Waits:
-    """The time that one exchange waits for its store.
+    """How long one exchange has waited for its store, and the writes that it has still to await.
 
     Attributes:
         writes: the writes that were begun, and whose end the exchange has not awaited yet.
@@ -333,7 +333,7 @@ class Memory(Store):
         self.begin(partial(self._keep_agreed, key, value, disputed))
 
     def _keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
-        """Keep the entry of `keep_agreed`."""
+        """Compare the values and keep the entry, for `keep_agreed`."""
         agreed = self.get(key) in (None, value)
         super().keep(key, value if agreed else disputed, "", [])
 

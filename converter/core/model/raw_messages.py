@@ -26,8 +26,8 @@ MESSAGE_FIELDS = ("messages", "input")
 _MARK = "cache_control"
 """The field with which a client marks the end of a cached prompt. No model reads it."""
 _HEAD = 4000
-"""How many characters of a message are in its fingerprint. A client may later shorten a long result
-of a tool, and the message must still have the same fingerprint.
+"""How many characters at the beginning of a message are in its fingerprint. A client may later
+shorten a long result of a tool, and the message must still have the same fingerprint.
 """
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
@@ -65,7 +65,9 @@ def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
 def map_messages(
     body: Mapping[str, object], change: Callable[[object], object]
 ) -> Mapping[str, object]:
-    """Return the request with `change` applied to each message; `body` itself if none changes."""
+    """Return the request `body` with `change` applied to each message; `body` itself if no message
+    changes.
+    """
     messages = messages_of(body)
     changed = [change(message) for message in messages]
     return body if changed == [*messages] else with_messages(body, changed)
@@ -149,7 +151,7 @@ def _text(part: object) -> str:
 
 
 def _without_cache_mark(value: object) -> object:
-    """Return an object without its cache mark; any other value unchanged."""
+    """Return an object without its field `cache_control`; any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if key != _MARK}
@@ -211,7 +213,7 @@ def prompt_pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def prompt_part(name: str, message: object) -> PromptPart:
-    """Return the part of the prompt for a pair of `prompt_pieces`."""
+    """Return the prompt's part for a pair that `prompt_pieces` yields."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)

@@ -1,4 +1,4 @@
-"""A cache of a conversation's messages, so that each message is read and written once.
+"""A cache of a conversation's messages, so that each message is parsed and translated only once.
 
 An agent's request repeats all messages of its request before and adds some at the end.
 `converter.core.wire.known_json` returns the same Python object for a repeated message, and this
@@ -36,8 +36,8 @@ class RepeatedTurns[Turn, Request]:
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def hash(self, history_hash: bytes, message: object, make: Callable[[], bytes]) -> bytes:
-        """Return the hash of a conversation up to and including `message`: the cached one if the
-        request before had this message behind the same messages, else the result of `make()`.
+        """Return the hash of a conversation up to and including `message`. The hash comes from the
+        cache if the request before had this message behind the same messages, else from `make()`.
 
         `history_hash` is the hash of all messages before this one.
         """
@@ -77,8 +77,8 @@ class RepeatedTurns[Turn, Request]:
     def run(
         self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
-        """Return the messages for the server for some turns in a row, from the cache or from
-        `write()`.
+        """Return the messages into which `turns`, some turns in a row, are translated for the
+        server: from the cache, or from `write()`.
 
         The cached messages are returned only if the request before had the same turns in a row, and
         an equal `basis`: the facts on which the writing depends.
@@ -102,7 +102,9 @@ class RepeatedTurns[Turn, Request]:
         return b"".join([*pieces, b"}"])
 
     def _texts(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
-        """Return the JSON of a list of messages, in pieces which `body` joins (see `body`)."""
+        """Return the JSON of a list of messages, in pieces to be joined. Repeated messages come
+        from the cache, all others from `write`.
+        """
         cached = self.before._written if self.before else {}
         self._written = {id(one): cached.get(id(one)) or (one, write(one)) for one in messages}
         pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]
