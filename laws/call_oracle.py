@@ -42,20 +42,20 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     if alone and all(call.name in tools for call in alone):
         return alone
     accepted: list[Call] = []
-    for begin, end, named in _calls_by_offset(text):
+    for begin, end, named in _spans_of_calls(text):
         blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
         begun = max(blanks.start() if blanks else begin, accepted[-1].end if accepted else 0)
         behind = _CLOSED.match(text, end)
         ended = behind.end() if behind else end
         for name, arguments in named:
-            meant = _by_schema(arguments, tools.get(name, {}))
+            meant = _accepted(arguments, tools.get(name, {}))
             if name in tools and meant is not None:
                 accepted.append(Call(begun, ended, name, meant))
                 begun = ended
     return accepted
 
 
-def _by_schema(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
+def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
     """Return the call's arguments; None if the tool's schema cannot accept them."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
@@ -70,7 +70,7 @@ def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
             end, named = read
             if not text[end:].strip():
                 meant = [
-                    _by_schema(arguments, tools.get(name, {})) or {} for name, arguments in named
+                    _accepted(arguments, tools.get(name, {})) or {} for name, arguments in named
                 ]
                 return [
                     Call(0 if at == 0 else len(text), len(text), each[0], arguments)
@@ -79,7 +79,7 @@ def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
     return []
 
 
-def _calls_by_offset(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
+def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
     """Yield the spans of calls, with the names and arguments in each."""
     offset = 0
     while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
@@ -104,7 +104,7 @@ def _read_at(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArg
     return None
 
 
-def same(call: Call, name: str, arguments: object) -> bool:
+def is_same_call(call: Call, name: str, arguments: object) -> bool:
     """Return True if a client's call is `call`; a typed value may stand for its text."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
@@ -124,7 +124,7 @@ def _same_value(written: object, value: object) -> bool:
     return isinstance(written, str) and written == json.dumps(value, ensure_ascii=False)
 
 
-def without(text: str, removed: list[Call]) -> str:
+def without_calls(text: str, removed: list[Call]) -> str:
     """Return the text without these calls."""
     offsets = [0, *(offset for call in removed for offset in (call.begin, call.end)), len(text)]
     return "".join(text[begin:end] for begin, end in zip(offsets[::2], offsets[1::2], strict=True))

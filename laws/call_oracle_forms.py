@@ -14,14 +14,14 @@ from laws.call_oracle_readers import (
     JSON_NEXT,
     Reader,
     Row,
-    elements,
-    gemma,
-    gemma_calls,
-    header,
-    objects,
-    one_by_one,
-    python,
-    tags,
+    gemma_calls_reader,
+    gemma_reader,
+    headers_reader,
+    objects_reader,
+    python_reader,
+    read_elements,
+    read_header,
+    tags_reader,
 )
 
 _NAME = r"(?P<name>[\w.-]+)"
@@ -40,7 +40,7 @@ def _syntaxes(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 @_syntaxes.register
 def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    yield JSON_NEXT, objects(_closer(form), body.name_is_key)
+    yield JSON_NEXT, objects_reader(_closer(form), body.name_is_key)
 
 
 @_syntaxes.register
@@ -50,15 +50,15 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     heads = _any_of(body.heads)
     pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_BETWEEN})*+"
     if form.whole:
-        yield f"(?={pattern})", one_by_one(rf"\s*{pattern}(?=\{{)")
+        yield f"(?={pattern})", headers_reader(rf"\s*{pattern}(?=\{{)")
         return
-    yield rf"{pattern}(?={_any_of(('{', *form.ends))})", header
+    yield rf"{pattern}(?={_any_of(('{', *form.ends))})", read_header
 
 
 @_syntaxes.register
 def _(body: Keyed, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if body.nested:
-        yield rf"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}>", elements
+        yield rf"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}>", read_elements
     else:
         yield _bare_call(body, form) if body.bare else _tagged_call(body)
 
@@ -70,7 +70,7 @@ def _tagged_call(body: Keyed) -> tuple[str, Reader]:
     ended = f"(?:{_any_of(body.end)})?" if body.open_ended else _any_of(body.end)
     behind = rf"(?=\s*(?:{_any_of(body.keys)}|{_any_of(body.end)}|\{{|\Z))"
     begin = f"{_any_of(body.heads)}{_ATTRIBUTE.format('name')}{tag_end}"
-    return begin + (behind if body.open_ended else ""), tags(parameter, ended, body.padded)
+    return begin + (behind if body.open_ended else ""), tags_reader(parameter, ended, body.padded)
 
 
 def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
@@ -85,25 +85,25 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     parameter = rf"{key}(?P<key>.*?){key_end}{kind}\s*{value}(?P<value>.*?){ended}"
     between = rf"(?:{re.escape(body.separator)}\s*)?" if body.separator else ""
     begin = rf"\s*{_NAME}\s*{between}(?={key}|{close}|\{{)"
-    return begin, tags(parameter, close, padded=False)
+    return begin, tags_reader(parameter, close, padded=False)
 
 
 @_syntaxes.register
 def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.heads and form.whole:
-        yield r"\s*(?=\[\s*[A-Za-z_])", python("")
+        yield r"\s*(?=\[\s*[A-Za-z_])", python_reader("")
     else:
-        yield r"\s*(?=[\w\[{])", python(_closer(form))
+        yield r"\s*(?=[\w\[{])", python_reader(_closer(form))
 
 
 @_syntaxes.register
 def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     heads = _any_of(body.heads)
     if form.whole:
-        yield rf"(?=\s*{heads})", gemma_calls(body.quote)
+        yield rf"(?=\s*{heads})", gemma_calls_reader(body.quote)
         return
-    yield rf"\s*{heads}{_NAME}(?=\{{)", gemma(body.quote, form.close)
-    yield rf"\s*{heads}(?=[\w.-]+\()", python(form.close)
+    yield rf"\s*{heads}{_NAME}(?=\{{)", gemma_reader(body.quote, form.close)
+    yield rf"\s*{heads}(?=[\w.-]+\()", python_reader(form.close)
 
 
 def _any_of(marks: Sequence[str]) -> str:
@@ -115,7 +115,7 @@ def _closer(form: CallRow) -> str:
     return form.close or form.section[1]
 
 
-def _opening(form: CallRow) -> str:
+def _opening_pattern(form: CallRow) -> str:
     """Return the pattern of the marks before a body. The call's own opener may be missing in a
     section, and where a body's beginning counts alone.
     """
@@ -132,7 +132,7 @@ def _opening(form: CallRow) -> str:
 def _rows(form: CallRow) -> Iterator[Row]:
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
     for begin, reader in _syntaxes(form.body, form):
-        yield Row(form.name, _opening(form) + begin, reader, ends)
+        yield Row(form.name, _opening_pattern(form) + begin, reader, ends)
 
 
 ROWS = tuple(row for form in FORMS if not form.whole for row in _rows(form))

@@ -113,7 +113,7 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
         yield str(values.get(named, "")), Members(members)
 
 
-def objects(close: str = "", by_key: bool = False) -> Reader:
+def objects_reader(close: str = "", by_key: bool = False) -> Reader:
     """Return a reader of objects and lists of objects, one after another. `close`: the mark behind
     the last object, whose brackets may be missing.
     """
@@ -150,7 +150,7 @@ def _completed(written: str) -> object:
     raise ValueError(written)
 
 
-def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
     """Read the arguments behind a header that has the name; a closing mark means no arguments."""
     name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi: functions.f:0
     if text.startswith(("<", "`"), match.end()):
@@ -159,7 +159,7 @@ def header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] 
     return offset, [(name, arguments)]
 
 
-def tags(parameter: str, end: str, padded: bool = True) -> Reader:
+def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
     """Return a reader of parameters, up to the call's end; Llama 3.1 writes an object instead."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
@@ -176,7 +176,7 @@ def tags(parameter: str, end: str, padded: bool = True) -> Reader:
     return read
 
 
-def elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
+def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
     """Read MiniMax-M3's elements; each value of a list is an element `item`."""
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
@@ -195,7 +195,7 @@ def _values(xml: str) -> dict[str, object]:
     return arguments
 
 
-def python(close: str) -> Reader:
+def python_reader(close: str) -> Reader:
     """Return a reader of calls in Python's syntax, or of the objects that some models write."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
@@ -204,7 +204,7 @@ def python(close: str) -> Reader:
         values = [node.value for node in ast.parse(body).body if isinstance(node, ast.Expr)]
         nodes = [each for node in values for each in getattr(node, "elts", [node])]
         called = [_python_call(node) for node in nodes if isinstance(node, ast.Call)]
-        return (end, called) if called else objects()(text, match)
+        return (end, called) if called else objects_reader()(text, match)
 
     return read
 
@@ -225,7 +225,7 @@ def _python_call(node: ast.Call) -> NamedArguments:
     return ast.unparse(node.func).removesuffix(".call"), arguments
 
 
-def gemma(quote: str, close: str) -> Reader:
+def gemma_reader(quote: str, close: str) -> Reader:
     """Return a reader of Gemma's object: strings have a mark of their own, keys have none."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
@@ -239,14 +239,14 @@ def gemma(quote: str, close: str) -> Reader:
     return read
 
 
-def gemma_calls(quote: str) -> Reader:
+def gemma_calls_reader(quote: str) -> Reader:
     """Return a reader of Gemma's calls that follow one another without a mark around them."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()
         for call in re.split(r"\s*call:(?=[\w.-]+\{)", text[match.start() :])[1:]:
             begun = re.match(r"(?P<name>[\w.-]+)(?=\{)", call)
-            one = gemma(quote, "$")(f"{call.rstrip()}$", begun) if begun else None
+            one = gemma_reader(quote, "$")(f"{call.rstrip()}$", begun) if begun else None
             if not one:
                 return None
             named += one[1]
@@ -255,7 +255,7 @@ def gemma_calls(quote: str) -> Reader:
     return read
 
 
-def one_by_one(begin: str) -> Reader:
+def headers_reader(begin: str) -> Reader:
     """Return a reader of headers with objects behind them, one call after another."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:

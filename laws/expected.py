@@ -60,7 +60,7 @@ def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     """Return the parts of one choice, without the tool calls in its text."""
     tools = reading.expected.calls.read
-    read = _parts(choice, reading)
+    read = _all_parts(choice, reading)
     if tools is None or choice.calls:
         return read
     gone = markup_in_thoughts(choice, reading)
@@ -78,22 +78,22 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
         return []
     return [
         (text[call.begin : call.end], call)
-        for text in (part.text for part in _parts(choice, reading) if part.kind == "text")
+        for text in (part.text for part in _all_parts(choice, reading) if part.kind == "text")
         for call in call_oracle.calls(text, tools.schemas, not tools.wants_json)
     ]
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
     """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
-    tools, read = reading.expected.calls.read, _parts(choice, reading)
+    tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
         return []
     answered = any(part.kind == "text" and part.text.strip() for part in read)
     counted: list[call_oracle.Call] = []
     for thought in (part.text for part in read if part.kind == "thinking"):
         for call in call_oracle.calls(thought, tools.schemas):
-            draft = answered and without(thought[call.end :], tools).strip()
-            repeats = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
+            draft = answered and without_calls(thought[call.end :], tools).strip()
+            repeats = any(call_oracle.is_same_call(call, it.name, it.arguments) for it in counted)
             counted += [] if draft or repeats else [call]
     return counted
 
@@ -102,7 +102,7 @@ def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
     """Return for each part of a choice the text of the calls at the end of a thought, which are
     emitted as calls. Of thoughts in a reasoning field, only the last one can end in calls.
     """
-    read, tools = _parts(choice, reading), reading.expected.calls.read
+    read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
     if tools is None or not counts:
         return ["" for _ in read]
@@ -124,9 +124,11 @@ def _last_calls(thought: str, tools: Tools) -> str:
     return thought[begin:]
 
 
-def without(text: str, tools: Tools) -> str:
+def without_calls(text: str, tools: Tools) -> str:
     """Return the text without its tool calls."""
-    return call_oracle.without(text, call_oracle.calls(text, tools.schemas, not tools.wants_json))
+    return call_oracle.without_calls(
+        text, call_oracle.calls(text, tools.schemas, not tools.wants_json)
+    )
 
 
 def _without_calls(part: Part, tools: Tools) -> list[Part]:
@@ -140,7 +142,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
     return [*out, Part("text", part.text[offset:])]
 
 
-def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
+def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     """Return thinking and text. Tags count until the server sends a reasoning field (rule 9)."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
@@ -149,17 +151,19 @@ def _parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
     read += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     behind = choice.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
-    again = repeated(list(content), families_of(reading), _open_closers(text, reading))
-    read += _unmarked_parts(_unrepeated(_parts_by_fields(behind), len(again)), families_of(reading))
+    again = repeated_thought(list(content), families_of(reading), _open_closers(text, reading))
+    read += _without_stray_marks(
+        _drop_text(_parts_by_fields(behind), len(again)), families_of(reading)
+    )
     read = _joined_text(read)
     if reading.trims_blanks:
-        read = _trimmed(read)
+        read = _without_blanks(read)
     if reading.expected.thoughts.hidden:
         read = [part for part in read if part.kind == "text"]
     return _joined_text(read)
 
 
-def repeated(
+def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, if the reasoning field has the same thought.
@@ -190,17 +194,17 @@ def _open_closers(text: str, reading: Reading) -> Sequence[str]:
     return [mark for row in opened or telling for mark in row.closes]
 
 
-def _unmarked_parts(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
+def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
     """Drop the marks that a server left in the content of a thought in its reasoning field."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native
-        text = part.text if part.native else unmarked(part.text, families, at_head)
+        text = part.text if part.native else without_stray_marks(part.text, families, at_head)
         out.append(replace(part, text=text))
     return out
 
 
-def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
+def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
     """Return the text without closers of thoughts and an opener of the answer at its beginning (if
     `at_head`), and without a closer of the answer at its end.
     """
@@ -214,7 +218,7 @@ def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) ->
     return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)
 
 
-def _unrepeated(read: Iterable[Part], length: int) -> list[Part]:
+def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
     """Remove the first `length` characters of the text parts."""
     out = []
     for part in read:
@@ -224,7 +228,7 @@ def _unrepeated(read: Iterable[Part], length: int) -> list[Part]:
     return out
 
 
-def _trimmed(read: Sequence[Part]) -> list[Part]:
+def _without_blanks(read: Sequence[Part]) -> list[Part]:
     """Drop the blanks before and behind thinking."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []

@@ -46,7 +46,7 @@ class Joined:
     written: int  # how many tokens the server wrote in the first reply
     added: int  # how many tokens the text has that ends the thought
 
-    def one(self, recording: Recording) -> Recording:
+    def single_reply(self, recording: Recording) -> Recording:
         """Return the recording with the reply of a server that ends its thought there by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
@@ -99,16 +99,16 @@ def joined(recording: Recording) -> Joined | None:
     read = parts(begun, reading_for(with_body(recording, second, start="text"), whole=False))
     if goes_on != bool(second) or any(part.kind == "thinking" for part in read):
         return None
-    return _joined_replies(recording, first, second)
+    return _joined_at_thought_end(recording, first, second)
 
 
-def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
+def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
     """Check a law of content, of two joined replies as well. Raises BrokenLawError."""
     both = joined(recording) if _end_is_in_bytes(recording) else None
     if both is None:
         holds(recording, drawn)
         return
-    one = both.one(recording)
+    one = both.single_reply(recording)
     holds(one, drawn)
     # without counts from the server, the addon estimates them, also for the withheld text
     counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
@@ -129,7 +129,7 @@ def _end_is_in_bytes(recording: Recording) -> bool:
     return limits.budget is not None or limits.answers
 
 
-def last_of(recording: Recording, came: bytes) -> bytes:
+def last_reply_of(recording: Recording, came: bytes) -> bytes:
     """Return the part of the received bytes that has the client's finish: the second reply if the
     finish of the first is withheld, else all.
     """
@@ -137,7 +137,7 @@ def last_of(recording: Recording, came: bytes) -> bytes:
     return came[len(first) :] if joined(recording) else came
 
 
-def is_between(recording: Recording, came: bytes) -> bool:
+def ends_between_replies(recording: Recording, came: bytes) -> bool:
     """Return True if the received bytes are exactly the first reply, all of which is a thought with
     a finish.
     """
@@ -172,7 +172,7 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
     return before, b""
 
 
-def _joined_replies(recording: Recording, first: bytes, second: bytes) -> Joined | None:
+def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     """Cut the first reply where the budget is spent, or before the finish of a thought alone."""
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
@@ -203,7 +203,7 @@ def _joined_replies(recording: Recording, first: bytes, second: bytes) -> Joined
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
     closing = spoken[-1].frame(sentence + closer) if sentence + closer else b""
     counts = _tokens_of(spoken), _added_tokens(limits.sentence, 1 + bool(choice.thoughts))
-    return Joined(*_cut_at(first, kept), closing, second, head, *counts)
+    return Joined(*_split_at(first, kept), closing, second, head, *counts)
 
 
 def _tokens_of(spoken: Sequence[TextFrame]) -> int:
@@ -223,7 +223,7 @@ def _within_budget(thoughts: Sequence[str], budget: int) -> str:
     return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")
 
 
-def _cut_at(body: bytes, length: int) -> tuple[bytes, bytes]:
+def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:
     """Cut a stream behind so many characters of its text; the text behind is one frame."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):

@@ -55,7 +55,7 @@ LAWS = (
 )
 """The laws for a reply."""
 OF_CONTENT = LAWS[1:5]
-"""Laws 2 to 5, which `joined.hold` checks for a reply that the addon joined from two replies."""
+"""Laws 2 to 5, which `joined.check_law` checks for a reply that the addon joined from two replies."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
     Law(7, "the SDKs read it", error_7),
@@ -84,7 +84,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
     """
     try:
         if law in OF_CONTENT:
-            joined.hold(law.holds, law.number, recording, drawn)
+            joined.check_law(law.holds, law.number, recording, drawn)
         else:
             law.holds(recording, drawn)
     except BrokenLawError as error:

@@ -9,7 +9,7 @@ from converter.core.dialects.table import RESPONSES, Form
 from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
-from laws.joined import is_between, last_of
+from laws.joined import ends_between_replies, last_reply_of
 from laws.parsed_reply import ParsedReply
 from laws.reply_parser import frames, parse_reply
 from laws.variants import (
@@ -64,14 +64,14 @@ def law_8(recording: Recording, drawn: int) -> None:
     that a client of a dialect with blocks gets a readable message or error.
     """
     drawing = seeded_random(recording, 8)
-    for name, body in spoiled(recording.body, drawn, drawing):
+    for name, body in spoiled_bodies(recording.body, drawn, drawing):
         for variant in variants(recording):
             out = b"".join(rewrite(recording, variant, cut_anywhere(body, _PIECES, drawing)))
             if variant.client in IN_BLOCKS:
                 _check_message(out, Variant(variant.client, variant.form), name)
 
 
-def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
+def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
     """Yield `drawn` times three spoiled bodies, each behind the description of its fault."""
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
@@ -123,9 +123,9 @@ def _offsets_to_cut_at(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
-    if is_between(recording, came):
+    if ends_between_replies(recording, came):
         return
-    last = last_of(recording, came)
+    last = last_reply_of(recording, came)
     sent = parse_reply(
         last, recording.server_form, recording.server_dialect, recording.settings.map
     )

@@ -35,13 +35,13 @@ def law_7(recording: Recording, _: int) -> None:
     with warnings.catch_warnings(
         action="ignore"
     ):  # the SDKs warn, and pytest may turn warnings into errors
-        sdk = readers()
+        sdk = import_sdk_reading()
         wire = sdk.Wire()
         for variant in variants(recording):
             _READERS[variant.client](Case(recording), variant, wire, sdk)
 
 
-def readers() -> Any:
+def import_sdk_reading() -> Any:
     """Return the module `sdk_reading`. Raises NotInstalledError if an SDK is not installed."""
     try:
         # imported late, because users of the addon need no SDK

@@ -10,7 +10,7 @@ from converter.core.reading.family_choice import families_of
 from converter.core.reading.reading import Reading
 from converter.core.wire.json_text import as_object
 from converter.extras.recordings.recording import Recording
-from laws.call_oracle import Call, same
+from laws.call_oracle import Call, is_same_call
 from laws.client_view import completion_of, message_of
 from laws.expected import (
     anthropic_blocks,
@@ -21,12 +21,12 @@ from laws.expected import (
     openai_texts,
     parts,
     reading_for,
-    repeated,
+    repeated_thought,
     stopped_at,
 )
 from laws.failures import BrokenLawError, compare
 from laws.limits import Case
-from laws.marks import Explanation, count, literal_marks, without_blanks
+from laws.marks import TextComparison, count_mark, literal_marks, without_blanks
 from laws.parsed_reply import CALLED, ParsedChoice, ParsedReply
 from laws.variants import IN_BLOCKS, IN_FIELDS, Variant, body_of, variants
 
@@ -55,9 +55,9 @@ def _check_text(case: Case, variant: Variant, choice: ParsedChoice, got: str) ->
     calls = [text for text, _ in calls_in_text(choice, reading)]
     calls += filter(None, markup_in_thoughts(choice, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
-    again = [repeated(choice.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
+    again = [repeated_thought(choice.pieces, families_of(reading), it) for it in ((), every)]
     calls += filter(None, again)
-    explanation = Explanation(families_of(reading), settings.attributes, calls)
+    explanation = TextComparison(families_of(reading), settings.attributes, calls)
     sent, received = without_blanks(choice.joined("text", "raw", "thinking")), without_blanks(got)
     if offsets := explanation.missing(sent, received):
         compare(f"{variant}, the text", [sent[offsets[0] :]], [received[offsets[1] :]])
@@ -80,7 +80,7 @@ def _check_message(case: Case, variant: Variant) -> None:
     compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
         _check_stop(case, variant, message, called)
-    output = case.reply.output
+    output = case.reply.output_tokens
     if type(output) is int and message["usage"]:
         compare(f"{variant}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
@@ -137,7 +137,7 @@ def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[
 def _typed_call(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
     sent = Call(0, 0, call["name"], as_object(_parsed(call["arguments"])))
     received = _parsed(other["arguments"])
-    if not (isinstance(received, dict) and same(sent, other["name"], received)):
+    if not (isinstance(received, dict) and is_same_call(sent, other["name"], received)):
         return call
     members = as_object(schema.get("properties"))
     wrong = [name for name in received if received[name] != sent.arguments[name]]
@@ -164,7 +164,7 @@ def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Ca
 
 def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
     """Check that the client's calls are the oracle's calls from text, in the same order."""
-    matching = [same(call, *received) for call, received in zip(read, got, strict=False)]
+    matching = [is_same_call(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
             f"{variant}, the calls in the text", [(c.name, c.arguments) for c in read], list(got)
@@ -241,7 +241,7 @@ def untouched(case: Case) -> bool:
     choices = list(case.reply.choices.values())
     named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in choices)
     waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in choices)
-    waits = waits or any(each.first("thinking").isspace() for each in choices)
+    waits = waits or any(each.first_text("thinking").isspace() for each in choices)
     return named and not waits and not any(begins & set(each.joined("text")) for each in choices)
 
 
@@ -303,9 +303,9 @@ def law_6(recording: Recording, _: int) -> None:
 
 
 def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[str]) -> None:
-    left, right = count(mark, texts), count(mark, allowed)
+    left, right = count_mark(mark, texts), count_mark(mark, allowed)
     if left > right:
-        event = next(event for event, text in enumerate(texts) if count(mark, [text]))
+        event = next(event for event, text in enumerate(texts) if count_mark(mark, [text]))
         message = f"event {event}: {mark!r} is sent {left} times where {right} are text"
         raise BrokenLawError(where, f"{message}\n  got: {texts[event][:200]!r}")
 

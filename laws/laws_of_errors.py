@@ -9,8 +9,8 @@ from converter.addon.exchange.exchange import Answer
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.extras.recordings.recording import Recording
 from laws.failures import BrokenLawError, compare
-from laws.laws_of_bytes import spoiled
-from laws.laws_of_clients import readers
+from laws.laws_of_bytes import spoiled_bodies
+from laws.laws_of_clients import import_sdk_reading
 from laws.variants import seeded_random
 
 _SHAPES = {
@@ -90,7 +90,7 @@ def error_7(recording: Recording, _: int) -> None:
 
 
 def _raised(client: Dialect, got: Answer) -> str:
-    sdk = readers()
+    sdk = import_sdk_reading()
     if client is OLLAMA:
         return str(sdk.ollama_error(got.body, got.status))
     if client is RESPONSES:
@@ -100,7 +100,7 @@ def _raised(client: Dialect, got: Answer) -> str:
 
 def error_8(recording: Recording, drawn: int) -> None:
     """Check that clients of other dialects get an error for any body, and nothing is raised."""
-    for name, body in spoiled(recording.body, drawn, seeded_random(recording, 8)):
+    for name, body in spoiled_bodies(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():
             got = answer(recording, client, body)

@@ -64,7 +64,7 @@ class Limit:
 
     laws: tuple[int, ...]  # the numbers of the laws that do not apply
     why: str  # the reason
-    holds: Callable[[Case], bool]  # returns True for a case to which the laws do not apply
+    applies: Callable[[Case], bool]  # returns True for a case to which the laws do not apply
 
 
 _ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
@@ -233,4 +233,4 @@ LIMITS = (
 
 def limit_of(law: int, case: Case) -> Limit | None:
     """Return the first exception to a law that a case falls under; None if the law applies."""
-    return next((limit for limit in LIMITS if law in limit.laws and limit.holds(case)), None)
+    return next((limit for limit in LIMITS if law in limit.laws and limit.applies(case)), None)

@@ -43,8 +43,7 @@ def pattern(mark: str) -> re.Pattern[str]:
     return _compiled(without_blanks(mark))
 
 
-def count(mark: str, texts: Iterable[str]) -> int:
-    """Return how often a mark stands in the texts."""
+def count_mark(mark: str, texts: Iterable[str]) -> int:
     return sum(len(_compiled(mark).findall(text)) for text in texts)
 
 
@@ -52,7 +51,7 @@ def _compiled(mark: str) -> re.Pattern[str]:
     return re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX).replace(GAP, _GAP))
 
 
-class Explanation:
+class TextComparison:
     """Compares the text that the server sent with the text that the client got. Both are without
     blanks; the server's may also have marks and the text of tool calls.
     """

@@ -17,7 +17,7 @@ from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
     TOOLS,
-    Here,
+    State,
     any_of,
     begins_call,
     call_end,
@@ -25,11 +25,11 @@ from laws.oracle_marks import (
     shows_call,
     tool_mark,
     tool_marks,
-    untorn,
+    trim_cut_mark,
     value_end,
 )
 
-_REMEMBERED = 64
+_MOST_CACHED = 64
 """Readings to cache: the laws read one text for each client, with up to four sets of options."""
 
 
@@ -51,7 +51,7 @@ def read(
     return list(_read(text, tuple(families), start, options))
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(_MOST_CACHED)
 def _read(
     text: str, families: tuple[ThoughtRow, ...], start: str, options: tuple[bool, bool, bool, bool]
 ) -> tuple[Block, ...]:
@@ -90,15 +90,15 @@ class _Reader:
         """Yield the blocks in order. Several text blocks may follow one another."""
         self.bare, self.head = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
-            yield from self._guessed(self._beginning(), start == "guessed")
+            yield from self._with_answer(self._take_first_thought(), start == "guessed")
         before = ""
         while True:
             if self.call:
-                before += self._call()
+                before += self._take_call()
             if self.resumes and self._text_follows():
-                yield Block("text", before + self._blanks())
+                yield Block("text", before + self._take_blanks())
                 before = ""
-                yield from self._guessed(self._unopened(self.resumes))
+                yield from self._with_answer(self._take_unopened(self.resumes))
                 continue
             kind, match = self._next_mark()
             if not match:
@@ -108,12 +108,12 @@ class _Reader:
                 yield Block("text", before) if kind == "thought" else thought_block(before, None)
                 before = ""
             if kind == "thought":
-                yield self._thought_block(match)
+                yield self._take_opened(match)
                 continue
-            self._pass(kind, match)
+            self._skip_mark(kind, match)
         yield Block("text", before + self._last_text())
 
-    def _pass(self, kind: str, match: re.Match[str]) -> None:
+    def _skip_mark(self, kind: str, match: re.Match[str]) -> None:
         """Continue behind a mark that is no thought, or at the mark of a tool call."""
         before, parts = self.rest[: match.start()], match.groupdict()
         self.head = kind == "stray" or (kind == "silent" and self.head and not before.strip())
@@ -136,11 +136,11 @@ class _Reader:
             if kind == "no call":
                 shown = shows_call(self.rest, offset)
                 offset += len(match[0]) if shown else 1
-                offset = self._behind_value(offset) if shown else offset
+                offset = self._skip_value(offset) if shown else offset
             elif kind:
                 return kind, match
             elif match[0] in "[{" and self._begins_value(offset):
-                offset = self._behind_value(offset)
+                offset = self._skip_value(offset)
             else:
                 offset = offset + 1 if match["thought"] else match.end()
         return "", None
@@ -161,7 +161,7 @@ class _Reader:
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
 
-    def _blanks(self) -> str:
+    def _take_blanks(self) -> str:
         """Remove the blanks from the beginning of the rest and return them."""
         before, self.rest = self.rest, self.rest.lstrip()
         return before.removesuffix(self.rest)
@@ -172,7 +172,7 @@ class _Reader:
         offered = self.offered and bool(self.families)
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
-    def _behind_value(self, offset: int) -> int:
+    def _skip_value(self, offset: int) -> int:
         """Return the end of a value. Where a value has no end, no mark counts any more."""
         end = value_end(self.rest, offset)
         if end is None:
@@ -184,10 +184,10 @@ class _Reader:
         stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called
         inside = called and bool(self.resumes)
-        here = Here(head, self.closer, bare, stray, self.offered, called, inside)
-        return pattern_of(self.families, self.attributes, here)
+        state = State(head, self.closer, bare, stray, self.offered, called, inside)
+        return pattern_of(self.families, self.attributes, state)
 
-    def _call(self) -> str:
+    def _take_call(self) -> str:
         """Take a tool call up to its end, else all of the rest, and return it."""
         closed = TOOLS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
@@ -200,7 +200,7 @@ class _Reader:
         self.head, self.called, self.call = True, True, ""
         return call
 
-    def _thought_block(self, match: re.Match[str], before: str = "") -> Block:
+    def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
         """Take a thought with its marks; return its block. `before`: blanks that belong to it."""
         parts = match.groupdict()
         self.bare = self.head = self.called = False
@@ -237,7 +237,7 @@ class _Reader:
         """
         begin, end = span
         tools = tool_marks(self.families, self.offered)
-        if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
+        if trim_cut_mark(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = (
                 len(self.rest),
                 len(self.rest),
@@ -247,7 +247,7 @@ class _Reader:
         gone = self._drop_openers(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
         while (offset := self._find_call(start, end, tools)) is not None:
-            behind_draft = self._behind_draft(offset, closers, tools)
+            behind_draft = self._end_of_drafts(offset, closers, tools)
             if behind_draft is None:
                 text, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
                 self.call, self.resumes = tool_mark(self.rest, 0), closers
@@ -259,7 +259,7 @@ class _Reader:
         self.ended, self.resumes = closer != "", ()
         if closer:
             return text
-        whole = untorn(text, self.families, [*closers, *tools], first)
+        whole = trim_cut_mark(text, self.families, [*closers, *tools], first)
         self.torn = whole != text
         return whole
 
@@ -279,7 +279,7 @@ class _Reader:
         )
         return next(offsets, None)
 
-    def _behind_draft(
+    def _end_of_drafts(
         self, offset: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
         """Return the offset behind the call at `offset` and the calls that follow it, if they are
@@ -291,7 +291,7 @@ class _Reader:
         while True:
             other = self._reader_of(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
-            other._call()
+            other._take_call()
             called = len(self.rest) - len(other.rest)
             if (
                 not other.families
@@ -326,7 +326,7 @@ class _Reader:
         fenced = not TOOLS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
-    def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
+    def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
         """Yield a thought; where it was only guessed, and not closed, its end is an answer."""
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
@@ -341,7 +341,7 @@ class _Reader:
             self.families, self.attributes, self.offered, self.wants_json, self.stopped, text
         )
 
-    def _beginning(self) -> Block:
+    def _take_first_thought(self) -> Block:
         """Remove the thought with which a reply begins from the rest and return its block. The
         thought has no opener, or repeats the one at the end of the request.
         """
@@ -353,18 +353,18 @@ class _Reader:
         first = [*openers, *silent]
         while (match := re.match(rf"(\s*?)({marks})", self.rest)) and match[2] in silent:
             rest = self.rest[match.start(2) :][:_LONGEST]
-            if untorn(rest, self.families, [*closers, *tools], first) == "":
+            if trim_cut_mark(rest, self.families, [*closers, *tools], first) == "":
                 break
             self.rest = match[1] + self.rest[match.end() :]
         blanks = len(self.rest) - len(self.rest.lstrip())
-        pattern = pattern_of(self.families, self.attributes, Here(True, ""))
+        pattern = pattern_of(self.families, self.attributes, State(True, ""))
         for offset in range(blanks + 1):
             opened = pattern.match(self.rest, offset)
             if opened and opened["thought"] and not opened.groupdict().get("whole"):
-                return self._thought_block(opened, self.rest[:offset])
-        return self._unopened(closers, first)
+                return self._take_opened(opened, self.rest[:offset])
+        return self._take_unopened(closers, first)
 
-    def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
+    def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
         """Remove a thought without an opener from the rest and return its block."""
         ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
@@ -413,5 +413,5 @@ def _last_paragraph(text: str) -> str:
 
 def _is_fenced(text: str) -> bool:
     """Return True if the text ends within a fenced block."""
-    matches = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
+    matches = list(pattern_of((), False, State(False, "")).finditer(text + "x"))
     return matches[-1]["fence"] is not None

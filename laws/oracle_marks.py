@@ -49,7 +49,7 @@ _TEMPLATE = rf"""
 
 
 @dataclass(frozen=True)
-class Tool:
+class ToolMark:
     """A mark before tool calls, as the table of forms has it."""
 
     counts: Counts  # the positions at which the mark counts
@@ -67,29 +67,29 @@ _IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_T
 """Counts of marks that end a thought; the last one only where the request offers tools."""
 
 
-def _tools(form: CallRow) -> Iterator[tuple[str, Tool]]:
+def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
     """Yield the marks of a form that enclose calls, in which nothing is a tag."""
     section, behind = form.section
     if section:
-        yield section, Tool(form.counts, behind, form.before)
+        yield section, ToolMark(form.counts, behind, form.before)
     for opener in form.opens:
-        yield opener + form.tool, Tool(form.counts, form.close, form.before)
+        yield opener + form.tool, ToolMark(form.counts, form.close, form.before)
     body = form.body
     if form.alone and isinstance(body, Keyed) and not (body.open_ended or body.nested):
         for head in body.heads:
-            yield head, Tool(form.counts, body.end[0], alone=True)
+            yield head, ToolMark(form.counts, body.end[0], alone=True)
 
 
 TOOLS = {
     mark: tool
     for form in FORMS
     if form.counts is not Counts.AS_WHOLE_REPLY
-    for mark, tool in _tools(form)
+    for mark, tool in _tool_marks_of(form)
 }
 
 
 @dataclass(frozen=True)
-class Here:
+class State:
     """The state of the oracle at an offset."""
 
     head: bool  # True if only blanks stand before the offset
@@ -102,60 +102,60 @@ class Here:
 
 
 @cache
-def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -> re.Pattern[str]:
+def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State) -> re.Pattern[str]:
     """Return the expression of a state: code, a thought, a mark, or a character of text."""
     rows = [
         (number, row)
         for number, row in enumerate(families)
-        if here.head or row.counts is not Counts.AT_START
+        if state.head or row.counts is not Counts.AT_START
     ]
-    marks, torn = _marks_here(families, here), tuple(mark for row in families for mark in row.torn)
-    closers = any_of(_lone_closers(families, here))
+    marks, torn = _marks_in(families, state), tuple(mark for row in families for mark in row.torn)
+    closers = any_of(_lone_closers(families, state))
     frames = [
         row.answer_tags[0]
         for row in families
-        if row.answer_tags and here.head and here.closer in row.closes
+        if row.answer_tags and state.head and state.closer in row.closes
     ]
     groups = {
         "worded": [
             f"(?={end})." for end in _open_headers(marks, torn)
         ],  # one character, so that marks behind it count
         "torn": _cut_marks(marks, torn),
-        "tool": any_of(_text_tools(families, here)),
+        "tool": any_of(_text_tools(families, state)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
-        "stray": closers if here.stray else [],
-        "bare": closers if here.bare else [],
+        "stray": closers if state.stray else [],
+        "bare": closers if state.bare else [],
         "frame": any_of(frames[-1:]),
         "silent": any_of(
-            [*(mark for row in families for mark in row.ignored), *_ignored_closers(families, here)]
+            [*(mark for row in families for mark in row.ignored), *_silent_closers(families, state)]
         ),
     }
     source = "|".join(f"(?P<{name}>{'|'.join(match) or '(?!)'})" for name, match in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
-def _ignored_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
+def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
     """Return the closers that are no text though they close nothing."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
-    return [] if here.bare or here.stray else [mark for row in rows for mark in row.closes]
+    return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
 
-def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
+def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
     """Return every mark that can begin in this state. A reply may be cut off in one of them."""
     marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
-    marks += _lone_closers(families, here) if here.bare or here.stray else []
-    marks += CLOSERS_OF_CALLS if here.inside else ()
-    return marks + _text_tools(families, here)
+    marks += _lone_closers(families, state) if state.bare or state.stray else []
+    marks += CLOSERS_OF_CALLS if state.inside else ()
+    return marks + _text_tools(families, state)
 
 
 def _cut_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return the pattern of a reply's end that is the beginning of a mark, and never prose."""
-    parts = _beginnings(marks, torn)
+    parts = _mark_beginnings(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
-def _beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+def _mark_beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return the beginnings of marks, as far as their gaps."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
@@ -163,7 +163,7 @@ def _beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
 
 def _open_headers(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """Return patterns of a reply's end that may be an answer whose header lacks its last token."""
-    others = rf"(?!(?:{'|'.join(_beginnings(marks, torn)) or '(?!)'})\Z)"
+    others = rf"(?!(?:{'|'.join(_mark_beginnings(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
@@ -175,8 +175,8 @@ def _gap_begun(mark: str, condition: str = "") -> str:
     return rf"{re.escape(head)}{condition}(?!\w){_HEADER}(?:<\|constrain\|>{_HEADER})?(?:{some})?"
 
 
-def _lone_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
-    rows = [row for row in families if row.lone is not Lone.TEXT or here.inside]
+def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
+    rows = [row for row in families if row.lone is not Lone.TEXT or state.inside]
     return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
 
@@ -187,11 +187,11 @@ def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     return marks if families else []
 
 
-def _text_tools(families: Sequence[ThoughtRow], here: Here) -> list[str]:
+def _text_tools(families: Sequence[ThoughtRow], state: State) -> list[str]:
     """Return the marks of tool calls that count in text."""
-    if here.offered and families:
+    if state.offered and families:
         return [*TOOLS]
-    return tool_marks(families, False) if here.called else []
+    return tool_marks(families, False) if state.called else []
 
 
 def value_end(text: str, offset: int, header: bool = False) -> int | None:
@@ -201,33 +201,33 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
     the value has no end, or no beginning yet; for other text, the offset that shows this.
     """
     begin = _value_begin(text, offset, header)
-    if begin is None or not _opens(text, offset, begin):
+    if begin is None or not _begins_value(text, offset, begin):
         return begin
-    return next((begin + end for end, depth, _ in _steps(text[begin:]) if not depth), None)
+    return next((begin + end for end, depth, _ in _characters_of(text[begin:]) if not depth), None)
 
 
 def in_string(text: str) -> bool:
     """Return True if a JSON value that is cut off ends within one of its strings."""
-    steps = list(_steps(text))
+    steps = list(_characters_of(text))
     return all(depth for _, depth, _ in steps) and bool(steps[-1][2])
 
 
-def _steps(text: str) -> Iterator[tuple[int, int, str]]:
+def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield behind each character of a value its offset, its depth, and the quote of its string."""
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
-        here = match[0][:1] if quote else match[0][-1:]
+        character = match[0][:1] if quote else match[0][-1:]
         if quote:
-            quote, last = ("", here) if here == quote else (quote, last)
-        elif here == '"' or (here == "'" and last in tuple("[{(,:=")):
-            quote = here
+            quote, last = ("", character) if character == quote else (quote, last)
+        elif character == '"' or (character == "'" and last in tuple("[{(,:=")):
+            quote = character
         else:
-            depth += (here in "[{(") - (here in "]})")
-            last = last if here.isspace() else here
+            depth += (character in "[{(") - (character in "]})")
+            last = last if character.isspace() else character
         yield match.end(), depth, quote
 
 
-def _opens(text: str, offset: int, at: int) -> bool:
+def _begins_value(text: str, offset: int, at: int) -> bool:
     """Return True if the character is a bracket that begins a value."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
@@ -249,7 +249,7 @@ def call_end(text: str, opener: str) -> int | None:
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
     """Return the offset of a value's beginning, or the offset that shows that no value begins."""
     for at in range(offset, len(text)):
-        if _opens(text, offset, at):
+        if _begins_value(text, offset, at):
             return at
         written = text[offset : at + 1].strip()
         no_header = at - offset >= 383 or not re.match(r"[\w\s.\-:\[\]]", text[at])
@@ -328,7 +328,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
     return not parted and _CALL_AT_END.fullmatch(behind) is not None
 
 
-def untorn(
+def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
     """Return a thought without the beginning of a mark that is never prose, if it ends with one.
@@ -341,13 +341,13 @@ def untorn(
         count = [*marks, *first] if not text[:offset].strip() else marks
         if len(text) - offset > longest:  # only a mark with a gap can be so long
             count = [mark for mark in count if GAP in mark]
-        if any(_begins(mark, text[offset:]) for mark in count):
+        if any(_is_incomplete(mark, text[offset:]) for mark in count):
             worded = any(re.match(match, text[offset:]) for match in _open_headers(count, torn))
             return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 
 
-def _begins(mark: str, text: str) -> bool:
+def _is_incomplete(mark: str, text: str) -> bool:
     """Return True if the text is an incomplete mark."""
     gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

@@ -39,7 +39,7 @@ class ParsedChoice:
         """Return the text of all pieces of these kinds."""
         return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
 
-    def first(self, kind: str) -> str:
+    def first_text(self, kind: str) -> str:
         """Return the text of the first piece of this kind that is not empty."""
         return next((piece.text for piece in self.pieces if piece.kind == kind and piece.text), "")
 
@@ -103,7 +103,7 @@ class ParsedReply:
         return self.choices.setdefault(first if index is None else index, ParsedChoice())
 
     @property
-    def output(self) -> int | None:
+    def output_tokens(self) -> int | None:
         """The reported count of output tokens; None if the server reported none."""
         return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
 
@@ -111,7 +111,7 @@ class ParsedReply:
         """Return True if the output tokens reach the request's limit. A reply that also ends in a
         thought was cut off, even if its finish says otherwise.
         """
-        return 0 < limit <= (self.output or 0)
+        return 0 < limit <= (self.output_tokens or 0)
 
     @property
     def complete(self) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converter.core.model.events import Text, ToolCall, joined
 from converter.core.reading.tool_calls.head import Expectations
-from laws.call_oracle import calls, same, without
+from laws.call_oracle import calls, is_same_call, without_calls
 from tests.support.call_engine import call_engine
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -24,12 +24,12 @@ def test_it_reads_every_form(name: str) -> None:
     text = WRITTEN[name].write([("get_weather", arguments), ("write_file", others)])
     text = text if whole else f"Look.\n\n{text}\n\nSo."
     first, second = calls(text, TOOLS, whole)
-    assert same(first, "get_weather", arguments)
-    assert same(second, "write_file", others)
-    assert not same(first, "write_file", others)
-    assert not same(first, "get_weather", {**arguments, "city": "Rome"})
-    assert not same(first, "get_weather", "no object")
-    assert without(text, [first, second]) == ("" if whole else "Look.So.")
+    assert is_same_call(first, "get_weather", arguments)
+    assert is_same_call(second, "write_file", others)
+    assert not is_same_call(first, "write_file", others)
+    assert not is_same_call(first, "get_weather", {**arguments, "city": "Rome"})
+    assert not is_same_call(first, "get_weather", "no object")
+    assert without_calls(text, [first, second]) == ("" if whole else "Look.So.")
 
 
 @pytest.mark.parametrize("name", [name for name in WRITTEN if name not in NAMES])
@@ -56,7 +56,7 @@ def test_a_call_without_a_mark_is_the_whole_reply_or_none(name: str) -> None:
 )
 def test_what_is_no_call_is_none(text: str) -> None:
     assert calls(text, TOOLS) == []
-    assert without(text, []) == text
+    assert without_calls(text, []) == text
 
 
 ALONE = [
@@ -101,6 +101,6 @@ def test_it_agrees_with_the_parser(text: str) -> None:
     read_by_oracle = calls(text, TOOLS)
     assert len(read) == len(read_by_oracle)
     for event, call in zip(read, read_by_oracle, strict=True):
-        assert same(call, event.name, json.loads(event.arguments))
+        assert is_same_call(call, event.name, json.loads(event.arguments))
     text_left = "".join(event.text for event in events if isinstance(event, Text))
-    assert text_left == without(text, read_by_oracle)
+    assert text_left == without_calls(text, read_by_oracle)

@@ -18,7 +18,7 @@ from converter.core.reading.families import FAMILIES
 from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.turn_end import TOKENS
 from laws import oracle
-from laws.expected import repeated, unmarked
+from laws.expected import repeated_thought, without_stray_marks
 from laws.oracle_blocks import Block
 from laws.parsed_reply import Piece
 from laws.strict_reader import frames_of
@@ -169,8 +169,8 @@ def expected_content(
     if "".join(native).strip():
         pieces = [Piece("thinking", "".join(native)), Piece("text", content)]
         closers = [mark for row in settings.tags for mark in row.closes]
-        again = repeated(pieces, settings.tags, closers if start == "thinking" else ())
-        answer = unmarked(content.removeprefix(again), settings.tags)
+        again = repeated_thought(pieces, settings.tags, closers if start == "thinking" else ())
+        answer = without_stray_marks(content.removeprefix(again), settings.tags)
         return "".join(native), _TURN_ENDS.sub("", answer)
     blocks = oracle.read(content, settings.tags, start)
     thoughts = [block.text for block in blocks if block.kind == "thinking"]
