@@ -1,6 +1,6 @@
 """The oracle of tool calls in text: slow and obvious regular expressions over the whole text.
 
-The oracle shares no line with the parser; `call_oracle_forms` has a row for each form.
+The oracle shares no code with the addon's parser. `call_oracle_forms` has a row for each form.
 """
 
 import json
@@ -17,7 +17,7 @@ from laws.call_oracle_readers import NOTHING, Members, NamedArguments, Row
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _CLOSED = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
-"""Closers that stand twice or alone behind a call, and closers of thoughts."""
+"""The pattern of closers behind a call that are dropped with it: of calls and of thoughts."""
 
 
 SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
@@ -31,12 +31,12 @@ class Call:
     begin: int  # the offset of the call, or of the blank lines before the call
     end: int  # the offset behind the call's closing marks and the blanks that follow them
     name: str  # the name of the tool
-    arguments: Mapping[str, object]  # strings, in forms of tags
+    arguments: Mapping[str, object]  # all values are strings in a form with a tag for each argument
 
 
 def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
-    """Return the calls of these tools in the text, outside of code. `whole`: the text may be all of
-    a reply, in which a call needs no mark.
+    """Return the calls of these tools in the text, outside of code. `whole`: True if the text may
+    be a whole reply, in which a call needs no mark.
     """
     alone = _whole_calls(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
@@ -56,7 +56,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
 
 
 def _accepted(arguments: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
-    """Return the call's arguments; None if the tool's schema cannot accept them."""
+    """Return the arguments of a call as the tool's schema reads them; None if it refuses them."""
     if isinstance(arguments, Members):
         properties = schema.get("properties")
         return arguments.arguments(list(properties) if isinstance(properties, Mapping) else [])
@@ -80,11 +80,11 @@ def _whole_calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
 
 
 def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]]:
-    """Yield the spans of calls, with the names and arguments in each."""
+    """Yield begin and end of each run of calls, and the names and arguments of the calls in it."""
     offset = 0
     while firsts := [(*match.span(), row) for row in ROWS if (match := row.find(text, offset))]:
         code = _CODE.search(text, offset)
-        if code:  # in code, only special tokens begin a call
+        if code:  # in code, only the model's special tokens begin a call
             firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
         begin = min((begun for begun, _, _ in firsts), default=len(text))
         if code and begin >= code.end():
@@ -97,7 +97,7 @@ def _spans_of_calls(text: str) -> Iterator[tuple[int, int, list[NamedArguments]]
 
 
 def _read_at(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArguments]] | None:
-    """Return the end, the names and the arguments of a call, by the first row that can read it."""
+    """Return end, names and arguments of the calls at `begin`; None if no row can read them."""
     for row in rows:
         if (match := row.find(text, begin)) and (read := row.calls(text, match)):
             return read
@@ -105,14 +105,14 @@ def _read_at(text: str, begin: int, rows: list[Row]) -> tuple[int, list[NamedArg
 
 
 def is_same_call(call: Call, name: str, arguments: object) -> bool:
-    """Return True if a client's call is `call`; a typed value may stand for its text."""
+    """Return True if a client's call is `call`. The client's 3 is equal to the oracle's "3"."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
     return _same_value(call.arguments, arguments)
 
 
 def _same_value(written: object, value: object) -> bool:
-    """Return True if two values are equal; a value in a form of tags is compared by its text."""
+    """Return True if two values are equal, or if the text `written` is the JSON of `value`."""
     if written == value:
         return True
     if isinstance(written, Mapping) and isinstance(value, Mapping):

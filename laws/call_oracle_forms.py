@@ -1,6 +1,6 @@
-"""The rows of the table of forms, for the oracle of calls: a pattern of a call's beginning, made of
-the row's marks, and a reader for each kind of body. The marks are the parser's. The patterns of
-headers are not: here a header is a name among special tokens, whatever the form.
+"""The table of call forms for the oracle of calls: for each form, the pattern of a call's beginning
+and a reader of the rest. The marks come from the addon's table of forms. The headers do not: for
+the oracle, a header is a name among special tokens, whatever the form.
 """
 
 import re
@@ -26,15 +26,15 @@ from laws.call_oracle_readers import (
 
 _NAME = r"(?P<name>[\w.-]+)"
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
-"""A name in a tag, and what stands behind it."""
+"""The pattern of a name in a tag and of the tag's rest: `name="f" id="1"`. `{}`: a group's name."""
 _TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
 _BETWEEN = rf"(?:\s|{_TOKEN}\w*|json|code)"
-"""Between a header's name and its arguments: a channel, an id, a type of content."""
+"""The pattern of text between a header's name and arguments: a channel, an id, a content type."""
 
 
 @singledispatch
 def _syntaxes(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    """Yield the pattern of a body's beginning, and the body's reader."""
+    """Yield pairs: the pattern of a beginning that the body may have, and a reader of the rest."""
     raise NotImplementedError(body, form)
 
 
@@ -78,7 +78,7 @@ def _bare_call(body: Keyed, form: CallRow) -> tuple[str, Reader]:
     key, key_end, value, value_end = map(re.escape, marks)
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
     opened, close = _any_of(form.opens), _any_of(form.closes)
-    # if a value lacks its closing mark, the value ends where the call ends
+    # a value that lacks its closing mark ends where the call ends
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
@@ -116,8 +116,8 @@ def _closer(form: CallRow) -> str:
 
 
 def _opening_pattern(form: CallRow) -> str:
-    """Return the pattern of the marks before a body. The call's own opener may be missing in a
-    section, and where a body's beginning counts alone.
+    """Return the pattern of the marks before a call's body. The call's opener may be missing within
+    a section of calls, and if the body begins with a mark of its own (`<function=`).
     """
     if form.whole:
         return rf"\A\s*{_any_of(form.opens) if form.opens else ''}"

@@ -15,13 +15,13 @@ type Reader = Callable[[str, re.Match[str]], tuple[int, list[NamedArguments]] | 
 """The text and the match of a call's beginning -> the call's end, and its names and arguments."""
 
 _BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
-"""Blanks in a call; the closer of a thought counts as one."""
+"""The pattern of blanks in a call. Closers of thoughts count as blanks there."""
 JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 """The errors that the parsers of `json` and `ast` raise for text that is no call."""
 _DECODER = json.JSONDecoder(strict=False)
 NOTHING: Mapping[str, object] = {}
-"""The arguments of a name alone, which is a call where the tool requires no argument."""
+"""The arguments of a call that is only a name. It is a call if the tool requires no argument."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
 _BESIDE_ARGUMENTS = ("id", "type", "tool_call_id", "index")
 
@@ -33,7 +33,7 @@ class Members(dict[str, object]):
     """Objects without a name that follow the call's object; they may hold its arguments."""
 
     def arguments(self, parameters: Sequence[str]) -> Mapping[str, object] | None:
-        """Return the arguments; None where a member is neither an argument nor known."""
+        """Return the arguments; None if a member is neither an argument nor a field like `id`."""
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
         for key, value in self._all_items():
@@ -67,7 +67,7 @@ class Members(dict[str, object]):
 
 @dataclass(frozen=True)
 class Row:
-    """One syntax of calls."""
+    """One syntax of calls, which the oracle can find and read."""
 
     form: str  # the name of the form in the parser's table
     begin: str  # the pattern of a call's beginning
@@ -79,7 +79,7 @@ class Row:
         return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-        """Return the end of a call, with its marks, and its names and arguments."""
+        """Return end, names and arguments of the calls at `match`; None if they cannot be read."""
         try:
             read = self.read(text, match)
         except _UNREADABLE:
@@ -92,7 +92,7 @@ class Row:
 
 
 def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
-    """Yield the names and arguments in an object, or in a list of objects."""
+    """Yield name and arguments of each call in JSON. `by_key`: names are keys, like `{"f": {}}`."""
     for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             continue
@@ -114,8 +114,8 @@ def _entries(value: object, by_key: bool) -> Iterator[NamedArguments]:
 
 
 def objects_reader(close: str = "", by_key: bool = False) -> Reader:
-    """Return a reader of objects and lists of objects, one after another. `close`: the mark behind
-    the last object, whose brackets may be missing.
+    """Return a reader of calls in JSON, one after another. `close`: the mark behind them; brackets
+    before it may be missing. `by_key`: the name of a call is a key, as in `{"f": {}}`.
     """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
@@ -141,7 +141,7 @@ def objects_reader(close: str = "", by_key: bool = False) -> Reader:
 
 
 def _completed(written: str) -> object:
-    """Read an object whose last brackets are missing."""
+    """Return the value of JSON that lacks its last brackets: `{"a": 1`. Raises ValueError."""
     for brackets in ("}", "}}", "]}}"):
         try:
             return json.loads(written.rstrip(", \n") + brackets)
@@ -151,8 +151,8 @@ def _completed(written: str) -> object:
 
 
 def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read the arguments behind a header that has the name; a closing mark means no arguments."""
-    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi: functions.f:0
+    """Read the JSON arguments behind a header with the name; a closing mark there means none."""
+    name = re.sub(r"\Afunctions\.|:\d+\Z", "", match["name"])  # Kimi writes `functions.f:0`
     if text.startswith(("<", "`"), match.end()):
         return match.end(), [(name, NOTHING)]
     arguments, offset = _DECODER.raw_decode(text, match.end())
@@ -160,7 +160,9 @@ def read_header(text: str, match: re.Match[str]) -> tuple[int, list[NamedArgumen
 
 
 def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
-    """Return a reader of parameters, up to the call's end; Llama 3.1 writes an object instead."""
+    """Return a reader of arguments in tags, or in JSON (Llama 3.1). `parameter`, `end`: patterns of
+    an argument and of the call's end. `padded`: True if a line end around a value is dropped.
+    """
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         arguments, offset = dict[str, object](), match.end()
@@ -177,7 +179,7 @@ def tags_reader(parameter: str, end: str, padded: bool = True) -> Reader:
 
 
 def read_elements(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
-    """Read MiniMax-M3's elements; each value of a list is an element `item`."""
+    """Read a call of MiniMax-M3: an XML element for each argument, `item` for a list's values."""
     end = text.find("]<]minimax[>[</invoke>", match.end())
     xml = text[match.end() : end].replace("]<]minimax[>[", "")
     return (
@@ -196,7 +198,7 @@ def _values(xml: str) -> dict[str, object]:
 
 
 def python_reader(close: str) -> Reader:
-    """Return a reader of calls in Python's syntax, or of the objects that some models write."""
+    """Return a reader of Python calls up to the mark `close`; some models write JSON there."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end()) if close else _python_end(text, match.end())
@@ -226,7 +228,7 @@ def _python_call(node: ast.Call) -> NamedArguments:
 
 
 def gemma_reader(quote: str, close: str) -> Reader:
-    """Return a reader of Gemma's object: strings have a mark of their own, keys have none."""
+    """Return a reader of Gemma's object: `quote` is a mark around strings, keys have no quotes."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         end = text.find(close, match.end())
@@ -256,7 +258,7 @@ def gemma_calls_reader(quote: str) -> Reader:
 
 
 def headers_reader(begin: str) -> Reader:
-    """Return a reader of headers with objects behind them, one call after another."""
+    """Return a reader of calls in a row: headers that match `begin`, with JSON objects behind."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]]:
         offset, named = match.end(), list[NamedArguments]()

@@ -1,4 +1,4 @@
-"""The content that a client reads from a reply, as a list of events that can be compared: runs of
+"""The content that a client reads from a reply, as a list of tuples that can be compared: runs of
 thinking and text in order, calls, finish and counts.
 """
 
@@ -22,14 +22,16 @@ _KINDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
-    """Return the message of a client that reads blocks, read strictly. The key `error` has an
-    error, beside the blocks before it.
+    """Return the message that a client of a dialect with blocks (`IN_BLOCKS`) gets, read strictly.
+    If the reply ends in an error, the message has it under the key `error`.
     """
     return read_message(body_of(recording, variant), variant)
 
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
-    """Read a body as `message_of` does. Raises BrokenLawError where the stream is not in order."""
+    """Return the message in a client's `body`; see `message_of`. Raises BrokenLawError for a stream
+    that is not in order.
+    """
     if variant.client is OLLAMA:
         return _ollama_message(body, variant)
     if variant.form is Form.WHOLE:
@@ -52,7 +54,7 @@ def _ollama_message(body: bytes, variant: Variant) -> dict[str, Any]:
 
 
 def completion_of(recording: Recording, variant: Variant) -> ParsedReply:
-    """Return the reply of a chat completions client, parsed as a server's reply is."""
+    """Return the reply that a chat completions client gets, as a plain parser reads it."""
     return parse_reply(
         body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map
     )
@@ -66,7 +68,7 @@ def view_of(recording: Recording, variant: Variant) -> View:
 
 
 def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
-    """Return a message's blocks, its end and its counts, or the error."""
+    """Yield a message's blocks, then its id, model, end and counts, or its error."""
     for block in message.get("content", ()):
         yield tuple(block.items())
     if error := message.get("error"):
@@ -79,8 +81,8 @@ def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
 
 
 def view_of_completion(reply: ParsedReply, ordered: bool = True) -> Iterator[tuple[object, ...]]:
-    """Yield the events of each choice. `ordered`: with the order of thinking and text, which a
-    whole body does not show.
+    """Yield the events of each choice. `ordered`: True to yield the runs of thinking and text too,
+    whose order a whole body does not show.
     """
     for index, choice in sorted(reply.choices.items()):
         runs = groupby(

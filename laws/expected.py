@@ -1,5 +1,5 @@
 """The content that a client's reply must have: thinking, text and calls that the oracle reads from
-the server's bytes, as each dialect shows them.
+the server's bytes, arranged as in the client's dialect.
 """
 
 import re
@@ -35,7 +35,7 @@ JOINT = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a reply."""
+    """A run of one kind in the reply that the oracle expects."""
 
     kind: str  # `text`, `thinking`, or `call` for a call that was read from the text
     text: str  # the text; of a call, its name
@@ -43,8 +43,8 @@ class Part:
 
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
-    """Return the settings with which the addon reads a recording's text. `whole`: True if the
-    server sends the reply as one body, or the client gets it so.
+    """Return the settings with which the addon reads a recording's text. `whole`: True if the reply
+    is one body as the server sends it, or as the client gets it.
     """
     expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
@@ -58,7 +58,7 @@ def stopped_at(choice: ParsedChoice, reading: Reading) -> tuple[str, ...]:
 
 
 def parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return the parts of one choice, without the tool calls in its text."""
+    """Return the parts of one choice. Of each tool call in its text, only the name is left."""
     tools = reading.expected.calls.read
     read = _all_parts(choice, reading)
     if tools is None or choice.calls:
@@ -84,7 +84,7 @@ def calls_in_text(choice: ParsedChoice, reading: Reading) -> list[tuple[str, cal
 
 
 def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracle.Call]:
-    """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
+    """Return the calls in a choice's thoughts; none if it was cut off, or its server sent calls."""
     tools, read = reading.expected.calls.read, _all_parts(choice, reading)
     if not tools or choice.calls or choice.finish not in WHOLE:
         return []
@@ -99,8 +99,8 @@ def calls_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[call_oracl
 
 
 def markup_in_thoughts(choice: ParsedChoice, reading: Reading) -> list[str]:
-    """Return for each part of a choice the text of the calls at the end of a thought, which are
-    emitted as calls. Of thoughts in a reasoning field, only the last one can end in calls.
+    """Return for each part of a choice the text of the emitted tool calls at its end; empty if it
+    has none. Only thoughts have such calls, and of those in a reasoning field only the last one.
     """
     read, tools = _all_parts(choice, reading), reading.expected.calls.read
     counts = not calls_in_text(choice, reading) and calls_in_thoughts(choice, reading)
@@ -143,7 +143,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return thinking and text. Tags count until the server sends a reasoning field (rule 9)."""
+    """Return thinking and text, calls included. No tag counts behind thinking in a field."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _oracle_blocks(text, choice.finish, reading)
@@ -166,8 +166,8 @@ def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
 def repeated_thought(
     pieces: Sequence[Piece], families: Sequence[ThoughtRow], open_closers: Sequence[str] = ()
 ) -> str:
-    """Return the thought with which content begins, if the reasoning field has the same thought.
-    `open_closers`: the closers of a thought whose opener stands before the content.
+    """Return the thought at the beginning of content, with its marks, if a reasoning field has it
+    too; else an empty text. `open_closers`: closers of a thought that was opened before `pieces`.
     """
     joined = {
         kind: "".join(piece.text for piece in pieces if piece.kind == kind)
@@ -185,7 +185,7 @@ def repeated_thought(
 
 
 def _open_closers(text: str, reading: Reading) -> Sequence[str]:
-    """Return the closers that could end a thought which `text` opened and left empty."""
+    """Return the closers of the thought that `text` opens at its end; empty if it opens none."""
     last = _oracle_blocks(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
@@ -195,7 +195,7 @@ def _open_closers(text: str, reading: Reading) -> Sequence[str]:
 
 
 def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
-    """Drop the marks that a server left in the content of a thought in its reasoning field."""
+    """Return the parts without marks that the server left in content beside a reasoning field."""
     out: list[Part] = []
     for part in read:
         at_head = bool(out) and out[-1].native
@@ -205,8 +205,8 @@ def _without_stray_marks(read: Sequence[Part], families: Sequence[ThoughtRow]) -
 
 
 def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
-    """Return the text without closers of thoughts and an opener of the answer at its beginning (if
-    `at_head`), and without a closer of the answer at its end.
+    """Return content without marks that its server should have removed: closers of thoughts and the
+    answer's opener at its beginning (if `at_head`), the answer's closer at its end.
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
     closers = [mark for row in families for mark in row.closes]
@@ -219,7 +219,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Remove the first `length` characters of the text parts."""
+    """Return the parts without the first `length` characters of text."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -229,7 +229,7 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Drop the blanks before and behind thinking."""
+    """Return the parts without the blanks of text before and behind thinking."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):
@@ -255,8 +255,8 @@ def _oracle_blocks(text: str, finish: str | None, reading: Reading) -> list[Bloc
 
 
 def _initial_state(text: str, reading: Reading) -> str:
-    """Return the oracle's initial state for the text. Under a grammar, an answer that begins as
-    JSON begins as text, and other text is a thought only if a closer follows.
+    """Return the initial state for `oracle.read`. Under a grammar, text that begins as JSON is the
+    answer, and other text is a thought only if a closer follows.
     """
     start, grammar = _STARTS[reading.mode], reading.expected.grammar
     if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
@@ -317,5 +317,5 @@ def anthropic_blocks(read: Iterable[Part], shown: bool = True) -> list[tuple[str
 
 
 def is_whole(recording: Recording, form: Form) -> bool:
-    """Return True if all of the text is there before any of it must be sent."""
+    """Return True if the addon reads all text of the reply before it must send any."""
     return Form.WHOLE in (recording.server_form, form)

@@ -1,10 +1,10 @@
 """The laws of content for recordings of two server replies that the client gets as one: the addon
 ended a thought, or a thought had no answer, and requested a second reply.
 
-From the two replies, this module builds a third: the single reply of a server that would have ended
-its thought at the same offset by itself. The laws are checked for the third reply, and the client's
-message must be the same for the third as for the two. The module reads the server's bytes and the
-options, never the addon's output.
+From the two replies, this module builds a third: the reply that the server would have sent if its
+model had ended the thought at the same offset. The laws are checked for the third reply, and the
+client's message must be the same for the third as for the two. The module reads the server's bytes
+and the options, never the addon's output.
 """
 
 import copy
@@ -27,7 +27,7 @@ type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]
 JOINT = "\n\n"
 _MARK_TOKENS = 2
-"""The estimated tokens of a mark and its line end."""
+"""How many tokens a mark and its line end are estimated to have."""
 _PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 _HEAD = ("choices", "usage", "timings")
 _DONE = b"data: [DONE]\n\n"
@@ -47,14 +47,14 @@ class Joined:
     added: int  # how many tokens the text has that ends the thought
 
     def single_reply(self, recording: Recording) -> Recording:
-        """Return the recording with the reply of a server that ends its thought there by itself."""
+        """Return the recording with one reply, in which the model ends the thought by itself."""
         end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
         ended = b"".join([*map(frame_of, end), _DONE])
         rest = b"".join(self._continuation()) if self.second else ended
         return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
 
     def recut(self, recording: Recording, cut: Cut) -> Recording:
-        """Return the recording with the text frames of both replies cut by `cut`."""
+        """Return the recording with the text of both replies cut into other frames by `cut`."""
         first = recut_text(self.kept, cut) + self.more
         return with_body(recording, first + recut_text(self.second, cut))
 
@@ -90,7 +90,7 @@ class Joined:
 
 
 def joined(recording: Recording) -> Joined | None:
-    """Return the two replies; `None` for a recording of one reply, or of another dialect."""
+    """Return the two replies in a recording of a chat completions stream; `None` for others."""
     goes_on = bool(recording.awaited().server.continues)
     if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
         return None
@@ -103,14 +103,16 @@ def joined(recording: Recording) -> Joined | None:
 
 
 def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
-    """Check a law of content, of two joined replies as well. Raises BrokenLawError."""
+    """Check the law `number` by its function `holds`. Of two joined replies, the single reply is
+    checked, and must give the same message. Raises BrokenLawError.
+    """
     both = joined(recording) if _end_is_in_bytes(recording) else None
     if both is None:
         holds(recording, drawn)
         return
     one = both.single_reply(recording)
     holds(one, drawn)
-    # without counts from the server, the addon estimates them, also for the withheld text
+    # counts are compared if the server sent them: the addon's estimate includes the withheld text
     counted = parse_reply(recording.body, Form.STREAM, OPENAI_CHAT).usage
     for variant in variants(recording):
         where = f"{variant}, of two replies, against one"
@@ -124,22 +126,22 @@ def check_law(holds: Holds, number: int, recording: Recording, drawn: int) -> No
 
 
 def _end_is_in_bytes(recording: Recording) -> bool:
-    """Return True if a thought may be ended at a place that the server's bytes show."""
+    """Return True if thoughts end at a budget or for want of an answer, as the bytes can show."""
     limits = recording.awaited().limits
     return limits.budget is not None or limits.answers
 
 
 def last_reply_of(recording: Recording, came: bytes) -> bytes:
-    """Return the part of the received bytes that has the client's finish: the second reply if the
-    finish of the first is withheld, else all.
+    """Return the part of `came`, the server's bytes so far, that has the finish for the client: the
+    second reply if the addon withholds the finish of the first, else all.
     """
     first = _separate_replies(recording.body)[0] if recording.awaited().limits.answers else b""
     return came[len(first) :] if joined(recording) else came
 
 
 def ends_between_replies(recording: Recording, came: bytes) -> bool:
-    """Return True if the received bytes are exactly the first reply, all of which is a thought with
-    a finish.
+    """Return True if `came`, the server's bytes so far, is exactly the first of two replies, whose
+    finish the addon withholds.
     """
     first, second = _separate_replies(recording.body)
     return bool(second and recording.awaited().limits.answers) and len(came) == len(first)
@@ -157,12 +159,12 @@ def _check_recut(recording: Recording, both: Joined, drawn: int) -> None:
 
 
 def _without_usage(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Drop the counts, because the addon estimates them by frames where a server counts nothing."""
+    """Return the events without counts: if the server has none, the addon estimates by frames."""
     return [event for event in view if event[0] != "usage"]
 
 
 def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
-    """Cut the bytes where another reply's name begins."""
+    """Return the first reply and the second, which begins with the frame that has another id."""
     before, name = b"", None
     for frame in frames(body):
         own = (value_of(frame) or {}).get("id")
@@ -173,7 +175,9 @@ def _separate_replies(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _joined_at_thought_end(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Cut the first reply where the budget is spent, or before the finish of a thought alone."""
+    """Return the two replies, the first one divided where its thought spends the budget; before its
+    finish, if it has no answer. Return `None` if its thought ends otherwise.
+    """
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     choice = parse_reply(first, Form.STREAM, OPENAI_CHAT).choice()
     read = parts(choice, reading)
@@ -218,13 +222,13 @@ def _added_tokens(sentence: str, marks: int) -> int:
 
 
 def _within_budget(thoughts: Sequence[str], budget: int) -> str:
-    """Return the beginning of the last thought that is within the budget."""
+    """Return the part of the last thought within `budget`, the most bytes of all thoughts."""
     left = budget - sum(len(thought.encode()) for thought in thoughts[:-1])
     return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")
 
 
 def _split_at(body: bytes, length: int) -> tuple[bytes, bytes]:
-    """Cut a stream behind so many characters of its text; the text behind is one frame."""
+    """Return the frames up to `length` characters of text, and one frame with all further text."""
     kept, more, last = list[bytes](), list[str](), None
     for frame in frames(body):
         text_frame: TextFrame | None = text_frame_of(copy.deepcopy(value_of(frame) or {}))

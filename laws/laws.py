@@ -31,11 +31,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A law."""
+    """A law, with the function that checks it."""
 
     number: int  # the number in `docs/recordings.md`
     title: str  # the law in a few words
-    # takes a recording and the number of cuts to draw; raises BrokenLawError
+    # takes a recording, and how often to cut it at random; raises BrokenLawError
     holds: Callable[[Recording, int], None]
 
     def __str__(self) -> str:
@@ -55,13 +55,13 @@ LAWS = (
 )
 """The laws for a reply."""
 OF_CONTENT = LAWS[1:5]
-"""Laws 2 to 5, which `joined.check_law` checks for a reply that the addon joined from two replies."""
+"""Laws 2 to 5, which `joined.check_law` checks for a reply that the addon joined from two."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
     Law(7, "the SDKs read it", error_7),
     Law(8, "random bytes raise nothing", error_8),
 )
-"""Of an error answer, which is no reply: no cut, no stream, no thinking."""
+"""The laws for an error response. It is one body without thinking, so that no other law applies."""
 
 
 def laws_of(recording: Recording) -> Iterator[Law]:
@@ -79,8 +79,8 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
 
 def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return the first fault by this law, in a list, or an empty list. Raises NotInstalledError
-    where an SDK is missing.
+    """Return a list with the first fault by this law; an empty list if it holds. `drawn`: how many
+    random cuts to check. Raises NotInstalledError if an SDK is missing.
     """
     try:
         if law in OF_CONTENT:
@@ -91,7 +91,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
         return [Broken(recording.name, str(law), error.variant, error.difference)]
     except NotInstalledError:
         raise
-    except Exception as error:  # a reply that breaks our reader would break a client
+    except Exception as error:  # a reply that our plain reader cannot read breaks clients too
         frame = traceback.extract_tb(error.__traceback__)[-1]
         description = f"{type(error).__name__}: {error}\n  in {frame.name}: {frame.line}"
         return [Broken(recording.name, str(law), "while reading what the client gets", description)]

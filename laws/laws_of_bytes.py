@@ -23,7 +23,7 @@ from laws.variants import (
 )
 
 _PIECES = 12
-"""How many chunks a random cut makes of a body."""
+"""Into how many chunks the server's bytes are cut at random."""
 _FRAME_ENDS = 24
 """At how many ends of frames law 9 breaks a stream off."""
 _LAST_FRAMES = 3
@@ -42,7 +42,7 @@ _GARBAGE = (
 
 
 def law_1(recording: Recording, drawn: int) -> None:
-    """Check that all cuts, as recorded, byte by byte and drawn, give the bytes of the whole."""
+    """Check that the client's bytes are the same however the server's are cut into chunks."""
     body, drawing = recording.body, seeded_random(recording, 1)
     cuts = {
         "as recorded": [chunk.data for chunk in recording.chunks],
@@ -72,7 +72,7 @@ def law_8(recording: Recording, drawn: int) -> None:
 
 
 def spoiled_bodies(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Yield `drawn` times three spoiled bodies, each behind the description of its fault."""
+    """Yield `drawn` times three pairs: the description of a fault, and `body` with this fault."""
     for _ in range(drawn):
         offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {offset}", body[:offset]
@@ -137,7 +137,7 @@ def _check_end(
     recording: Recording, variant: Variant, came: bytes, sent: ParsedReply, name: str
 ) -> None:
     message = read_message(body_of(recording, variant, [came]), variant)
-    fails = variant.client is RESPONSES and sent.choice().cut_call  # else a client would run it
+    fails = variant.client is RESPONSES and sent.choice().cut_call  # no client must run the call
     ends = sent.complete and not fails
     if ends == bool(message.get("error")):
         end = message.get("error") or message.get("stop_reason")

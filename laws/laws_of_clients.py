@@ -31,10 +31,9 @@ class NotInstalledError(Exception):
 
 
 def law_7(recording: Recording, _: int) -> None:
-    """Check each variant with its SDK. Raises NotInstalledError where an SDK is missing."""
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # the SDKs warn, and pytest may turn warnings into errors
+    """Check each variant with its client's SDK. Raises NotInstalledError if an SDK is missing."""
+    # the SDKs issue warnings, which pytest may turn into errors
+    with warnings.catch_warnings(action="ignore"):
         sdk = import_sdk_reading()
         wire = sdk.Wire()
         for variant in variants(recording):
@@ -90,7 +89,7 @@ def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """Return the blocks of the kinds in `_KINDS`. The SDK drops deltas of all other kinds."""
+    """Return type and content of the blocks of `_KINDS`. The SDK drops deltas of other types."""
     content_keys = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], block[content_keys[block["type"]]])
@@ -107,8 +106,8 @@ def _head(message: Message) -> list[tuple[object, ...]]:
 
 
 def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
-    """Check a chat completion. A recording that is cut off, has an error or unreadable frames is
-    not checked: the client gets the server's own bytes.
+    """Check a chat completion with the SDK. A reply that is cut off, or has an error or unreadable
+    frames, is not checked, because the client gets the server's own bytes.
     """
     body = body_of(case.recording, variant)
     if case.recording.ended or not case.reply.complete or case.reply.unread:

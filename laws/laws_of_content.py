@@ -69,7 +69,7 @@ def _check_message(case: Case, variant: Variant) -> None:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
         if variant.client is not OLLAMA:
             _check_text(case, variant, choice, "".join(texts))
-        elif message["in_order"]:  # the text of a whole reply cannot be compared in order
+        elif message["in_order"]:  # `None` for a whole reply, which does not show the order
             _check_text(case, variant, choice, message["in_order"])
     if message.get("error") or not case.reply.complete:
         return
@@ -86,7 +86,7 @@ def _check_message(case: Case, variant: Variant) -> None:
 
 
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
-    """Compare the calls of a message; return True if there are any."""
+    """Compare the calls of a client's message with the server's; return True if there are any."""
     choice = case.reply.choice()
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
@@ -109,7 +109,7 @@ def _cut_by_stops(case: Case, choice: ParsedChoice) -> tuple[str, ...]:
 
 
 def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
-    """Check that the message names the stop string that the server reported."""
+    """Check that the message has the stop string that the server reported, unless calls end it."""
     choice = case.reply.choice()
     of_call = _cut_by_stops(case, choice)
     if not of_call and (called or choice.finish in CALLED):
@@ -117,15 +117,14 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     fields = [field for name in _STOP_STRINGS for field in choice.others.get(name, ())]
     stops = [field for field in fields if field and isinstance(field, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
-    stops = (
-        [] if variant.client in (RESPONSES, OLLAMA) else stops
-    )  # their replies have no field for it
+    # replies of these two dialects have no field for a stop string
+    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
 def _typed_calls(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls, with the values of the client's calls where the addon may convert
-    them: both have the same text, and the tool's schema takes no string.
+    """Return the server's calls `sent`, but with the value of the client's call where the addon may
+    convert it: both values have the same text, and the tool's schema takes no string.
     """
     if not case.calls_read.typed or len(sent) != len(got):
         return [*sent]
@@ -163,7 +162,7 @@ def _oracle_calls(case: Case, variant: Variant, choice: ParsedChoice) -> list[Ca
 
 
 def _compare_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
-    """Check that the client's calls are the oracle's calls from text, in the same order."""
+    """Check that `got`, the client's calls, are the calls that the oracle read from the text."""
     matching = [is_same_call(call, *received) for call, received in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
         compare(
@@ -180,12 +179,11 @@ def _parsed(written: str) -> object:
 
 def _check_completion(case: Case, variant: Variant) -> None:
     sent, got = case.reply, completion_of(case.recording, variant)
-    if (
-        sent.choices or variant.form is Form.STREAM
-    ):  # for a body without choices the client gets an error
+    # for a body without choices the client gets an error
+    if sent.choices or variant.form is Form.STREAM:
         heads = (list(reply.heads.items()) for reply in (sent, got))
         compare(f"{variant}, the fields of frames", *heads)
-    got_reply = got if sent.usage else replace(got, usage={})  # without the estimate
+    got_reply = got if sent.usage else replace(got, usage={})  # without the addon's own estimate
     compare(f"{variant}, counts and marks of the stream", _counts_of(sent), _counts_of(got_reply))
     for index, sent_choice in sent.choices.items():
         got_choice = got.choice(index)
@@ -225,12 +223,12 @@ def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
 
 def untouched(case: Case) -> bool:
     """Return True if a client of the server's own dialect must get the server's bytes unchanged: no
-    text can begin a mark, no blanks have to wait, and thinking is in the fields of the options.
+    text can begin a mark, no blanks are held, and all thinking is in the fields that it is sent in.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
     if awaited.as_text or not case.reply.complete or expected.calls.read or expected.no_thought_due:
-        return False  # the addon rewrites the reply, or holds blanks
+        return False  # the addon rewrites such replies, or holds blanks
     if any(_cut_by_stops(case, each) for each in case.reply.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:

@@ -1,4 +1,6 @@
-"""The laws 2 and 3: the same message however the text is cut, and streamed as whole."""
+"""Laws 2 and 3: a client gets the same message however text is cut into frames, and from a stream
+as from a whole body.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +19,9 @@ _PIECES = 6
 
 
 def law_2(recording: Recording, drawn: int) -> None:
-    """Check that text cut into characters, joined, or cut as drawn gives the same message."""
+    """Check that a client gets the same message if text is cut into other frames: into characters,
+    into one, and at random.
+    """
     streamed = as_stream(recording)
     drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {
@@ -44,7 +48,8 @@ def as_stream(recording: Recording) -> Recording:
 
 
 def law_3(recording: Recording, _: int) -> None:
-    """Check that the stream folded into a body, or the body unfolded into a stream, gives the same.
+    """Check that a client gets the same from the recorded reply and from its other form: a stream
+    folded into a body, or a body unfolded into a stream.
 
     Only a whole reply shows its own initial state, so that the streams get it as an option.
     """

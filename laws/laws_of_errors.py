@@ -18,11 +18,13 @@ _SHAPES = {
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
     OLLAMA: ("Ollama client", []),
 }
-"""For each dialect but chat completions: the name of its client, and the keys of its errors."""
+"""A client's dialect -> the client's name, and the keys of its errors. Not for chat completions."""
 
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
-    """Return this client's answer for the error. Raises BrokenLawError when the addon raises."""
+    """Return the answer that `client` gets to the server's error. `body`: in place of the recorded
+    one. Raises BrokenLawError if the addon raises any error.
+    """
     awaited = recording.awaited(client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
@@ -46,7 +48,7 @@ def error_4(recording: Recording, _: int) -> None:
     for client, (variant, names) in _SHAPES.items():
         got_names, got_message = _error_in(answer(recording, client).body)
         compare(variant, names, got_names or [])
-        # if the prompt is too long, the addon writes the message of the client's API instead
+        # for a prompt that is too long, the addon sends the message of the client's own API instead
         if message and "tokens" not in message and message not in got_message:
             raise BrokenLawError(
                 variant, f"the server's words\n  expected: {message}\n  got:      {got_message}"
@@ -99,7 +101,7 @@ def _raised(client: Dialect, got: Answer) -> str:
 
 
 def error_8(recording: Recording, drawn: int) -> None:
-    """Check that clients of other dialects get an error for any body, and nothing is raised."""
+    """Check that whatever the body, the addon raises nothing, and clients get their errors."""
     for name, body in spoiled_bodies(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():

@@ -1,4 +1,4 @@
-"""Cases in which a law does not hold, one row for each, with the reason. It holds in all others."""
+"""The kinds of recordings for which a law does not hold, one row for each kind, with the reason."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,11 +60,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An exception to some laws."""
+    """A kind of case to which some laws do not apply."""
 
     laws: tuple[int, ...]  # the numbers of the laws that do not apply
     why: str  # the reason
-    applies: Callable[[Case], bool]  # returns True for a case to which the laws do not apply
+    applies: Callable[[Case], bool]  # returns True for a case of this kind
 
 
 _ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
@@ -135,7 +135,7 @@ def _has_repeated_call(case: Case) -> bool:
 
 
 _SHOWN_BY_BYTES = (["budget"], ["unanswered"])
-"""Values of `Case.ended` with one ended thought, whose end `joined` finds in the server's bytes."""
+"""The values of `Case.ended` for a thought whose end `joined` can find in the server's bytes."""
 
 
 def _unsorted_choices(case: Case) -> bool:
@@ -232,5 +232,5 @@ LIMITS = (
 
 
 def limit_of(law: int, case: Case) -> Limit | None:
-    """Return the first exception to a law that a case falls under; None if the law applies."""
+    """Return the first row for which the law does not apply to the case; None if it applies."""
     return next((limit for limit in LIMITS if law in limit.laws and limit.applies(case)), None)

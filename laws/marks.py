@@ -1,4 +1,4 @@
-"""Marks in a text: the ones that a client may lack, and the ones that are left."""
+"""Marks in texts: a comparison of two texts of which one lacks its marks, and counts of marks."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,18 +15,20 @@ _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")
 
 
 def without_blanks(text: str) -> str:
-    """Return the text without blanks: the ends of thoughts lose them, and law 5 judges them."""
+    """Return the text without blanks: the addon drops some around thoughts; law 5 compares them."""
     return _BLANKS.sub("", text)
 
 
 def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
-    """Return every mark of these families, with the placeholder of a suffix in it."""
+    """Return every mark of these families, longest first. `SUFFIX` and `GAP` in it stay."""
     rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
 def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
-    """Return texts that a client may lack as well: labels, and beginnings of marks."""
+    """Return further texts that a client may lack: labels of thoughts, and beginnings of marks that
+    the end of the reply cut off.
+    """
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -44,6 +46,7 @@ def pattern(mark: str) -> re.Pattern[str]:
 
 
 def count_mark(mark: str, texts: Iterable[str]) -> int:
+    """Return how often a mark stands in the texts."""
     return sum(len(_compiled(mark).findall(text)) for text in texts)
 
 
@@ -79,8 +82,8 @@ class TextComparison:
         return None if furthest == (len(sent), len(got)) else furthest
 
     def _next_offsets(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
-        """Yield the offsets behind a character, a mark, a call or an opener with attributes at
-        `offset`, each with the text of it that the client must get.
+        """Yield the offset behind each piece of `sent` that may begin at `offset`: a character, a
+        mark, a call, an opener with attributes; and the text of the piece that the client must get.
         """
         if offset == len(sent):
             return
@@ -98,8 +101,8 @@ class TextComparison:
             yield form.end(), "".join(thoughts[-1]) if thoughts else ""
 
     def _ends_of_call(self, call: str, sent: str, offset: int) -> Iterator[int]:
-        """Yield the offsets at which the text of a call may end that begins at `offset`. Marks of
-        thoughts within the call are skipped, because the addon drops them before it reads the call.
+        """Yield the offsets in `sent` at which the text `call` may end if it begins at `offset`.
+        Marks of thoughts in it are skipped, because the addon drops them before it reads calls.
         """
         begun = sent.startswith(call[0], offset)
         seen, ahead = set[tuple[int, int]](), [(offset, 0)] if begun else []

@@ -54,8 +54,8 @@ def as_lines(stream: bytes) -> bytes:
 
 def as_message(body: bytes, form: Form) -> Json:
     """Return a reply as a message of the Messages API; all thoughts are one block, and so is all
-    text. The key `in_order` has a stream's thinking and text in their order, unknown in a whole
-    reply.
+    text. The key `in_order` has a stream's thinking and text as one string in their order; `None`
+    for a whole reply.
     """
     lines = [json.loads(line) for line in (body.splitlines() if form is Form.STREAM else [body])]
     reader = OllamaParser()

@@ -1,8 +1,8 @@
 """The oracle of thinking: reads a whole text by one slow and obvious regular expression.
 
 The oracle shares no code with the addon's parser. At each offset the expression matches a piece of
-code, a thought, a mark that is dropped, or one character of text. The text behind a mark is read as
-a text of its own, so that code may begin there anew.
+code (Markdown), a thought, a mark that is dropped, or one character of text. The text behind a mark
+is read as a new text, in which a line or a piece of code begins.
 """
 
 import re
@@ -30,7 +30,7 @@ from laws.oracle_marks import (
 )
 
 _MOST_CACHED = 64
-"""Readings to cache: the laws read one text for each client, with up to four sets of options."""
+"""How many results to cache: the laws read a text for each client, with up to four option sets."""
 
 
 def read(
@@ -43,9 +43,9 @@ def read(
     *,
     stopped: bool = False,
 ) -> list[Block]:
-    """Return the blocks of a reply's text. `start`: "text", "closed" (text, thinking is off),
-    "thinking", "guessed" (to be "thinking") or "undecided", as for a whole reply. `wants_json`: the
-    answer is to be JSON; `stopped`: the model ended the reply by itself.
+    """Return the blocks of a reply's text. `start`: "text", "closed" (text, as thinking is off),
+    "thinking", "guessed" (thinking, by a guess) or "undecided" (the marks decide). `attributes`: an
+    opener may have some. `wants_json`: the answer is to be JSON; `stopped`: the model ended it.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -66,7 +66,7 @@ def _read(
 
 @dataclass
 class _Reader:
-    """Reads a text from mark to mark."""
+    """A reader of one text, from mark to mark. Each step removes from `rest` what it has read."""
 
     families: tuple[ThoughtRow, ...]
     attributes: bool  # True if openers may have attributes
@@ -79,9 +79,9 @@ class _Reader:
     bare: bool = False  # True if a closer without an opener shows that the reply began in a thought
     frame_end: str = ""  # the closer of the answer's tags, if their opener was read
     call: str = ""  # the opener of a tool call, if the rest begins with one
-    ended: bool = False  # a thought's closer stands just before, blanks and special tokens aside
+    ended: bool = False  # True if only blanks and special tokens stand behind a thought's closer
     called: bool = False  # True if only blanks stand between a tool call and the rest
-    resumes: Sequence[str] = ()  # closers of the thought that a call ended, if it goes on
+    resumes: Sequence[str] = ()  # closers of the thought that the last call ended; it may go on
     unmarked: str = ""  # the text of a thought that ended in neither closer nor call
     torn: bool = False  # True if the text ended in an incomplete mark, which was dropped
     again: Sequence[str] = ()  # openers that are dropped if they stand within the thought
@@ -114,7 +114,9 @@ class _Reader:
         yield Block("text", before + self._last_text())
 
     def _skip_mark(self, kind: str, match: re.Match[str]) -> None:
-        """Continue behind a mark that is no thought, or at the mark of a tool call."""
+        """Remove the text up to the mark `match`, which is no thought, and the mark unless it
+        begins a tool call. `kind`: the name of the group that matched.
+        """
         before, parts = self.rest[: match.start()], match.groupdict()
         self.head = kind == "stray" or (kind == "silent" and self.head and not before.strip())
         self.called = self.called and self.head
@@ -129,7 +131,7 @@ class _Reader:
         self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """Return the kind and the match of the first mark in the rest."""
+        """Return kind and match of the first mark in the rest; an empty kind if there is none."""
         offset = 0
         while match := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(match)
@@ -156,7 +158,7 @@ class _Reader:
         return kind if called else "no call"
 
     def _text_follows(self) -> bool:
-        """Return True if text of the thought follows the call that ended the thought."""
+        """Return True if the thought goes on behind the call that ended it."""
         offset = len(self.rest) - len(self.rest.lstrip())
         match = self._pattern(offset).match(self.rest, offset)
         return match is not None and self._kind(match) in ("", "no call")
@@ -167,13 +169,13 @@ class _Reader:
         return before.removesuffix(self.rest)
 
     def _begins_value(self, offset: int) -> bool:
-        """Return True if a bracket begins JSON that is a call, or a requested answer."""
+        """Return True if the bracket at `offset` begins a call in JSON, or a JSON answer."""
         head = not self.rest[:offset].strip()
         offered = self.offered and bool(self.families)
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
     def _skip_value(self, offset: int) -> int:
-        """Return the end of a value. Where a value has no end, no mark counts any more."""
+        """Return the offset behind the JSON value. If it has no end, no mark counts any more."""
         end = value_end(self.rest, offset)
         if end is None:
             self.families = ()
@@ -188,7 +190,7 @@ class _Reader:
         return pattern_of(self.families, self.attributes, state)
 
     def _take_call(self) -> str:
-        """Take a tool call up to its end, else all of the rest, and return it."""
+        """Remove a tool call, or all of the rest if the call has no end, and return its text."""
         closed = TOOLS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
@@ -201,7 +203,7 @@ class _Reader:
         return call
 
     def _take_opened(self, match: re.Match[str], before: str = "") -> Block:
-        """Take a thought with its marks; return its block. `before`: blanks that belong to it."""
+        """Remove a thought with its marks and return its block, with the blanks `before` it."""
         parts = match.groupdict()
         self.bare = self.head = self.called = False
         name = next((name for name in parts if name[:4] in _GROUPS and parts[name] is not None), "")
@@ -232,17 +234,15 @@ class _Reader:
         closers: Sequence[str],
         first: Sequence[str],
     ) -> str:
-        """Take a thought's text, and its closer unless a tool call ends the thought before; return
-        the text.
+        """Remove and return a thought's text; remove its closer too, unless a call ends the thought
+        before. `span`: the offsets of the text; `behind`: the offset behind its `closer`; `first`:
+        marks that count at the beginning of the thought.
         """
         begin, end = span
         tools = tool_marks(self.families, self.offered)
         if trim_cut_mark(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
-            end, behind, closer = (
-                len(self.rest),
-                len(self.rest),
-                "",
-            )  # the match is the beginning of a longer, incomplete mark
+            # the closer is the beginning of a longer mark that the end of the text cuts off
+            end, behind, closer = len(self.rest), len(self.rest), ""
         called = self._find_call(begin, end, tools)
         gone = self._drop_openers(begin, end if called is None else called)
         end, behind, start = end - gone, behind - gone, begin
@@ -264,13 +264,13 @@ class _Reader:
         return whole
 
     def _drop_openers(self, begin: int, end: int) -> int:
-        """Drop the openers that count for nothing within a thought; return their length."""
+        """Remove the openers that are dropped within a thought, and return their total length."""
         kept = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
         self.rest = self.rest[:begin] + kept + self.rest[end:]
         return end - begin - len(kept)
 
     def _find_call(self, start: int, end: int, tools: Sequence[str]) -> int | None:
-        """Return the offset of the first call in the text from `start` on."""
+        """Return the offset of the first call from `start` to `end` that has a mark of `tools`."""
         offsets = (
             offset
             for offset in range(start, end + 1)
@@ -293,9 +293,8 @@ class _Reader:
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._take_call()
             called = len(self.rest) - len(other.rest)
-            if (
-                not other.families
-            ):  # the call has no end, so its text may include the thought's closer
+            # a call without an end: its text may include the thought's closer
+            if not other.families:
                 special = TOOLS[tool_mark(self.rest, offset)].special
                 behind_mark = offset + len(tool_mark(self.rest, offset))
                 closer = _first_of(closers, self.rest, behind_mark) if special else None
@@ -327,7 +326,7 @@ class _Reader:
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _with_answer(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
-        """Yield a thought; where it was only guessed, and not closed, its end is an answer."""
+        """Yield a thought. If it was `guessed` and has no closer, its end is read as the answer."""
         unmarked, self.unmarked = self.unmarked, ""
         answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
@@ -342,8 +341,8 @@ class _Reader:
         )
 
     def _take_first_thought(self) -> Block:
-        """Remove the thought with which a reply begins from the rest and return its block. The
-        thought has no opener, or repeats the one at the end of the request.
+        """Remove the thought with which a reply begins and return its block. The thought has no
+        opener, or repeats the opener at the end of the request.
         """
         closers = [mark for row in self.families for mark in row.closes]
         openers = [mark for row in self.families for mark in row.opens]
@@ -365,7 +364,7 @@ class _Reader:
         return self._take_unopened(closers, first)
 
     def _take_unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
-        """Remove a thought without an opener from the rest and return its block."""
+        """Remove a thought without opener and return its block. `first`: see `_take_thought`."""
         ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")

@@ -13,8 +13,8 @@ class Block:
 
     kind: str  # `text` or `thinking`
     text: str  # the text of the block
-    thought_type: str | None = None  # of attribute forms alone
-    confidence: float | None = None  # of attribute forms alone
+    thought_type: str | None = None  # the attribute of the thought's tag; None if it has none
+    confidence: float | None = None  # the attribute of the thought's tag; None if it has none
 
 
 _PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")

@@ -13,7 +13,7 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
 
-# before a fence may stand blanks, and the marks of quotations and lists
+# blanks, and the signs of Markdown's quotations and lists, may stand before a fence
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 NAME = r"[A-Za-z_][\w.:-]*"
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
@@ -31,15 +31,15 @@ _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
 
 _TEMPLATE = rf"""
-    # a fence; one of backticks has none behind it in its line
+    # the line of a fence; behind a fence of backticks, its line has no further backtick
     ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )
       (?: (?<=~) | (?![^\n]*`) ) [^\n]*
-      # lines that do not close it, and the one that does
+      # lines that do not close the block, and the line that does
       (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+
       (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?
   | \\ [\\`]                                                    # an escaped backtick opens nothing
-  | (?P<ticks> `++ )                                            # an inline span, which runs ...
-      # ... to its like, or the paragraph's end, or a fence
+  | (?P<ticks> `++ )                                            # an inline span begins
+      # it ends at as many backticks, at the end of the paragraph or at a fence
       (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) )
           (?: `++ | . ) )*+
       (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?
@@ -50,7 +50,7 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class ToolMark:
-    """A mark before tool calls, as the table of forms has it."""
+    """A mark before tool calls, from the addon's table of forms."""
 
     counts: Counts  # the positions at which the mark counts
     close: str  # the mark behind the calls
@@ -64,11 +64,11 @@ class ToolMark:
 
 
 _IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_TOOLS)
-"""Counts of marks that end a thought; the last one only where the request offers tools."""
+"""Values of `Counts` whose marks end a thought; the last one only if the request offers tools."""
 
 
 def _tool_marks_of(form: CallRow) -> Iterator[tuple[str, ToolMark]]:
-    """Yield the marks of a form that enclose calls, in which nothing is a tag."""
+    """Yield the marks that begin calls of a form, up to whose end nothing is a tag of a thought."""
     section, behind = form.section
     if section:
         yield section, ToolMark(form.counts, behind, form.before)
@@ -94,11 +94,11 @@ class State:
 
     head: bool  # True if only blanks stand before the offset
     closer: str  # the closer of the thought that ended before these blanks
-    bare: bool = False  # a closer may show that the text before was a thought
+    bare: bool = False  # True if a closer may show that the text before was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
     called: bool = False  # True if only blanks stand between a call and the offset
-    inside: bool = False  # True if that call ended a thought
+    inside: bool = False  # True if a call that ended a thought stands before the offset
 
 
 @cache
@@ -117,9 +117,8 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
         if row.answer_tags and state.head and state.closer in row.closes
     ]
     groups = {
-        "worded": [
-            f"(?={end})." for end in _open_headers(marks, torn)
-        ],  # one character, so that marks behind it count
+        # only one character is matched, so that marks behind it count
+        "worded": [f"(?={end})." for end in _open_headers(marks, torn)],
         "torn": _cut_marks(marks, torn),
         "tool": any_of(_text_tools(families, state)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
@@ -135,7 +134,7 @@ def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, state: State)
 
 
 def _silent_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
-    """Return the closers that are no text though they close nothing."""
+    """Return the closers that are dropped although they close nothing."""
     rows = [row for row in families if row.lone is Lone.NOTHING]
     return [] if state.bare or state.stray else [mark for row in rows for mark in row.closes]
 
@@ -149,20 +148,20 @@ def _marks_in(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def _cut_marks(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return the pattern of a reply's end that is the beginning of a mark, and never prose."""
+    """Return the pattern of a mark that the reply's end cuts off; it begins with one of `torn`."""
     parts = _mark_beginnings(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
 def _mark_beginnings(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return the beginnings of marks, as far as their gaps."""
+    """Return the patterns of cut-off `marks` that begin with special tokens, those of `torn`."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
 def _open_headers(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
-    """Return patterns of a reply's end that may be an answer whose header lacks its last token."""
+    """Return patterns of a reply's end that may be a header (gpt-oss) without its last token."""
     others = rf"(?!(?:{'|'.join(_mark_beginnings(marks, torn)) or '(?!)'})\Z)"
     gaps = [mark for mark in marks if GAP in mark]
     return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
@@ -181,7 +180,7 @@ def _lone_closers(families: Sequence[ThoughtRow], state: State) -> list[str]:
 
 
 def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
-    """Return the openers of tool calls that count in a thought."""
+    """Return the openers of calls that count in a thought. `offered`: the request has tools."""
     counts = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
     marks = [mark for mark, tool in TOOLS.items() if not tool.alone and tool.counts in counts]
     return marks if families else []
@@ -198,7 +197,7 @@ def value_end(text: str, offset: int, header: bool = False) -> int | None:
     """Return the end of the JSON value, or of the list of Python calls, from `offset` on.
 
     Blanks may come before the value, and a tool's name if there may be a `header`. Return `None` if
-    the value has no end, or no beginning yet; for other text, the offset that shows this.
+    the value has no end, or no beginning yet; for other text, the offset at which this is certain.
     """
     begin = _value_begin(text, offset, header)
     if begin is None or not _begins_value(text, offset, begin):
@@ -213,7 +212,7 @@ def in_string(text: str) -> bool:
 
 
 def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield behind each character of a value its offset, its depth, and the quote of its string."""
+    """Yield for each character of JSON the offset behind it, its depth, and the open quote."""
     depth, quote, last = 0, "", ""
     for match in re.finditer(r"\\.|.", text, re.DOTALL):
         character = match[0][:1] if quote else match[0][-1:]
@@ -228,7 +227,7 @@ def _characters_of(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins_value(text: str, offset: int, at: int) -> bool:
-    """Return True if the character is a bracket that begins a value."""
+    """Return True if the character `at` begins a value; from `offset` on one is searched for."""
     return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
@@ -247,7 +246,7 @@ def call_end(text: str, opener: str) -> int | None:
 
 
 def _value_begin(text: str, offset: int, header: bool) -> int | None:
-    """Return the offset of a value's beginning, or the offset that shows that no value begins."""
+    """Return the offset of a value's beginning, or at which it is certain that no value begins."""
     for at in range(offset, len(text)):
         if _begins_value(text, offset, at):
             return at
@@ -297,7 +296,7 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
 
 
 def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
-    """Return the pattern of an opener that is not the beginning of a longer mark of its family."""
+    """Return the pattern of an opener that begins no longer mark. `suffix`: that of its suffix."""
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 
@@ -308,11 +307,13 @@ def tool_mark(text: str, offset: int) -> str:
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
-    """Return True if the tool mark at `offset` begins a call, in the text from `begin` on."""
+    """Return True if the tool mark at `offset` begins a call. `begin`: where the text begins;
+    `answer`: True if this is text of the answer and not of a thought.
+    """
     mark = tool_mark(text, offset)
     before, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     if TOOLS[mark].special:
-        if mark.startswith("<|channel|>"):  # gpt-oss: a header follows
+        if mark.startswith("<|channel|>"):  # a header of gpt-oss follows
             return True
         before, answer = "", False
     line = re.search(r"[^\n]*\Z", before)[0]  # type: ignore[index]
@@ -331,7 +332,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 def trim_cut_mark(
     text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return a thought without the beginning of a mark that is never prose, if it ends with one.
+    """Return a thought without the cut-off mark at its end, if this begins with a special token.
     `first`: marks that count only where nothing but blanks stands before.
     """
     torn = tuple(mark for row in families for mark in row.torn)
@@ -339,7 +340,7 @@ def trim_cut_mark(
     beginnings = {mark[0] for mark in [*marks, *first]}
     for offset in (offset for offset, character in enumerate(text) if character in beginnings):
         count = [*marks, *first] if not text[:offset].strip() else marks
-        if len(text) - offset > longest:  # only a mark with a gap can be so long
+        if len(text) - offset > longest:  # only a mark with a gap (any text in it) can be so long
             count = [mark for mark in count if GAP in mark]
         if any(_is_incomplete(mark, text[offset:]) for mark in count):
             worded = any(re.match(match, text[offset:]) for match in _open_headers(count, torn))
@@ -348,6 +349,6 @@ def trim_cut_mark(
 
 
 def _is_incomplete(mark: str, text: str) -> bool:
-    """Return True if the text is an incomplete mark."""
+    """Return True if the text is the beginning of `mark`, but not all of it."""
     gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
     return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

@@ -11,7 +11,7 @@ type Json = dict[str, Any]
 STOPPED = ("stop", "end_turn", "stop_sequence")
 CALLED = ("tool_calls", "function_call", "tool_use")
 WHOLE = (*STOPPED, *CALLED)
-"""Finishes of replies that were cut off by no limit and no filter."""
+"""The finishes of replies that no limit and no filter has cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class ParsedReply:
         return self.usage.get("completion_tokens", self.usage.get("output_tokens"))
 
     def reaches(self, limit: int) -> bool:
-        """Return True if the output tokens reach the request's limit. A reply that also ends in a
-        thought was cut off, even if its finish says otherwise.
+        """Return True if the output tokens reach the request's limit; 0 for none. A reply that also
+        ends in a thought was then cut off, even if its finish says otherwise.
         """
         return 0 < limit <= (self.output_tokens or 0)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FOLDERS = pytest.StashKey[list[Path]]()
 _ROOT = Path(__file__).resolve().parents[1]
 _OURS: dict[str, ModuleType] = {}
-"""The modules of our `converter`, while `sys.modules` has those of the project."""
+"""The modules of our package `converter`, while `sys.modules` has those of the user's project."""
 
 
 class RecordingFailureError(Exception):
@@ -53,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the folder to pytest's arguments: the option's folder always, the setting's folders when
-    the command names no files.
+    """Add folders of recordings to pytest's arguments: the option's folder always, those of the
+    setting if the command names no files.
     """
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
@@ -71,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_collected_anyway(folder: Path, config: pytest.Config) -> bool:
-    """Return True if pytest collects the folder, or a file in it, anyway."""
+    """Return True if pytest's arguments already include the folder, or a file in it."""
     args = [
         (config.invocation_params.dir / argument.partition("::")[0]).resolve()
         for argument in config.args
@@ -94,14 +94,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Recording
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Collect a recording with our `converter`."""
+    """Collect a recording with our package `converter`, not with the project's."""
     with _own_converter(collector):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Run a recording's test with our `converter`."""
+    """Run a recording's test with our package `converter`, not with the project's."""
     with _own_converter(item):
         return (yield)
 
@@ -152,7 +152,7 @@ def _unload_converter() -> dict[str, ModuleType]:
 
 
 def _possible_libraries(file: Path) -> list[Path]:
-    """Return the folders that may be a file's library: its own, or the one above its own."""
+    """Return the folders that may be the library of a recording: its file's, and the one above."""
     return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 
@@ -165,7 +165,7 @@ class RecordingFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the items; a file that cannot be read has one item, which fails."""
-        # mitmproxy's imports warn
+        # the imports of mitmproxy issue this warning
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.extras.recordings.library import Library  # noqa: PLC0415
             from laws import laws  # noqa: PLC0415  # only where it is used
@@ -192,13 +192,13 @@ class RecordingFile(pytest.File):
 
 
 def _relative_to_cwd(folder: Path) -> Path:
-    """Return the folder relative to the current one, if it is within that."""
+    """Return the folder's path relative to the current folder, if it is within the current one."""
     here = Path(os.path.relpath(folder))
     return folder if here.parts[:1] == ("..",) else here
 
 
 class _RecordingItem(pytest.Item):
-    """An item whose failure is its message, without a traceback of ours."""
+    """A test whose failure shows only its message, without a traceback."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the message of a failure, or pytest's own text of any other error."""
@@ -212,7 +212,7 @@ class _RecordingItem(pytest.Item):
 
 
 class DamagedItem(_RecordingItem):
-    """The failing item of a file that cannot be read."""
+    """A test that fails because its file cannot be read."""
 
     def __init__(self, *, error: Exception, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -227,7 +227,7 @@ class DamagedItem(_RecordingItem):
 
 
 class LawItem(_RecordingItem):
-    """A recording held to one law."""
+    """A test of a recording against one law."""
 
     def __init__(
         self, *, law: "Law", recording: "Recording", library: "Library", **keywords: Any
@@ -253,7 +253,7 @@ class LawItem(_RecordingItem):
 
 
 class GoldenItem(_RecordingItem):
-    """A recording held to its accepted golden of one client."""
+    """A test of a recording against its golden for the clients of one dialect."""
 
     def __init__(
         self, *, dialect: "Dialect", recording: "Recording", library: "Library", **keywords: Any
@@ -268,13 +268,13 @@ class GoldenItem(_RecordingItem):
 
 
 class ExpectationItem(_RecordingItem):
-    """A recording held to the thinking and text that a person expects of it."""
+    """A test of a recording against a file with the thinking and text that a person expects."""
 
     def __init__(self, *, recording: "Recording", library: "Library", **keywords: Any) -> None:
         super().__init__(**keywords)
         self._recording, self._library = recording, library
 
     def runtest(self) -> None:
-        """Raise RecordingFailureError with the parts that are read otherwise."""
+        """Raise RecordingFailureError with the parts that the addon reads otherwise."""
         if unmet := self._library.unmet(self._recording):
             raise RecordingFailureError(unmet)

@@ -1,4 +1,4 @@
-"""A stream whose text is cut into other frames."""
+"""Cutting of a stream's text into other frames."""
 
 import copy
 import json
@@ -35,8 +35,8 @@ class TextFrame:
 
 
 def recut_text(body: bytes, cut: Cut) -> bytes:
-    """Return the stream with its text cut anew: the texts of neighbouring frames that differ in the
-    text alone are joined, then cut by `cut`. All other frames stay the same.
+    """Return the stream with its text in other frames: the texts of neighbouring frames that differ
+    in the text alone are joined, and `cut` cuts the result into texts. All other frames stay.
     """
     out: list[bytes] = []
     run: list[TextFrame] = []
@@ -84,7 +84,7 @@ def text_frame_of(value: Json) -> TextFrame | None:
 
 
 def _text_fields(delta: Json) -> tuple[str, ...]:
-    if "index" in delta:  # `delta` is a choice of a text completion
+    if "index" in delta:  # in a text completion, the choice itself is the delta
         return ("text",)
     if "type" not in delta:
         return _FIELDS

@@ -22,7 +22,7 @@ _OTHER_FIELDS = ("content", "refusal", "tool_calls", "function_call")
 
 
 def frames(body: bytes) -> Iterator[bytes]:
-    """Cut a stream after each blank line; a last frame may lack its own."""
+    """Yield the frames of a stream, each with its blank line, which the last one may lack."""
     begin = 0
     for end in _BLANK_LINE.finditer(body):
         yield body[begin : end.end()]
@@ -50,7 +50,7 @@ def value_of(frame: bytes) -> Json | None:
 def parse_reply(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ParsedReply:
-    """Parse a reply of any dialect. `mapped`: the user's own rows of reasoning fields."""
+    """Parse a reply of any dialect. `mapped`: the reasoning fields of the option `think_map`."""
     body = as_events(body) if dialect is OLLAMA and form is Form.STREAM else body
     reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
@@ -85,7 +85,7 @@ class _OpenAI:
     def feed(self, body: Json) -> None:
         if is_text(body):
             body = as_chat(body, self._form)
-            for choice in body["choices"]:  # the addon adds the role to text completions
+            for choice in body["choices"]:  # with a role, because the addon adds one
                 self.reply.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.reply.error = self.reply.error or bool(body.get("error"))
         self.reply.usage = body.get("usage") or self.reply.usage
@@ -101,9 +101,8 @@ class _OpenAI:
             choice = self.reply.choice(position if index is None else index)
             self._message(choice, sent.get("message") or sent.get("delta") or {})
             choice.finish = sent.get("finish_reason") or choice.finish
-            ended = (
-                sent.get("finish_reason", "") is not None
-            )  # Ollama 0.5.4 sends null for a reply that it stopped in a loop
+            # Ollama 0.5.4 sends null for a reply that it stopped in a loop
+            ended = sent.get("finish_reason", "") is not None
             self.reply.done = self.reply.done or ("message" in sent and ended)
             _add_other_fields(
                 choice, {name: value for name, value in sent.items() if name not in _OUTER}

@@ -21,7 +21,7 @@ class ResponseParser:
         self._with_deltas: set[int] = set()
 
     def feed(self, event: Json) -> None:
-        """Read one event. Raises one of `reply_parser`'s errors of a wrong shape."""
+        """Add an event, or a whole response, to `reply`. Raises an error of `_WRONG_SHAPE`."""
         choice, kind = self.reply.choice(), event.get("type")
         if event.get("object") == "response":
             for number, item in enumerate(event["output"]):
@@ -41,7 +41,7 @@ class ResponseParser:
             self.reply.error = self.reply.error or bool(event.get("error"))
 
     def _number(self, event: Json, name: object) -> int:
-        """Return the index of an item: the server's, else the next one for the item's id."""
+        """Return the index of an event's item: the server's, else one counted by `name`, its id."""
         number = self._items.setdefault(event.get("output_index", name), len(self._items))
         return int(event.get("output_index", number))
 

@@ -1,5 +1,5 @@
-"""Responses API: `fold` returns the whole response of a stream, `unfold` the stream of a whole
-response.
+"""A reply of the Responses API in its other form: `fold` makes one body of a stream, `unfold` a
+stream of one body.
 """
 
 import copy
@@ -19,8 +19,8 @@ _PARTS = {
     ("reasoning", "content"): ("reasoning_text", "content_index"),
     ("reasoning", "summary"): ("reasoning_summary_text", "summary_index"),
 }
-"""For an item's type and the key of its parts: the event type of a part's delta, and the event's
-key for the part's index.
+"""An item's type and the key of its parts -> the event type of a part's delta, and the event's key
+for the part's index.
 """
 
 

@@ -25,7 +25,7 @@ _QUESTION: list[Any] = [{"role": "user", "content": "hi"}]
 
 
 class Wire:
-    """The SDKs' clients, in front of a server that answers with the bytes of the last `serve`."""
+    """The SDKs' clients, with a server that answers requests with the bytes of the last `serve`."""
 
     def __init__(self) -> None:
         self._body = b""

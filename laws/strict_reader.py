@@ -28,8 +28,8 @@ EMPTY: dict[str, dict[str, object]] = {
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
 }
-"""The kinds of block that every client reads. Of other kinds, a server's or a user's own, only the
-order is judged.
+"""The type of a block that every client reads -> the block's fields when it begins. Of other types,
+a server's or a user's own, only the order is checked.
 """
 NEXT = {
     "": {"message_start"},
@@ -75,7 +75,7 @@ class StrictReader:
         getattr(self, f"_{kind}")(event)
 
     def close(self) -> dict[str, Any]:
-        """Return the message: the stream is over."""
+        """End the stream, and return the message."""
         must(
             self._last in ("message_stop", "error"),
             f"the stream ends after {self._last or 'nothing'}",
@@ -143,7 +143,7 @@ class StrictReader:
             block["input"] = _parsed_input(self._json)
             self._cut = self._cut or is_open(self._json)
         elif block["type"] in EMPTY:
-            # a thought that the client wanted omitted has a signature and no words at all
+            # if the client wants no thinking, a thought has only a signature
             omitted = self._signed and block.get("thinking") == ""
             must(omitted or bool(block[block["type"]].strip()), "a block of nothing but blanks")
             must(self._signed == (block["type"] == "thinking"), "a thought without signature")
@@ -203,14 +203,14 @@ def frames_of(body: bytes) -> list[bytes]:
 def _event(frame: bytes) -> dict[str, Any]:
     name, data = frame.split(b"\n")
     event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-    # pings pass as they came, nobody reads them
+    # the name of a ping is not checked: a ping is sent on as the server's bytes, and not read
     named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
     must(named, f"{name.decode(errors='replace')} above {event['type']}")
     return event
 
 
 def _parsed_input(written: str) -> dict[str, Any]:
-    """Return a call's input; of a call that was cut off, the complete members."""
+    """Return the input of a call from its JSON; the complete members of JSON that was cut off."""
     try:
         value = json.loads(complete_part(written) if is_open(written) else written)
     except ValueError:
@@ -220,8 +220,8 @@ def _parsed_input(written: str) -> dict[str, Any]:
 
 
 def must(holds: bool, message: str) -> None:
-    """Raise AssertionError with the message, unless `holds`. Unlike `assert`, it works under
-    `python -O`, and its message is for people who do not know this file.
+    """Raise AssertionError with the message, unless `holds` is True. Unlike `assert`, this works
+    under `python -O`, and its message is for people who do not know this file.
     """
     if not holds:
         raise AssertionError(message)

@@ -1,4 +1,6 @@
-"""Replies of the text completions API: as chat completions, folded and unfolded."""
+"""Replies of the text completions API: as chat completions, and in their other form (a stream as
+one body, a body as a stream).
+"""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -17,7 +19,7 @@ def is_text(value: Json) -> bool:
 
 
 def as_chat(value: Json, form: Form) -> Json:
-    """Return the frame or body as one of a chat completion."""
+    """Return the frame or body of a text completion as that of a chat completion."""
     key = "delta" if form is Form.STREAM else "message"
     choices = [_with(choice, **{key: {"content": choice["text"]}}) for choice in value["choices"]]
     return {**value, "object": _CHAT[form], "choices": choices}

@@ -1,5 +1,5 @@
-"""The variants of a recorded reply: which client, streamed or whole, and how the server's bytes
-were cut.
+"""The variants of a recorded reply (which client, streamed or whole), and the bytes that each of
+these clients gets, for the recorded chunks and for others.
 """
 
 import random
@@ -19,8 +19,8 @@ from converter.extras.recordings.recording import Chunk, Recording
 from laws.failures import BrokenLawError
 
 DRAWN = 8
-"""Cuts to draw for each recording and law; they are the same each time, because the recording's
-name is the seed.
+"""How many random cuts to check for each recording and law. They are the same each time, because
+the recording's name is the seed.
 """
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _NAMES = {
@@ -48,10 +48,10 @@ class Variant:
 
 
 def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
-    """Return all variants of a reply, or those to a client of one dialect.
+    """Return all variants of a reply, or only those for clients of the dialect `dialect`.
 
-    A reply of a server's own endpoint goes to clients of its dialect only, and between two of a
-    dialect the form stays.
+    Only a chat completions server's reply is translated for other clients. A client of the server's
+    own dialect gets the form that the server sent.
     """
     server = recording.server_dialect
     for client in DIALECTS if server is OPENAI_CHAT else (server,):
@@ -61,7 +61,7 @@ def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[V
 
 
 class _AsRecorded:
-    """A cache of the replies to the latest recording's clients, because each law needs them all."""
+    """A cache of the bytes that the clients of the latest recording get, as each law needs them."""
 
     def __init__(self) -> None:
         self._recording: Recording | None = None
@@ -83,9 +83,9 @@ _AS_RECORDED = _AsRecorded()
 def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> Sequence[bytes]:
-    """Return the pieces that a client gets for the server's chunks: `pieces`, or as recorded.
+    """Return the pieces that a client gets if the server sends `pieces`, else the recorded chunks.
 
-    Raises BrokenLawError, also for a fault that the rewriter survived.
+    Raises BrokenLawError if the addon raises an error, or notes a fault of its own.
     """
     if pieces is None:
         return _AS_RECORDED.reply(recording, variant)
