@@ -202,7 +202,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the model may, must or must not call a tool, as the client requests it.
+    """The client's choice whether the model may, must or must not call a tool.
 
     Attributes:
         mode: the rule. "required": it must call some tool; "named": the tool `name`.

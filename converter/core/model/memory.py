@@ -270,7 +270,7 @@ class ProcessStore(BoundedStore):
 
 @dataclass(slots=True)
 class Waits:
-    """How long one exchange has waited for its store, and the writes that it has still to await.
+    """The time that one exchange has waited for its store, and the writes that it did not await.
 
     Attributes:
         writes: the writes that were begun, and whose end the exchange has not awaited yet.
