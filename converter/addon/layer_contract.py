@@ -78,6 +78,13 @@ class HeldStream(StreamFunction, Protocol):
     late: list[bytes]
     explain: Callable[[str], str]
 
+    @property
+    def is_silent(self) -> bool:
+        """Return True if a request for the reason of an empty stream was sent."""
+
+    def take_second(self, status: int, body: bytes) -> None:
+        """Take the whole response to a later request, and close the reply."""
+
 
 class Refusal(BodyReader, Protocol):
     """Reads a response that is not the client's reply: a server's refusal, or the rendered prompt

@@ -69,11 +69,8 @@ class ExchangeListener(Listener):
         record = RUNNING_RECORDS.get(flow.id)
         if record is None:
             return None
-        if reader := start_reader(record):
-            return reader
-        return (
-            record.tap if record.tap and record.tap.holds and flow.response is record.head else None
-        )
+        holds = record.tap and record.tap.holds and flow.response is record.head
+        return start_reader(record) or (record.tap if holds else None)
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error for a client whose request got no response; `None` for traffic that is
@@ -99,10 +96,7 @@ class ExchangeListener(Listener):
         awaited = record.awaited if record else None
         if record is None or awaited is None or not self._chosen().ping.early:
             return None
-        request, streams = awaited.request, awaited.request.form is Form.STREAM
-        if not request.exchange.translated:
-            streams = request.exchange.endpoint.is_chat and request.body.get("stream") is True
-        if not streams:
+        if awaited.request.form is not Form.STREAM:
             return None
         framing = record.exchange.client.wire.framing
         head = Response.make(

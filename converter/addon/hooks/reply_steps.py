@@ -17,6 +17,7 @@ from converter.addon.hooks.connection_faults import fault_of
 from converter.addon.hooks.tap import Tap
 from converter.addon.hooks.whole_bodies import must_hold_reply
 from converter.addon.keep.flow_record import FlowRecord, client_left
+from converter.addon.layer_contract import HeldStream
 from converter.addon.log_lines import in_short, report
 from converter.addon.memory.store_waits import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
@@ -91,26 +92,27 @@ class ReplySteps:
         """Finish a reply: rewrite it if it is whole, learn lessons from it, and log its notes in
         one line.
         """
-        flow, notes = record.flow, list[str]()
-        if record.awaited is None or flow.response is None:
+        flow, awaited, notes = record.flow, record.awaited, list[str]()
+        if awaited is None or flow.response is None:
             await _rewrite_counterpart(record)
             return
+        tap, is_open = record.tap, record.rewriter is not None and not record.rewriter.closed
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
-        elif (
-            isinstance(record.tap, Tap)
-            and _is_open(record)
-            and (_goes_on(record) or record.awaited.watched or record.tap.is_silent)
-        ):
-            self._end_tap(record.tap, record, notes)
-        elif record.early and _is_open(record) and flow.response.status_code == 200:
-            self._go_on(flow.response, record, record.awaited, notes)
-        elif record.rewriter is None or _is_open(record):  # it stays open without a body
+        elif tap and is_open and (_goes_on(record) or awaited.watched or tap.is_silent):
+            self._end_tap(tap, record, notes)
+        elif record.early and is_open and flow.response.status_code == 200:
+            # the whole response is the rest of a stream that began early
+            tap = self.tap(record, awaited)
+            rest = b"".join([*tap(http_messages.body(flow.response, notes)), *tap(b"")])
+            kind = record.exchange.client.wire.framing.content_type
+            http_messages.set_reply(flow.response, Answer(200, kind, rest))
+        elif record.rewriter is None or is_open:  # it stays open without a body
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
             record.server = self._servers.server(upstream) or record.server
-            record.awaited.learn(rewriter.findings, self._servers, upstream)
+            awaited.learn(rewriter.findings, self._servers, upstream)
             self._servers.answered(upstream)
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
@@ -184,7 +186,7 @@ class ReplySteps:
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
-    def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
+    def _end_tap(self, tap: HeldStream, record: FlowRecord, notes: list[str]) -> None:
         """Close the tap of a body that was held, or of a reply whose next response is not a stream.
         Set the client's body if it is one body.
         """
@@ -200,19 +202,15 @@ class ReplySteps:
             answer = record.awaited.held(record.rewriter, b"".join(tap.late))
             http_messages.set_reply(flow.response, answer)
 
-    def _go_on(
-        self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
-    ) -> None:
-        """Rewrite a whole response as the rest of a stream that began early."""
-        tap = self.tap(record, awaited)
-        rewritten = b"".join([*tap(http_messages.body(response, notes)), *tap(b"")])
-        http_messages.set_reply(
-            response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
-        )
-
     def _pass_events(self, record: FlowRecord, rewriter: Rewriter) -> None:
-        """Keep the thoughts of the rewriter's last events, and pass the events to the watchers."""
-        _keep_thoughts(record, rewriter)
+        """Keep the thoughts of the rewriter's last events, and pass the events to the watchers. All
+        thoughts are stored once the reply is complete, before the client gets the reply's end,
+        because the client's next request may need the thoughts.
+        """
+        if position := record.request.earlier.position:
+            position.add(rewriter.events, rewriter.thoughts)
+            if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
+                position.keep()
         self._watchers.heard(record, rewriter.events)
 
     async def _rewrite_whole(
@@ -278,19 +276,6 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
         http_messages.set_reply(response, answer)
 
 
-def _keep_thoughts(record: FlowRecord, rewriter: Rewriter) -> None:
-    """Add the thoughts of the rewriter's last events to the record, and store all thoughts once the
-    reply is complete. This happens before the client gets the reply's end, because the client's
-    next request may need the thoughts.
-    """
-    position = record.request.earlier.position
-    if position is None:
-        return
-    position.add(rewriter.events, rewriter.thoughts)
-    if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
-        position.keep()
-
-
 def _goes_on(record: FlowRecord) -> bool:
     """Return True if the response answers a second request, which continues the reply."""
     return record.rewriter is not None and record.rewriter.continuation.goes_on
@@ -301,10 +286,5 @@ def _is_another_response(record: FlowRecord) -> bool:
     counterpart endpoint, a rendered prompt, or the reason of an empty stream.
     """
     renders = record.refused is not None and record.refused.renders
-    silent = isinstance(record.tap, Tap) and record.tap.is_silent
+    silent = record.tap is not None and record.tap.is_silent
     return renders or silent or record.exchange.kind is Kind.COUNTERPART
-
-
-def _is_open(record: FlowRecord) -> bool:
-    """Return True if the reply has a rewriter that is not closed yet."""
-    return record.rewriter is not None and not record.rewriter.closed
