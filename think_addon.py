@@ -136,7 +136,7 @@ class ThinkAddon:
         self._begin(flow, exchange if await is_at_home(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        headers = http_messages.copied_headers(flow.request.headers)
+        headers = flow.request.headers.copy()
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:

@@ -44,7 +44,7 @@ class ReplySteps:
         that the addon leaves alone is streamed unchanged.
         """
         assert flow.response
-        streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
+        streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
         if record and _is_another_response(record):
@@ -182,7 +182,7 @@ class ReplySteps:
         response.stream = record.tap
         http_messages.open_for_streaming(record.flow.request, response)
         framing = record.exchange.client.wire.framing
-        if not framing.is_named(http_messages.value_of(response.headers, b"content-type")):
+        if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # no events yet: the call says that the stream has begun
 
@@ -233,7 +233,7 @@ class ReplySteps:
             http_messages.set_reply(response, Answer(response.status_code, JSON, body))
             summary = f"the server answered with status {response.status_code}"
             notes.append(f"{summary}: {server_message(body)}")
-        content_type = http_messages.value_of(response.headers, b"content-type")
+        content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
         repeated = record.sides.client_request if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
