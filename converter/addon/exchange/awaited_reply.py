@@ -30,7 +30,6 @@ from converter.core.dialects.request_facts import (
     INCLUDES_STOP,
     STOP_FIELDS,
     choices_of,
-    forbids_calls,
     grammar_of,
     token_limit,
     wants_json,
@@ -40,7 +39,7 @@ from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, D
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
+from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reading.stop_strings import STOPS_LIMIT
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
@@ -86,12 +85,6 @@ class AwaitedReply:
     def _expected(self, limits: ThoughtLimits) -> Expected:
         """Return the facts of `expected`, with these limits of thoughts."""
         request, exchange = self.request, self.request.exchange
-        # If the system turn describes the tools (by an option, or because the server's own parser
-        # of calls had failed), the body has no `tools`, although the request offers them.
-        described = request.tells_tools or request.tools is not None
-        offered = described or bool(request.body.get("tools"))
-        unread = request.tools is None and exchange.settings.tools != "off"
-        forbidden = unread and forbids_calls(request.body)
         return Expected(
             initial=self.initial,
             model=request.model,
@@ -102,9 +95,7 @@ class AwaitedReply:
                 task=exchange.id,
                 context=request.context,
             ),
-            calls=ExpectedCalls(
-                offered, request.schemas, request.tools, forbidden, request.call_ids
-            ),
+            calls=request.calls,
             off=thinking_is_off(request.body, exchange.settings.start),
             stops=() if self.keeps_stops else request.stops,
             cuts=self.cuts,

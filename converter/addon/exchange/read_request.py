@@ -30,7 +30,7 @@ from converter.addon.servers.profiles import (
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.dialect import RequestContext
-from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
+from converter.core.dialects.request_facts import expected_calls, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (
     Form,
@@ -51,7 +51,7 @@ from converter.core.model.raw_messages import map_messages
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
-from converter.core.reading.tool_calls.calls_read import Tools
+from converter.core.reading.reading import ExpectedCalls
 from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KeptObject
@@ -81,17 +81,15 @@ class ReadRequest:
         asks_to_think: True if the client requests thinking.
         budget: how many tokens of thinking the client allows; `None`: it set no limit.
         notes: lines for people about changes of the request.
-        tools: the offered tools, if calls are read from the reply's text; `None` if they are not.
+        calls: facts about the reply's calls, from the offered tools and the calls in the history.
         tells_tools: True if the system turn describes the tools, and the body has no field of
             tools.
-        schemas: a tool's name -> the JSON schema of its parameters.
         served_model: the server's name for the model, if the client uses another name.
         called: the client's name for the model in a request that is not translated, if the body
             has the server's name instead.
         omits_thinking: True if a native request asks that no thinking be shown.
         mended: True if the body differs from the client's body.
         effort: the effort that the model's name sets (`NAME-low`).
-        call_ids: the ids of the calls in the history.
         earlier: the earlier thoughts that were put back, and their counts.
         repeated: the parsed turns of this request and of the last one, so that turns which both
             have are translated once.
@@ -104,15 +102,13 @@ class ReadRequest:
     asks_to_think: bool = False
     budget: int | None = None
     notes: tuple[str, ...] = ()
-    tools: Tools | None = None
+    calls: ExpectedCalls = ExpectedCalls()  # noqa: RUF009  # it is frozen
     tells_tools: bool = False
-    schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     served_model: str = ""
     called: str = ""
     omits_thinking: bool = False
     mended: bool = False
     effort: str = ""
-    call_ids: frozenset[str] = frozenset()
     earlier: EarlierThoughts = NO_EARLIER
     repeated: RepeatedTurns[Turn, KeptObject] | None = field(
         default=None, compare=False, repr=False
@@ -222,7 +218,7 @@ class ReadRequest:
         options, must = self.exchange.settings, set[str]()
         if options.pictures != "text":
             must |= {refusals.PICTURES, refusals.PICTURES_ONCE}
-        if self.tools is None:  # no calls are read from the reply's text
+        if self.calls.read is None:  # no calls are read from the reply's text
             must |= {refusals.TOOL_CHOICE, READER}
         if options.tools == "off":
             must.add(RENDERED)
@@ -280,17 +276,16 @@ class ReadRequest:
     ) -> "ReadRequest":
         """Return the request with this body, and with the facts about its tools and calls."""
         settings = self.exchange.settings
-        by_tool = schemas(body)
-        tools = offered(body, by_tool) if settings.tools != "off" else None
+        calls = expected_calls(body)
+        if settings.tools == "off":
+            calls = replace(calls, read=None, forbidden=False)
         tells = settings.tools == "told" and not self.exchange.native
         rewritten = prompts.describe_tools(body) if tells else None
         return replace(
             self,
             body=rewritten or body,
-            call_ids=frozenset(call_ids(body)),
+            calls=calls,
             notes=(*self.notes, *notes, *(() if earlier is NO_EARLIER else earlier.notes)),
-            tools=tools,
-            schemas=by_tool,
             tells_tools=rewritten is not None,
             mended=self.mended or rewritten is not None,
             earlier=earlier,

@@ -263,8 +263,8 @@ async def write_ids(pending: PendingRequest) -> None:
         return
     body = with_ids_of_model(request.body)
     if body is not request.body:
-        ids = request.call_ids.union(call_ids(body))
-        pending.record.request = replace(request, body=body, call_ids=ids, mended=True)
+        calls = replace(request.calls, ids=request.calls.ids.union(call_ids(body)))
+        pending.record.request = replace(request, body=body, calls=calls, mended=True)
 
 
 async def count(pending: PendingRequest) -> Response:

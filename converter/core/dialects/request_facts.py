@@ -48,20 +48,20 @@ _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 
 def expected_of(body: Mapping[str, object]) -> Expected:
     """Return the facts about a reply that follow from its request."""
-    tools = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
-        calls=ExpectedCalls(
-            offered=bool(body.get("tools")),
-            schemas=tools,
-            read=offered(body, tools),
-            forbidden=forbids_calls(body),
-            ids=frozenset(call_ids(body)),
-        ),
+        calls=expected_calls(body),
         stops=stops(body),
         wants_json=wants_json(body),
         grammar=grammar_of(body),
     )
+
+
+def expected_calls(body: Mapping[str, object]) -> ExpectedCalls:
+    """Return the facts about a reply's calls that follow from its request."""
+    tools, ids = schemas(body), frozenset(call_ids(body))
+    read, forbidden = offered(body, tools), forbids_calls(body)
+    return ExpectedCalls(bool(body.get("tools")), tools, read, forbidden, ids)
 
 
 def stops(body: Mapping[str, object]) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def offered(body: Mapping[str, object], tools: Mapping[str, Schema] | None = Non
 
 def forbids_calls(body: Mapping[str, object]) -> bool:
     """Return True if the request offers tools but forbids calling them."""
-    return _choice_mode(body) == "none" and bool(body.get("tools"))
+    return bool(body.get("tools")) and _choice_mode(body) == "none"
 
 
 def _choice_mode(body: Mapping[str, object]) -> object:
