@@ -12,12 +12,6 @@ from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers import initial_state
-from converter.addon.servers.initial_state import (
-    Facts,
-    ends_in_closed_thought,
-    thinking_is_off,
-    turns_thinking_off,
-)
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.probes import estimate_tokens
 from converter.addon.servers.profiles import GENERIC, Server
@@ -43,7 +37,6 @@ from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLi
 from converter.core.reading.stop_strings import STOPS_LIMIT
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
-from converter.core.wire.json_text import as_object
 
 
 @dataclass(frozen=True)
@@ -96,13 +89,16 @@ class AwaitedReply:
                 context=request.context,
             ),
             calls=request.calls,
-            off=thinking_is_off(request.body, exchange.settings.start),
+            off=initial_state.thinking_is_off(request.body, exchange.settings.start),
             stops=() if self.keeps_stops else request.stops,
             cuts=self.cuts,
             cuts_behind=bool(request.body.get(INCLUDES_STOP)),
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
-            no_thought_due=turns_thinking_off(request.body) or ends_in_closed_thought(request.body),
+            no_thought_due=(
+                initial_state.turns_thinking_off(request.body)
+                or initial_state.ends_in_closed_thought(request.body)
+            ),
             choices=choices_of(request.body),
             limit=token_limit(self.sent or request.body),
         )
@@ -230,7 +226,7 @@ class AwaitedReply:
         requests them, or if it gets one body that is made from the server's stream.
         """
         request = self.request
-        requested = as_object(request.body.get(COUNTING)).get("include_usage")
+        requested = json_text.as_object(request.body.get(COUNTING)).get("include_usage")
         whole = (form or request.form) is Form.WHOLE and self.watched
         if client in (COMMON, UNCOUNTED) and not (requested or whole):
             return None
@@ -323,7 +319,7 @@ class AwaitedReply:
         name is no evidence, because an answer may quote a closer on a line of its own.
         """
         body = self.request.body
-        if initial_state.request(Facts(body)) or grammar_of(body) is not Grammar.NONE:
+        if initial_state.request(initial_state.Facts(body)) or grammar_of(body) is not Grammar.NONE:
             return None
         if not begun.inside:
             return begun

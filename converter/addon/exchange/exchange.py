@@ -24,7 +24,7 @@ from converter.addon.servers.model_names import (
     with_variants,
 )
 from converter.addon.servers.model_names import find as find_model
-from converter.core.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
+from converter.core.dialects.dialect import Endpoint, OwnRequest, Purpose
 from converter.core.dialects.signs_of_life import COMMENT, form_of
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.model.conversation import RequestError
@@ -206,16 +206,14 @@ class Exchange:
             return Answer(status, "text/plain; charset=utf-8", body.encode())
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
-    def counterpart_answer(
-        self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
-    ) -> Answer | None:
+    def counterpart_answer(self, status: int, body: bytes, took: int) -> Answer | None:
         """Return the response of the server's counterpart endpoint (see `Kind`), translated to the
         client's dialect; `None` for an error that goes to the client unchanged. `took`: nanoseconds
         that the server took.
         """
-        if status == 200:
+        if status == 200 and self.endpoint.counterpart:
             with suppress(RequestError):
-                reply = counterpart.reply(Fields(json_text.read_or_none(body)), took)
+                reply = self.endpoint.counterpart.reply(Fields(json_text.read_or_none(body)), took)
                 return Answer(200, JSON, json_text.write(reply))
         return self.error(status, body)
 

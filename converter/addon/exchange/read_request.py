@@ -87,7 +87,6 @@ class ReadRequest:
         served_model: the server's name for the model, if the client uses another name.
         called: the client's name for the model in a request that is not translated, if the body
             has the server's name instead.
-        omits_thinking: True if a native request asks that no thinking be shown.
         mended: True if the body differs from the client's body.
         effort: the effort that the model's name sets (`NAME-low`).
         earlier: the earlier thoughts that were put back, and their counts.
@@ -106,7 +105,6 @@ class ReadRequest:
     tells_tools: bool = False
     served_model: str = ""
     called: str = ""
-    omits_thinking: bool = False
     mended: bool = False
     effort: str = ""
     earlier: EarlierThoughts = NO_EARLIER
@@ -183,8 +181,10 @@ class ReadRequest:
     @property
     def shown(self) -> bool:
         """Return True unless the request asks that the text of thoughts is not shown."""
+        if self.exchange.native:
+            return not self.exchange.client.requests.omits_thinking(self.body)
         thinking = self.conversation.thinking if self.conversation else None
-        return not self.omits_thinking and (thinking is None or thinking.shown)
+        return thinking is None or thinking.shown
 
     @property
     def reply_context(self) -> ReplyContext:
@@ -343,7 +343,6 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
         context=conversation_id(fields),
         asks_to_think=fields.get(EFFORT) not in (None, "none"),
         budget=next(budgets, None),
-        omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
         mended=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),
         repeated=repeated,
     )

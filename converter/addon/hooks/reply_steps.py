@@ -264,14 +264,12 @@ async def _rewrite_counterpart(record: FlowRecord) -> None:
     """Translate the response of a counterpart endpoint (see `Kind`) to the client's dialect. Do
     nothing in other exchanges.
     """
-    response, counterpart = record.flow.response, record.exchange.endpoint.counterpart
-    if not (record.exchange.kind is Kind.COUNTERPART and counterpart and response):
+    response, exchange = record.flow.response, record.exchange
+    if exchange.kind is not Kind.COUNTERPART or response is None:
         return
     body, status = http_messages.body(response, record.notes), response.status_code
     took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
-    rewrite = partial(
-        record.exchange.counterpart_answer, counterpart, status, body, int(took * 1e9)
-    )
+    rewrite = partial(exchange.counterpart_answer, status, body, int(took * 1e9))
     if answer := await aside(len(body), rewrite):
         http_messages.set_reply(response, answer)
 

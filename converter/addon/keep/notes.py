@@ -6,7 +6,6 @@ views show them.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
@@ -65,20 +64,17 @@ def read_notes(text: object) -> Noted:
         raise NotesError("the server's own bytes were dropped to bound the memory")
     try:
         cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
-        return cuts, str(noted["ended"]), dict(noted["options"]), _read_facts(noted)
+        counted = noted["counted"]
+        facts = NotedFacts(
+            by_name(str(noted["server"])).name,
+            bool(noted["parses"]),
+            InitialState(noted["begins"]).value,
+            None if counted is None else int(counted),
+            bool(noted["prompted"]),
+        )
+        return cuts, str(noted["ended"]), dict(noted["options"]), facts
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise NotesError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
-
-
-def _read_facts(noted: Mapping[str, Any]) -> NotedFacts:
-    counted = noted["counted"]
-    return NotedFacts(
-        by_name(str(noted["server"])).name,
-        bool(noted["parses"]),
-        InitialState(noted["begins"]).value,
-        None if counted is None else int(counted),
-        bool(noted["prompted"]),
-    )
 
 
 def without_chunks(text: str) -> str:
