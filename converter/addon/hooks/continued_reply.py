@@ -102,13 +102,6 @@ class ContinuedReply:
         self._has_sent = True
         return second
 
-    def take_unused(self) -> int:
-        """Return how many bytes of the last chunk were behind the ended thought, and set this
-        number to 0.
-        """
-        unused, self._rewriter.continuation.unused = self._rewriter.continuation.unused, 0
-        return unused
-
     def failure(self, status: int, body: bytes) -> str:
         """Return the message about a failed second request, whose response is not a stream. Return
         an empty text if the response has the rest of the reply. If the response is a refusal, end

@@ -205,8 +205,9 @@ class Tap(HeldStream):
         to end the thought if the rewriter wants that, and pass the events to the watchers.
         """
         # bytes behind an ended thought are not recorded as part of the reply
-        if unused := self._continued.take_unused():
-            chunk = chunk[:-unused]
+        continuation = self._rewriter.continuation
+        if continuation.unused:
+            chunk, continuation.unused = chunk[: -continuation.unused], 0
         out = b"".join(pieces)
         passed = [out] if out else []
         self.late += passed if self.holds else []
