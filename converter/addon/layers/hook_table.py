@@ -6,14 +6,13 @@ microseconds for the eight hooks of an exchange. The table keeps mitmproxy's ord
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from inspect import isawaitable
 from types import ModuleType
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.exceptions import AddonHalt, AddonManagerError
+from mitmproxy.exceptions import AddonHalt
 from mitmproxy.flow import Flow
 from mitmproxy.hooks import Hook, UpdateHook
 
@@ -44,7 +43,7 @@ class HookTable:
         if current != self._addons:
             self._addons, self._rows = current, {}
         if name not in self._rows:
-            rows = ((addon, _functions(addon, name)) for addon in addons.chain)
+            rows = ((addon, _hooks(addon, name)) for addon in addons.chain)
             self._rows[name] = [row for row in rows if row[1]]
         return self._rows[name]
 
@@ -89,16 +88,12 @@ class HookTable:
             AddonManager.trigger(ctx.master.addons, event)
 
 
-def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
-    """Return the functions of the hook `name` in an addon and in the addons within it."""
-    members = ((one, getattr(one, name, None)) for one in traverse([addon]))
-    hooks = [(one, hook) for one, hook in members if hook and not isinstance(hook, ModuleType)]
-    return [hook if callable(hook) else partial(_refuse, name, one) for one, hook in hooks]
-
-
-def _refuse(name: str, addon: object, *_: object) -> None:
-    """Raise the error that mitmproxy raises for a hook that is not callable."""
-    raise AddonManagerError(f"Addon handler {name} ({addon}) not callable")
+def _hooks(addon: object, name: str) -> list[Callable[..., Any]]:
+    """Return the functions of the hook `name` in an addon and in the addons within it. A script may
+    have imported a module of this name.
+    """
+    members = (getattr(one, name, None) for one in traverse([addon]))
+    return [hook for hook in members if hook and not isinstance(hook, ModuleType)]
 
 
 TABLE = HookTable()
