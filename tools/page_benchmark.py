@@ -36,7 +36,7 @@ from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage, address
 from tools.view_benchmark import HEADING, PACE, REQUEST, Frames, Page, watching_rows
 
-LIMIT = 2**30
+MESSAGE_LIMIT = 2**30
 WAIT_UNTIL_DRAWN = """
 const [enough, from, count, done] = arguments;
 const begun = from === 'click' ? performance.now() : 0;
@@ -62,7 +62,7 @@ async def follow(page: str) -> None:
     """
     base, _, query = page.partition("?")
     line = await websocket_connect(
-        f"{base.replace('http', 'ws', 1)}think/updates?{query}", max_message_size=LIMIT
+        f"{base.replace('http', 'ws', 1)}think/updates?{query}", max_message_size=MESSAGE_LIMIT
     )
     print("page open", flush=True)
     chosen = ""

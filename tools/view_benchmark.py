@@ -47,9 +47,9 @@ SENT_AT = re.compile(rb"@(\d+\.\d+)")
 REQUEST = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()
-TICKS = os.sysconf("SC_CLK_TCK")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 HEADING = f"{'with a page open, against none':44}{'ratio':>9}{'with':>12}{'without':>12}"
-OPENING = (
+OPENING_HEADING = (
     f"{'opened as Thinking, against Raw':44}{'ratio':>9}{'Thinking':>12}{'Raw':>12}{'more':>9}"
 )
 
@@ -113,7 +113,7 @@ def measure_reply(web: Mitmweb) -> Cost:
                 median_delay,
                 percentile_95,
                 time.monotonic() - begun,
-                max(processor_seconds(web) - worked, 1 / TICKS),
+                max(processor_seconds(web) - worked, 1 / TICKS_PER_SECOND),
             )
         )
     )
@@ -122,7 +122,7 @@ def measure_reply(web: Mitmweb) -> Cost:
 def processor_seconds(program: Program) -> float:
     """Return the processor seconds that a process has used so far."""
     fields = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
 async def follow(page: str) -> None:
@@ -196,7 +196,7 @@ def least_processor_seconds(web: Mitmweb, view: str, runs: int) -> float:
         begun = processor_seconds(web)
         fetch(web, view)
         took.append(processor_seconds(web) - begun)
-    return max(min(took), 1 / TICKS)
+    return max(min(took), 1 / TICKS_PER_SECOND)
 
 
 def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
@@ -281,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parts = {
         "paced": (HEADING, watching_rows("paced", Frames(chosen.frames, PACE), paced, chosen.runs)),
         "fast": (HEADING, watching_rows("fast", Frames(40 * chosen.frames, 0), fast, chosen.runs)),
-        "open": (OPENING, opening_rows(chosen.megabytes, chosen.runs)),
+        "open": (OPENING_HEADING, opening_rows(chosen.megabytes, chosen.runs)),
     }
     for heading, lines in (part for name, part in parts.items() if chosen.only in ("", name)):
         print(heading)

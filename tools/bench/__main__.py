@@ -110,7 +110,7 @@ class Run:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
             server = stack.enter_context(PinnedProcess(_module("server"), ours, folder / "server"))
             client = stack.enter_context(PinnedProcess(_module("client"), ours, folder / "client"))
-            port = int(server.line(SECONDS_TO_START).split()[1])
+            port = int(server.read_line(SECONDS_TO_START).split()[1])
             self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
             stack.callback(self.proxies.stop)
             self._start()

@@ -16,9 +16,9 @@ type Value = dict[str, object]
 TOOLS = 25
 RESULT_LENGTH = 4500
 """Characters of each tool result, unless an agent has another `length`."""
-_SYSTEM = 12_000
-_DESCRIPTION = 900
-_MARK = {"cache_control": {"type": "ephemeral"}}
+_SYSTEM_LENGTH = 12_000
+_DESCRIPTION_LENGTH = 900
+_CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
 
 
 @cache
@@ -44,13 +44,13 @@ class Agent:
 
     def turns_for_size(self, size: int) -> int:
         """Return how many turns the history needs to make a request of about `size` bytes."""
-        head = TOOLS * (_DESCRIPTION + 800) + _SYSTEM
+        head = TOOLS * (_DESCRIPTION_LENGTH + 800) + _SYSTEM_LENGTH
         return max(1, (size - head) // (self.length + 450))
 
     def chat_body(self, turns: int) -> bytes:
         """Return the body of a chat completions request with a history of `turns` turns."""
         messages: list[Value] = [
-            {"role": "system", "content": _filler(_SYSTEM)},
+            {"role": "system", "content": _filler(_SYSTEM_LENGTH)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
@@ -61,7 +61,11 @@ class Agent:
                 {"role": "tool", "tool_call_id": self._call_id(at), "content": self._result(at)},
             ]
         functions = [
-            {"name": f"tool_{at}", "description": _filler(_DESCRIPTION), "parameters": _schema(at)}
+            {
+                "name": f"tool_{at}",
+                "description": _filler(_DESCRIPTION_LENGTH),
+                "parameters": _schema(at),
+            }
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
@@ -83,7 +87,7 @@ class Agent:
             ]
             result: Value = {"type": "tool_result", "tool_use_id": self._call_id(at)}
             result["content"] = [{"type": "text", "text": self._result(at)}]
-            result |= _MARK if at == turns - 1 else {}
+            result |= _CACHE_MARK if at == turns - 1 else {}
             messages += [
                 {"role": "assistant", "content": blocks},
                 {"role": "user", "content": [result]},
@@ -91,7 +95,7 @@ class Agent:
         tools = [
             {
                 "name": f"tool_{at}",
-                "description": _filler(_DESCRIPTION),
+                "description": _filler(_DESCRIPTION_LENGTH),
                 "input_schema": _schema(at),
             }
             for at in range(TOOLS)
@@ -101,7 +105,7 @@ class Agent:
                 "model": self.model,
                 "max_tokens": 32000,
                 "stream": False,
-                "system": [{"type": "text", "text": _filler(_SYSTEM), **_MARK}],
+                "system": [{"type": "text", "text": _filler(_SYSTEM_LENGTH), **_CACHE_MARK}],
                 "tools": tools,
                 "messages": messages,
                 "metadata": {"user_id": f"session-{self.number}-{turns}"},
@@ -122,18 +126,18 @@ class Agent:
             {
                 "type": "function",
                 "name": f"tool_{at}",
-                "description": _filler(_DESCRIPTION),
+                "description": _filler(_DESCRIPTION_LENGTH),
                 "parameters": _schema(at),
             }
             for at in range(TOOLS)
         ]
-        body = {"model": self.model, "stream": False, "instructions": _filler(_SYSTEM)}
+        body = {"model": self.model, "stream": False, "instructions": _filler(_SYSTEM_LENGTH)}
         return _encode({**body, "input": messages, "tools": tools})
 
     def ollama_body(self, turns: int) -> bytes:
         """Return the body of a request of Ollama's API with a history of `turns` turns."""
         messages: list[Value] = [
-            {"role": "system", "content": _filler(_SYSTEM)},
+            {"role": "system", "content": _filler(_SYSTEM_LENGTH)},
             {"role": "user", "content": f"task {self.number}: {_filler(300)}"},
         ]
         for at in range(turns):
@@ -143,7 +147,11 @@ class Agent:
                 {"role": "tool", "tool_name": "tool_3", "content": self._result(at)},
             ]
         functions = [
-            {"name": f"tool_{at}", "description": _filler(_DESCRIPTION), "parameters": _schema(at)}
+            {
+                "name": f"tool_{at}",
+                "description": _filler(_DESCRIPTION_LENGTH),
+                "parameters": _schema(at),
+            }
             for at in range(TOOLS)
         ]
         tools = [{"type": "function", "function": function} for function in functions]
@@ -152,7 +160,7 @@ class Agent:
     def _user(self, text: str, *, marked: bool) -> Value:
         return {
             "role": "user",
-            "content": [{"type": "text", "text": text, **(_MARK if marked else {})}],
+            "content": [{"type": "text", "text": text, **(_CACHE_MARK if marked else {})}],
         }
 
     def _call_id(self, at: int) -> str:

@@ -34,12 +34,12 @@ from tools.bench.turns import request_bytes, send, start_sides
 AGENTS, TURNS, SIZE = 16, 20, 700_000
 SIDES = ("bare", "addon")
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
-_SLACK = 120
+_SECONDS_TO_END = 120
 _SECONDS_TO_SETTLE = 2.0
 """Seconds at the beginning of a half minute that are not measured: the other side may still have
 requests then.
 """
-_WAIT = 0.05
+_SECONDS_BETWEEN_TRIES = 0.05
 
 
 class Agents:
@@ -75,7 +75,7 @@ class Agents:
                 while not self._may_send():
                     if time.monotonic() > self._end:
                         return
-                    time.sleep(_WAIT)
+                    time.sleep(_SECONDS_BETWEEN_TRIES)
                 reply = send(
                     self._port,
                     request_bytes(agent.messages_body(turns), "anthropic", self._with_addon),
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] = ()) -> int:
                 line += f"{side.process.memory:14.1f}{gap:18.3f}"
             print(line, flush=True)
         for agents in asking:
-            count, *faulty = agents.line(_SLACK).strip().split("\t")
+            count, *faulty = agents.read_line(_SECONDS_TO_END).strip().split("\t")
             answered.append(count)
             wrong += faulty
     counts = ", ".join(map(" ".join, zip(answered, SIDES, strict=True)))

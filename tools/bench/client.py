@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tools.bench.reading import TIME, fault_in_reply, join_chunks
+from tools.bench.reading import SENDING_TIME, fault_in_reply, join_chunks
 from tools.bench.replies import WHOLE, Name
 
 READ_SIZE = 1 << 18
@@ -188,7 +188,7 @@ class Reply:
         for piece in self.pieces:
             length += len(piece)
             ends.append(length)
-        for match in TIME.finditer(joined):
+        for match in SENDING_TIME.finditer(joined):
             if match[1] in seen:
                 continue
             seen.add(match[1])

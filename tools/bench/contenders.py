@@ -7,7 +7,7 @@ from converter.addon.exchange.settings import OPTIONS
 from tools.bench.replies import CALLED
 
 BARE = "bare mitmdump"
-IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
+BARE_ARGUMENTS = ("-s", str(Path(__file__).with_name("identity.py")))
 WORKERS_PREFIX = "workers:"
 """`workers:N` as a first argument starts `think-addon --workers N` in place of one mitmdump. Such a
 process uses uvloop if it is installed.
@@ -21,7 +21,7 @@ FOLDER, SOURCE = "{folder}", "{source}"
 """Placeholders in a row's arguments: for the folder of the proxy's own files (recordings, stores),
 and for the folder of the addon's sources.
 """
-ADDON = ("-s", f"{SOURCE}/think_addon.py")
+ADDON_ARGUMENTS = ("-s", f"{SOURCE}/think_addon.py")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class Contender:
     name: str
     dialect: str = "openai"  # of the client
     kind: str = "tags"  # of the replies, unless the load has a kind
-    arguments: tuple[str, ...] | None = ADDON  # of mitmdump, or a peer's name; None: no proxy
+    arguments: tuple[str, ...] | None = (
+        ADDON_ARGUMENTS  # of mitmdump, or a peer's name; None: no proxy
+    )
     apart: bool = True  # the proxy must take thinking out of the text; False: it need not
     needs: str = ""  # an option of the addon; a version without it does not get this row
     loads: tuple[str, ...] = ()  # how the names of its loads begin; (): it runs under all loads
@@ -57,14 +59,14 @@ def _with_option(
         name,
         dialect,
         kind,
-        (*ADDON, "--set", f"{option}={value}"),
+        (*ADDON_ARGUMENTS, "--set", f"{option}={value}"),
         needs=needs,
         loads=(*STREAMS, "memory"),
     )
 
 
 ROWS = (
-    Contender(BARE, arguments=IDENTITY, apart=False),
+    Contender(BARE, arguments=BARE_ARGUMENTS, apart=False),
     Contender("no proxy", arguments=None, apart=False),
     Contender("addon, OpenAI client, tags"),
     Contender("addon, Anthropic client, tags", "anthropic"),
@@ -85,7 +87,7 @@ ROWS = (
     ),
     Contender(
         "addon, OpenAI client, one worker",
-        arguments=(f"{WORKERS_PREFIX}1", *ADDON),
+        arguments=(f"{WORKERS_PREFIX}1", *ADDON_ARGUMENTS),
         loads=(*STREAMS, "whole", "memory"),
     ),
     _with_option("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),

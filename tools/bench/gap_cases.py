@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.bench.server import STREAM, WHOLE
+from tools.bench.server import STREAM_HEAD, WHOLE_RESPONSE
 
 MEGABYTE = 1_000_000
 MESSAGES = 20_000
 THOUGHTS = 23_500
 ESCAPES = '\n"é🙂\\'
 CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
-COUNT, MODELS = "/v1/messages/count_tokens", "/v1/models"
+COUNT_TOKENS, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
 
 type Value = dict[str, object]
@@ -45,7 +45,7 @@ def _body(path: str, messages: list[Value], stream: bool = False, **more: object
     fields = {"model": "m", "max_tokens": 99, "stream": stream, field: messages, **more}
     if path != MESSAGES_API:
         del fields["max_tokens"]
-    if path == COUNT:
+    if path == COUNT_TOKENS:
         del fields["stream"]
     return json.dumps(fields, ensure_ascii="é" in str(messages[0])[:60]).encode()
 
@@ -93,13 +93,13 @@ def _whole_reply(text: str) -> bytes:
     message = {"role": "assistant", "content": text}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": choices})
-    return WHOLE % (len(body), body.encode())
+    return WHOLE_RESPONSE % (len(body), body.encode())
 
 
 def _streamed_reply(texts: list[str]) -> bytes:
     frames = [_frame({"content": text}) for text in texts]
     body = b"".join([*frames, _frame({}, "stop"), b"data: [DONE]\n\n"])
-    return STREAM + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    return STREAM_HEAD + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
 def _frame(delta: Value, finish: str | None = None) -> bytes:
@@ -111,7 +111,7 @@ def _frame(delta: Value, finish: str | None = None) -> bytes:
 def _model_list() -> bytes:
     data = [{"id": f"model-{at}", "object": "model", "created": at} for at in range(100_000)]
     body = json.dumps({"object": "list", "data": data}).encode()
-    return WHOLE % (len(body), body)
+    return WHOLE_RESPONSE % (len(body), body)
 
 
 def _thoughts(piece: int) -> list[str]:
@@ -188,7 +188,7 @@ def _reply_cases(name: str, path: str) -> list[Case]:
 CASES = [
     *(case for name, path in ENDPOINTS.items() for case in _request_cases(name, path)),
     *(case for name, path in ENDPOINTS.items() for case in _reply_cases(name, path)),
-    Case("count of 20,000 messages' tokens", COUNT, lambda: many_messages(COUNT)),
+    Case("count of 20,000 messages' tokens", COUNT_TOKENS, lambda: many_messages(COUNT_TOKENS)),
     Case("list of 100,000 models", MODELS, None, _model_list),
 ]
 """All exchanges: a row each in the table that `gaps.py` prints."""

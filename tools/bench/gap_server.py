@@ -14,11 +14,11 @@ import threading
 import time
 
 from tools.bench.gap_cases import CASES
-from tools.bench.server import LENGTH, WHOLE
+from tools.bench.server import CONTENT_LENGTH, WHOLE_RESPONSE
 
 READ = 1 << 20
-SMALL = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'
-UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+SMALL_REPLY = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 
 
 class Server:
@@ -47,7 +47,7 @@ class Server:
             while head := _read_request(connection):
                 path = head.split(b" ", 2)[1]
                 is_served = path.endswith((b"/chat/completions", b"/models"))
-                connection.sendall(self.reply if is_served else UNKNOWN)
+                connection.sendall(self.reply if is_served else NOT_FOUND)
 
 
 def _read_request(connection: socket.socket) -> bytes:
@@ -57,7 +57,7 @@ def _read_request(connection: socket.socket) -> bytes:
         if not (data := connection.recv(READ)):
             return b""
         read += data
-    length = LENGTH.search(read, 0, end + 2)
+    length = CONTENT_LENGTH.search(read, 0, end + 2)
     left = (int(length[1]) if length else 0) - (len(read) - end - 4)
     while left > 0 and (data := connection.recv(READ)):
         left -= len(data)
@@ -94,7 +94,7 @@ def main() -> None:
         case = cases[order["case"]]
         if order["case"] not in exchanges:
             exchanges.clear()
-            reply = case.reply() if case.reply else WHOLE % (len(SMALL), SMALL)
+            reply = case.reply() if case.reply else WHOLE_RESPONSE % (len(SMALL_REPLY), SMALL_REPLY)
             exchanges[case.name] = case.wire_bytes, reply
         request, server.reply = exchanges[case.name]
         print(json.dumps(send_request(order["port"], request) if order["port"] else {}), flush=True)

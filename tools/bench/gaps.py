@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from tools.bench.client import Task, request_of
-from tools.bench.contenders import ADDON, FOLDER, IDENTITY, SOURCE
+from tools.bench.contenders import ADDON_ARGUMENTS, BARE_ARGUMENTS, FOLDER, SOURCE
 from tools.bench.gap_cases import CASES, Case
 from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import QUIET, copy_addon
@@ -46,9 +46,12 @@ ALL_OPTIONS = (
     "think_print=true",
 )
 ROWS = {
-    "bare": IDENTITY,
-    "addon": ADDON,
-    "recording": (*ADDON, *(part for option in ALL_OPTIONS for part in ("--set", option))),
+    "bare": BARE_ARGUMENTS,
+    "addon": ADDON_ARGUMENTS,
+    "recording": (
+        *ADDON_ARGUMENTS,
+        *(part for option in ALL_OPTIONS for part in ("--set", option)),
+    ),
 }
 HEADING = f"{'longest gap in seconds':52}" + "".join(f"{name:>22}" for name in ROWS)
 
@@ -108,7 +111,7 @@ class Bench:
             for at, command in enumerate(servers)
         ]
         self._other = started[1]
-        targets = [int(server.line(SECONDS).split()[1]) for server in started]
+        targets = [int(server.read_line(SECONDS).split()[1]) for server in started]
         self._ports: dict[str, list[int]] = {}
         ports = free_ports()
         for row in rows:
@@ -123,7 +126,7 @@ class Bench:
 
     def prepare(self, case: Case) -> None:
         """Let `gap_server.py` build the bytes of a case, so that this takes no measured time."""
-        self._other.answer({"case": case.name, "port": 0}, SECONDS)
+        self._other.ask({"case": case.name, "port": 0}, SECONDS)
 
     def measure_gap(self, row: str, case: Case) -> tuple[float, dict[str, object]]:
         """Run a case through the proxy of a row, beside a stream.
@@ -134,7 +137,7 @@ class Bench:
         with _running_stream(paced) as stream:
             begin = time.monotonic()
             time.sleep(MEASURED_AROUND)
-            ended = self._other.answer({"case": case.name, "port": other}, SECONDS)
+            ended = self._other.ask({"case": case.name, "port": other}, SECONDS)
             time.sleep(MEASURED_AROUND)
             return stream.longest_gap(begin, time.monotonic()), ended
 

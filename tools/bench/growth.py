@@ -40,7 +40,7 @@ TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC)
 TO_ANTHROPIC_WHOLE: RewriterMaker = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
 WHOLE_TO_OPENAI: RewriterMaker = partial(rewriter, OPENAI, WHOLE)
 WHOLE_TO_ANTHROPIC: RewriterMaker = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
-STARTED: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
+FROM_THOUGHT: RewriterMaker = partial(rewriter, OPENAI, start="thinking")
 
 
 def own_endpoint_rewriter() -> Rewriter:
@@ -80,7 +80,7 @@ def own_field(size: int) -> Chunks:
     return streamed(*(delta(reasoning_content=word) for word in tokens(size)))
 
 
-def bytewise(size: int) -> Chunks:
+def chunks_of_one_byte(size: int) -> Chunks:
     return [bytes([byte]) for frame in thinking(size) for byte in frame]
 
 
@@ -92,7 +92,7 @@ def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[
     return reply
 
 
-def alternating(size: int) -> Chunks:
+def alternating_calls(size: int) -> Chunks:
     begun = [call(index, "f", '{"a":"', id=f"{index}") for index in (0, 1)]
     return streamed(
         *begun, *(call(number % 2, arguments="word") for number in range(size)), finish="tool_calls"
@@ -144,7 +144,7 @@ CASES = [
     Case("the server's own field, OpenAI", own_field, TO_OPENAI),
     Case("the server's own field, Anthropic", own_field, TO_ANTHROPIC),
     Case("Messages to Messages", native_message, own_endpoint_rewriter),
-    Case("chunks of one byte, OpenAI", bytewise, TO_OPENAI),
+    Case("chunks of one byte, OpenAI", chunks_of_one_byte, TO_OPENAI),
     Case("all in one chunk, OpenAI", lambda size: [b"".join(thinking(size))], TO_OPENAI),
     Case("openers in a row, OpenAI", long_text("<think>"), TO_OPENAI),
     Case("openers in a row in code, OpenAI", long_text("<think>", "`"), TO_OPENAI),
@@ -163,7 +163,7 @@ CASES = [
     ),
     Case("attributes without end, OpenAI", long_text(' a="b"', "<thinking"), TO_OPENAI, 4),
     Case("newlines held in a thought, OpenAI", long_text("\n", "<think>a", "b"), TO_OPENAI, 16),
-    Case("newlines before a thought, OpenAI", long_text("\n", "", "b"), STARTED, 16),
+    Case("newlines before a thought, OpenAI", long_text("\n", "", "b"), FROM_THOUGHT, 16),
     Case(
         "newlines held in a thought, Anthropic", long_text("\n", "<think>a", "b"), TO_ANTHROPIC, 16
     ),
@@ -190,7 +190,7 @@ CASES = [
     Case(
         "tool arguments after their end, Anthropic", arguments("word", "{} ", ""), TO_ANTHROPIC, 8
     ),
-    Case("two calls whose pieces alternate, Anthropic", alternating, TO_ANTHROPIC),
+    Case("two calls whose pieces alternate, Anthropic", alternating_calls, TO_ANTHROPIC),
     Case("a whole text, OpenAI", long_whole("word ", "<think>a</think>"), WHOLE_TO_OPENAI, 200),
     Case(
         "a whole text, Anthropic", long_whole("word ", "<think>a</think>"), WHOLE_TO_ANTHROPIC, 200

@@ -23,7 +23,7 @@ from converter.core.wire import json_text
 
 AIM = 7.0
 REPETITIONS = 3
-_CUT = 64
+_PIECE_LENGTH = 64
 _TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type": "array"}}}}
 
 
@@ -48,8 +48,8 @@ def _call_reader(text: str, begun: str = "") -> Callable[[int], None]:
         expectations, calls = Expectations(_TOOLS), mark_table(choose([AUTO]), reads_calls=True)
         parser = Engine(calls, expectations=expectations, whole_calls=True)
         whole = begun + text * (size // len(text))
-        for at in range(0, size, _CUT):
-            parser.feed(whole[at : at + _CUT])
+        for at in range(0, size, _PIECE_LENGTH):
+            parser.feed(whole[at : at + _PIECE_LENGTH])
         parser.flush()
 
     return work
@@ -59,8 +59,8 @@ def _thought_reader(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
         tags = mark_table(choose([AUTO]), offered=True)
         parser, whole = Engine(tags), text * (size // len(text))
-        for at in range(0, size, _CUT):
-            parser.feed(whole[at : at + _CUT])
+        for at in range(0, size, _PIECE_LENGTH):
+            parser.feed(whole[at : at + _PIECE_LENGTH])
         parser.flush()
 
     return work

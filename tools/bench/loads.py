@@ -120,7 +120,7 @@ class Measurer:
         `row`: a name that is written before each fault; `process`: of the proxy, or None.
         """
         before = process.processor_time if process else 0.0
-        outcome = Outcome(**self._client.answer(vars(task), self._seconds))
+        outcome = Outcome(**self._client.ask(vars(task), self._seconds))
         worked = (process.processor_time if process else 0.0) - before
         self.checked += task.total
         self.faults += [f"{row}: {fault}" for fault in outcome.faults]

@@ -32,7 +32,7 @@ from typing import Any
 from tests.support.namespaces import NotPermittedError
 from tests.support.redis_server import RedisServer
 from tools.bench import spread
-from tools.bench.contenders import ADDON, FOLDER
+from tools.bench.contenders import ADDON_ARGUMENTS, FOLDER
 from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 
@@ -43,7 +43,7 @@ _AT_A_TIME = 5
 cold, and the median leaves it out.
 """
 _SECONDS_TO_START = 120
-HISTORIES = ("none", "kept", "by id")
+VARIANTS = ("none", "kept", "by id")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
@@ -58,7 +58,7 @@ class StoreClient:
     def __init__(self, port: int, proxy: PinnedProcess) -> None:
         self._connection = HTTPConnection("127.0.0.1", port)
         self._proxy = proxy
-        self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in HISTORIES}
+        self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in VARIANTS}
         self._fields: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
@@ -86,8 +86,8 @@ class StoreClient:
 
         `number`: of the round; it decides which variant is the first.
         """
-        first = number % len(HISTORIES)
-        for name in (*HISTORIES[first:], *HISTORIES[:first]):
+        first = number % len(VARIANTS)
+        for name in (*VARIANTS[first:], *VARIANTS[:first]):
             worked, waited = self._proxy.processor_time, list[float]()
             for _ in range(_AT_A_TIME):
                 begun = time.perf_counter()
@@ -100,7 +100,7 @@ class StoreClient:
         """Return the line of the table about this client's store, which is called `name`."""
         cells = [f"{name:8}"]
         for kind in (0, 1):
-            none, *others = ([both[kind] for both in self.took[history]] for history in HISTORIES)
+            none, *others = ([both[kind] for both in self.took[history]] for history in VARIANTS)
             ratios = [map(truediv, times, none) for times in others]
             kept, by_id = map(statistics.median, ratios)
             cells.append(f"{1e3 * statistics.median(none):10.2f} {kept:6.2f} {by_id:10.2f}")
@@ -124,14 +124,14 @@ def print_costs(rounds: int, source: Path = PROJECT) -> None:
             [sys.executable, "-m", "tools.bench.server"], ours, Path(folder) / "log"
         ) as server,
     ):
-        port = int(server.line(_SECONDS_TO_START).split()[1])
+        port = int(server.read_line(_SECONDS_TO_START).split()[1])
         proxies = Proxies(port, source, Path(folder), theirs, free_ports())
         with ExitStack() as stack:
             stack.callback(proxies.stop)
             asking = {}
             for store in ("memory:", f"sqlite:{FOLDER}/kept", redis.address):
                 memory = ("--set", f"think_memory={store}", "--set", "think_server=generic")
-                proxies.start((*ADDON, *memory))
+                proxies.start((*ADDON_ARGUMENTS, *memory))
                 wait_for_port(*proxies.all()[-1], _SECONDS_TO_START)
                 client = stack.enter_context(closing(StoreClient(*proxies.all()[-1])))
                 asking[store.partition(":")[0]] = client

@@ -72,13 +72,13 @@ class PinnedProcess:
         """True if the process has not ended."""
         return self._process.poll() is None
 
-    def write(self, value: object) -> None:
+    def write_line(self, value: object) -> None:
         """Write `value` as a line of JSON to the stdin of the process."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps(value) + "\n")
         self._process.stdin.flush()
 
-    def line(self, seconds: float) -> str:
+    def read_line(self, seconds: float) -> str:
         """Wait for the next line of the process's stdout, at most so many seconds; return it.
 
         Raises TimeoutError, or RuntimeError if the process has ended.
@@ -93,10 +93,10 @@ class PinnedProcess:
             )
         return str(line)
 
-    def answer(self, value: object, seconds: float) -> Any:
+    def ask(self, value: object, seconds: float) -> Any:
         """Write `value` as a line of JSON to the process; return the value of its next line."""
-        self.write(value)
-        return json.loads(self.line(seconds))
+        self.write_line(value)
+        return json.loads(self.read_line(seconds))
 
     @property
     def processor_time(self) -> float:

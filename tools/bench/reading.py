@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tools.bench.replies import MARKS, WHOLE, Message, Name, expected
+from tools.bench.replies import MARKS, WHOLE, Message, Name, expected_message
 
 type Json = dict[str, Any]
 
-TIME = re.compile(rb"@(\d{10}\.\d{6})")
+SENDING_TIME = re.compile(rb"@(\d{10}\.\d{6})")
 _MARK = re.compile("|".join(MARKS))
 
 
@@ -172,10 +172,12 @@ def fault_in_reply(name: Name, dialect: str, apart: bool, body: bytes) -> str:
     text. If `apart` is False, thinking and text are joined before they are compared.
     """
     try:
-        got = READERS[dialect, name.kind == WHOLE](TIME.sub(b"@", body) if name.pace else body)
+        got = READERS[dialect, name.kind == WHOLE](
+            SENDING_TIME.sub(b"@", body) if name.pace else body
+        )
     except (AssertionError, ValueError, KeyError, IndexError, TypeError) as error:
         return f"{name} cannot be read: {type(error).__name__}: {error}"
-    wanted = expected(name)
+    wanted = expected_message(name)
     if not apart:
         got, wanted = _without_marks(got), _without_marks(wanted)
     return "" if got == wanted else f"{name}: expected {_short(wanted)}, got {_short(got)}"

@@ -58,22 +58,22 @@ def _halves(count: int) -> tuple[list[str], list[str]]:
     return [" I", *thought[1:-1], " so"], [" We", *answer[1:-1], " end"]
 
 
-def _tags(count: int) -> Iterator[Piece]:
+def _pieces_with_tags(count: int) -> Iterator[Piece]:
     thought, answer = _halves(count - 2)
     yield from (("content", token) for token in ("<think>", *thought, "</think>", *answer))
 
 
-def _native(count: int) -> Iterator[Piece]:
+def _pieces_with_field(count: int) -> Iterator[Piece]:
     thought, answer = _halves(count)
     yield from (("reasoning_content", token) for token in thought)
     yield from (("content", token) for token in answer)
 
 
-def _plain(count: int) -> Iterator[Piece]:
+def _pieces_without_thought(count: int) -> Iterator[Piece]:
     yield from (("content", token) for half in _halves(count) for token in half)
 
 
-def _call_in_text(count: int) -> Iterator[Piece]:
+def _pieces_with_call_in_text(count: int) -> Iterator[Piece]:
     """Yield a reply of `count` tokens whose text holds a call between `<tool_call>` marks.
 
     A thought in tags comes first, about half of the tokens; then a short text; then the call.
@@ -99,7 +99,7 @@ def _call_in_text(count: int) -> Iterator[Piece]:
     yield from (("content", token) for token in ('"}}', "\n", "</tool_call>"))
 
 
-def _called(count: int) -> Iterator[Piece]:
+def _pieces_with_server_call(count: int) -> Iterator[Piece]:
     """Yield a reply of `count` tokens with a thought in `reasoning_content` and a call in
     `tool_calls`, as a server with parsers sends it.
     """
@@ -112,17 +112,17 @@ def _called(count: int) -> Iterator[Piece]:
 
 CALLED = "called"
 KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
-    "tags": _tags,
-    "native": _native,
-    "plain": _plain,
-    "call": _call_in_text,
-    CALLED: _called,
+    "tags": _pieces_with_tags,
+    "native": _pieces_with_field,
+    "plain": _pieces_without_thought,
+    "call": _pieces_with_call_in_text,
+    CALLED: _pieces_with_server_call,
 }
 WHOLE = "whole"
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
 
 
-def expected(name: Name) -> Message:
+def expected_message(name: Name) -> Message:
     """Return the content that a client must read in a reply.
 
     In a paced reply the text of each token, unless it is a mark, is ` @`: there the server sends
@@ -132,10 +132,12 @@ def expected(name: Name) -> Message:
     if name.pace:
         pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
     if name.kind in ("native", CALLED):
-        called = _joined(pieces, "name")
-        calls = ((called, _joined(pieces, "arguments")),) if called else ()
-        return Message(_joined(pieces, "reasoning_content"), _joined(pieces, "content"), calls)
-    content = _joined(pieces, "content")
+        called = _join_field(pieces, "name")
+        calls = ((called, _join_field(pieces, "arguments")),) if called else ()
+        return Message(
+            _join_field(pieces, "reasoning_content"), _join_field(pieces, "content"), calls
+        )
+    content = _join_field(pieces, "content")
     before, mark, after = content.partition("</think>")
     thinking, text = (before.removeprefix("<think>"), after) if mark else ("", content)
     text, _, written = text.partition("\n<tool_call>\n")
@@ -145,11 +147,11 @@ def expected(name: Name) -> Message:
     return Message(thinking, text, ((call["name"], json.dumps(call["arguments"])),))
 
 
-def _joined(pieces: Iterable[Piece], field: str) -> str:
+def _join_field(pieces: Iterable[Piece], field: str) -> str:
     return "".join(text for name, text in pieces if name == field)
 
 
-def _data(name: Name, choices: object, **more: object) -> bytes:
+def _frame_bytes(name: Name, choices: object, **more: object) -> bytes:
     """Return a frame of a chat completions stream, with vLLM's fields in vLLM's order.
 
     `more`: further fields, such as `usage`.
@@ -166,7 +168,7 @@ def _data(name: Name, choices: object, **more: object) -> bytes:
 
 
 def _frame(name: Name, delta: object, finish: str | None = None) -> bytes:
-    return _data(
+    return _frame_bytes(
         name,
         [
             {
@@ -242,26 +244,26 @@ def _token(name: Name, field: str, text: str) -> Token:
 
 
 @lru_cache
-def stream(name: Name) -> Stream:
+def stream_of(name: Name) -> Stream:
     """Return the body of a streamed reply. It is built once for each name."""
     begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
     tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
     last = [
         _frame(name, {}, "tool_calls" if name.kind == CALLED else "stop"),
-        _data(name, [], usage=_usage(name.tokens)),
+        _frame_bytes(name, [], usage=_usage(name.tokens)),
         b"data: [DONE]\n\n",
     ]
     return Stream(begin, tokens, b"".join(_http_chunk(frame) for frame in last) + b"0\r\n\r\n")
 
 
 @lru_cache
-def at_once(name: Name) -> bytes:
+def bytes_at_once(name: Name) -> bytes:
     """Return the bytes of a streamed reply's body, without a pace. They are built once."""
-    return stream(name).at_once
+    return stream_of(name).at_once
 
 
 @lru_cache
-def whole(name: Name) -> bytes:
+def whole_body(name: Name) -> bytes:
     """Return the body of a whole reply, which is not streamed. It is built once for each name."""
     content = "".join(text for _, text in KINDS["tags"](name.tokens))
     message: object = {"role": "assistant", "content": content, "refusal": None, "tool_calls": []}

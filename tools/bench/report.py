@@ -65,17 +65,17 @@ class Samples:
         return [more / less for less, more in pairs if less]
 
 
-def _range(values: list[float]) -> str:
+def _median_and_range(values: list[float]) -> str:
     return (
         f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})" if values else "-"
     )
 
 
-def _absolute(name: str, values: list[float]) -> str:
-    return f"{_number(statistics.median(values))} {MEASURES[name][0]} ({_number(min(values))}-{_number(max(values))})"
+def _median_with_unit(name: str, values: list[float]) -> str:
+    return f"{_format_number(statistics.median(values))} {MEASURES[name][0]} ({_format_number(min(values))}-{_format_number(max(values))})"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -85,9 +85,11 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
     yield f"\n{load.name:{WIDTH}}" + "".join(f"{name:>{COLUMN}}" for name in names)
     for row in samples.rows(load.name):
         shown = [samples.ratios(load.name, row, name) for name in names]
-        cells = [_range(ratios) for ratios in shown]
+        cells = [_median_and_range(ratios) for ratios in shown]
         if row == BARE:
-            cells = [_absolute(name, samples.values(load.name, row, name)) for name in names]
+            cells = [
+                _median_with_unit(name, samples.values(load.name, row, name)) for name in names
+            ]
         if (load.name, row) in samples.spoiled:
             cells = ["WRONG REPLIES"] * len(names)
         yield f"  {row:{WIDTH - 2}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)
@@ -103,7 +105,7 @@ def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
     yield f"\n{'cost of a chunk by length':{WIDTH}}{f'{long.tokens:,} against {short.tokens:,}':>{COLUMN}}"
     for row in samples.rows(short.name):
         if ratios := samples.flatness(row, short.name, long.name):
-            yield f"  {row:{WIDTH - 2}}{_range(ratios):>{COLUMN}}"
+            yield f"  {row:{WIDTH - 2}}{_median_and_range(ratios):>{COLUMN}}"
 
 
 def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:

@@ -12,11 +12,11 @@ import time
 
 from tools.bench import replies
 
-NAME = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
-LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
-STREAM = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
-WHOLE = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-UNKNOWN = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 22\r\n\r\n{"detail":"Not Found"}'
+NAME_IN_REQUEST = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
+CONTENT_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
+WHOLE_RESPONSE = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+NOT_FOUND = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 22\r\n\r\n{"detail":"Not Found"}'
 
 
 class Connection(asyncio.Protocol):
@@ -38,7 +38,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
-            length = LENGTH.search(self._buffer, 0, end)
+            length = CONTENT_LENGTH.search(self._buffer, 0, end)
             whole = end + 4 + (int(length[1]) if length else 0)
             if len(self._buffer) < whole:
                 return
@@ -48,22 +48,22 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, request: bytes) -> None:
         assert self._transport
-        named = NAME.search(request)
+        named = NAME_IN_REQUEST.search(request)
         if not (named and request.startswith(b"POST") and b"chat/completions " in request[:100]):
-            self._transport.write(UNKNOWN)
+            self._transport.write(NOT_FOUND)
             return
         name = replies.Name(named[1].decode(), int(named[2]), int(named[3]))
         if name.kind == replies.WHOLE:
-            body = replies.whole(name)
-            self._transport.write(WHOLE % (len(body), body))
+            body = replies.whole_body(name)
+            self._transport.write(WHOLE_RESPONSE % (len(body), body))
         elif not name.pace:
-            self._transport.write(STREAM + replies.at_once(name))
+            self._transport.write(STREAM_HEAD + replies.bytes_at_once(name))
         else:
             self._keep_pace(name)
 
     def _keep_pace(self, name: replies.Name) -> None:
         """Send a reply with a token each 1/pace seconds; a late token does not delay the next."""
-        loop, reply = asyncio.get_running_loop(), replies.stream(name)
+        loop, reply = asyncio.get_running_loop(), replies.stream_of(name)
         Connection._paced += 1
         begin = loop.time() + (Connection._paced * 0.618034 % 1) / name.pace
         tokens = enumerate(reply.tokens, 1)
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
             loop.call_at(begin + number / name.pace, next_token)
 
         assert self._transport
-        self._transport.write(STREAM + reply.begin)
+        self._transport.write(STREAM_HEAD + reply.begin)
         loop.call_at(begin, next_token)
 
 

@@ -44,15 +44,15 @@ _AT_A_TIME = 8
 _KEPT = 20_000
 """How many replies the memory may keep: more than there are turns, so that none is dropped."""
 _SECONDS_TO_START = 60
-_MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
+_MODEL_PORT, _BALANCER_PORT, _FIRST_PORT, _SECOND_PORT = 8001, 8080, 8081, 8082
 _PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-_NAMES_ITSELF = """
+_PROCESS_HEADER_ADDON = """
 import os
 
 def responseheaders(flow):
     flow.response.headers["x-process"] = f"{os.getpid()}"
 """
-_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
+_REDIS_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
 
 
 class ByLastReply:
@@ -252,7 +252,7 @@ def run(conversations: int, turns: int) -> Result:
         here(kept.start)
         stack.enter_context(here(lambda: _Model(None, _MODEL_PORT, SERVER)))
         memory = f"redis://{GATEWAY}:{kept.port}/0"
-        for start, host, port in ((here, "127.0.0.1", _HERE), (there, CLIENT, _THERE)):
+        for start, host, port in ((here, "127.0.0.1", _FIRST_PORT), (there, CLIENT, _SECOND_PORT)):
             crew = stack.enter_context(_start_workers(start, host, port, memory, folder))
             crew.wait_for("listening at", WORKERS)
         log = folder / "haproxy.log"
@@ -277,7 +277,7 @@ def _start_workers(
     own = folder / f"machine{port}"
     own.mkdir()
     script = own / "names_itself.py"
-    script.write_text(_NAMES_ITSELF)
+    script.write_text(_PROCESS_HEADER_ADDON)
     options = ["--dump", "--workers", f"{WORKERS}", "--host", host, "--port", f"{port}"]
     limits = f"think_limits=replies={_KEPT}"
     for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}", limits):
@@ -296,14 +296,14 @@ def _start_workers(
 def _balancer_command(folder: Path) -> list[str]:
     config = folder / "haproxy.cfg"
     manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
-    config.write_text(manual.replace(f"127.0.0.1:{_THERE}", f"{CLIENT}:{_THERE}"))
+    config.write_text(manual.replace(f"127.0.0.1:{_SECOND_PORT}", f"{CLIENT}:{_SECOND_PORT}"))
     haproxy = shutil.which("haproxy", path=_PATH)
     assert haproxy, "haproxy is missing: make programs installs it"
     return [haproxy, "-db", "-f", str(config)]
 
 
 def _growth_of_counts(before: Any, after: Any) -> dict[str, float]:
-    used = {name: float(after[name] - before[name]) for name in _COUNTS}
+    used = {name: float(after[name] - before[name]) for name in _REDIS_COUNTS}
     worked = ("used_cpu_user", "used_cpu_sys")
     used["microseconds of a core"] = 1e6 * sum(after[name] - before[name] for name in worked)
     used["bytes in memory"] = float(after["used_memory"] - before["used_memory"])

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from tools.bench.agents import WRITERS, Agent
 from tools.bench.client import HEADERS, PATHS, Reply, Task, faults, request_of
-from tools.bench.contenders import ADDON, IDENTITY
+from tools.bench.contenders import ADDON_ARGUMENTS, BARE_ARGUMENTS
 from tools.bench.processes import PROJECT, PinnedProcess, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 from tools.bench.replies import WHOLE
@@ -37,7 +37,12 @@ HEADING = f"{'':44}{'processor time, ms':>30}{'first byte p50, ms':>32}"
 COLUMNS = f"{'':44}" + f"{'bare':>8}{'addon':>8}{'ratio':>7}{'more':>7}  " * 2
 SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_000}
 AGENTS = 16
-_NAMES = {"openai": "chat", "anthropic": "Messages", "responses": "Responses", "ollama": "Ollama"}
+_DIALECT_NAMES = {
+    "openai": "chat",
+    "anthropic": "Messages",
+    "responses": "Responses",
+    "ollama": "Ollama",
+}
 _AT_ONE_SIZE = ("responses", "ollama")
 """Dialects in which agents' requests are measured at one size only."""
 _MODEL = f"{WHOLE}.40.0"
@@ -115,7 +120,7 @@ def _as_task(task: Task, dialect: str, apart: bool) -> Task:
 class Times:
     """The times of one reply, in seconds."""
 
-    worked: float  # processor time of the proxy
+    processor: float  # processor time of the proxy
     first: float  # from the request to the first byte at the client
 
 
@@ -125,14 +130,14 @@ class Row:
 
     name: str
     bare: list[Times] = field(default_factory=list)  # of bare mitmdump, one for each repetition
-    ours: list[Times] = field(default_factory=list)  # of the addon, in the same order
+    addon: list[Times] = field(default_factory=list)  # of the addon, in the same order
 
     def line(self) -> str:
         """Return the line of the table: medians, ratio and difference of both times."""
         cells = [f"{self.name:44}"]
-        measures: tuple[Callable[[Times], float], ...] = (_worked, _first)
+        measures: tuple[Callable[[Times], float], ...] = (_processor_of, _first_byte_of)
         for measure in measures:
-            bare, ours = ([measure(took) for took in side] for side in (self.bare, self.ours))
+            bare, ours = ([measure(took) for took in side] for side in (self.bare, self.addon))
             usual, more = statistics.median(bare), _median_difference(bare, ours)
             ratio = statistics.median(our / one for our, one in zip(ours, bare, strict=True))
             spent = statistics.median(ours)
@@ -142,11 +147,11 @@ class Row:
         return "  ".join(cells)
 
 
-def _worked(took: Times) -> float:
-    return took.worked
+def _processor_of(took: Times) -> float:
+    return took.processor
 
 
-def _first(took: Times) -> float:
+def _first_byte_of(took: Times) -> float:
     return took.first
 
 
@@ -160,7 +165,7 @@ class Turns:
 
     def __init__(self, bare: Side, ours: Side, chosen: argparse.Namespace) -> None:
         """`chosen`: the options of the command (see `parse`)."""
-        self.bare, self.ours, self._chosen = bare, ours, chosen
+        self.bare, self.addon, self._chosen = bare, ours, chosen
         self._number = 0
 
     def rows(self) -> Iterator[Row]:
@@ -176,20 +181,20 @@ class Turns:
             for dialect in WRITERS:
                 if dialect in _AT_ONE_SIZE and (name != "700 kB" or which):
                     continue
-                title = f"{name}, {_NAMES[dialect]}{which}"
+                title = f"{name}, {_DIALECT_NAMES[dialect]}{which}"
                 if _is_wanted(title, wanted):
-                    yield from self._agents(title, dialect, size, agents, model)
+                    yield from self._measure_agents(title, dialect, size, agents, model)
         for what, kind, keeps in (
             ("whole reply, small", WHOLE, True),
             ("first byte, kept connection", "tags", True),
             ("first byte, new connection", "tags", False),
         ):
-            for dialect, name in _NAMES.items():
+            for dialect, name in _DIALECT_NAMES.items():
                 title = f"{what}, {name}"
                 if _is_wanted(title, wanted):
-                    yield self._small(title, dialect, kind, keeps)
+                    yield self._measure_small(title, dialect, kind, keeps)
 
-    def _agents(
+    def _measure_agents(
         self, title: str, dialect: str, size: int, agents: int, model: str
     ) -> Iterator[Row]:
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")
@@ -201,7 +206,7 @@ class Turns:
             turns = asking[0].turns_for_size(size)
             for row, more in ((first, 0), (then, 1)):
                 bodies = [write(agent, turns + more) for agent in asking]
-                took = self._both(
+                took = self._measure_both(
                     lambda side, with_addon, bodies=bodies: side.ask(  # type: ignore[misc]
                         [task] * agents,
                         [request_bytes(body, dialect, with_addon) for body in bodies],
@@ -211,14 +216,14 @@ class Turns:
                 )
                 if repetition:  # the first one is not counted: caches are cold
                     row.bare.append(took[0])
-                    row.ours.append(took[1])
+                    row.addon.append(took[1])
         yield from (first, then)
 
-    def _small(self, title: str, dialect: str, kind: str, keeps: bool) -> Row:
+    def _measure_small(self, title: str, dialect: str, kind: str, keeps: bool) -> Row:
         row, times = Row(title), 5 if self._chosen.quick else 50
         task = Task(0, dialect, kind, 40 if kind == WHOLE else 10, keep_alive=keeps)
         for repetition in range(self._chosen.repetitions + 1):
-            took = self._both(
+            took = self._measure_both(
                 lambda side, with_addon: side.ask_often(
                     task if with_addon else _as_task(task, "openai", with_addon), times, with_addon
                 ),
@@ -226,20 +231,22 @@ class Turns:
             )
             if repetition:
                 row.bare.append(took[0])
-                row.ours.append(took[1])
+                row.addon.append(took[1])
         return row
 
-    def _both(self, take: Callable[[Side, bool], Times], repetition: int) -> tuple[Times, Times]:
+    def _measure_both(
+        self, take: Callable[[Side, bool], Times], repetition: int
+    ) -> tuple[Times, Times]:
         """Send the same requests to both sides; return the times of bare mitmdump and the addon.
 
         `take`: sends them to a side; its second argument is True for the addon. `repetition`: its
         number decides which side is first.
         """
         if repetition % 2:
-            ours = take(self.ours, True)
+            ours = take(self.addon, True)
             return take(self.bare, False), ours
         bare = take(self.bare, False)
-        return bare, take(self.ours, True)
+        return bare, take(self.addon, True)
 
 
 def send(port: int, body: bytes) -> Reply:
@@ -302,10 +309,10 @@ def start_sides(source: Path) -> Iterator[tuple[Side, Side]]:
         ) as server,
         ExitStack() as stack,
     ):
-        port = int(server.line(_SECONDS_TO_START).split()[1])
+        port = int(server.read_line(_SECONDS_TO_START).split()[1])
         proxies = Proxies(port, source, Path(folder), theirs, free_ports())
         stack.callback(proxies.stop)
-        for arguments in (IDENTITY, ADDON):
+        for arguments in (BARE_ARGUMENTS, ADDON_ARGUMENTS):
             proxies.start(arguments)
         started = [Side(*each) for each in proxies.all()]
         for side in started:

@@ -110,7 +110,7 @@ class Case:
 
 _WITHOUT_LIMIT = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
 """Servers that refuse no prompt, however long. Ollama shortens it without an error."""
-_NAMES = "Name a city and its degrees as JSON."
+_CITY_AS_JSON = "Name a city and its degrees as JSON."
 CASES = (
     Case("thinking apart", Question(SUM), fault_unless_thinking_apart),
     Case("tool call", Question(WEATHER, tool=True), fault_unless_one_call),
@@ -128,7 +128,7 @@ CASES = (
         ("chat", "messages", "ollama"),
     ),
     Case("two choices", Question(SUM, choices=2), fault_unless_two_choices, ("chat",)),
-    Case("JSON by a schema", Question(_NAMES, schema=True), fault_unless_json),
+    Case("JSON by a schema", Question(_CITY_AS_JSON, schema=True), fault_unless_json),
     Case("picture for a blind model", Question(SUM, picture=True), fault_unless_thinking_apart),
     Case(
         "wrong model",

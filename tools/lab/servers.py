@@ -28,9 +28,9 @@ SECONDS_TO_START = 600
 """Limit until a server answers. vLLM takes 46 seconds, but minutes while other programs run."""
 LOADING_GGUF = ("ollama", "llama-cpp-python")
 """Servers that load the model from a GGUF file. The others load a folder (safetensors)."""
-_MAKER = TESTS / "tiny_model" / "make_model.py"
+_MODEL_MAKER = TESTS / "tiny_model" / "make_model.py"
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
-_QUIET = {
+_ENVIRONMENT_OF_ALL = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
     "DO_NOT_TRACK": "1",
@@ -44,7 +44,7 @@ _QUIET = {
     "TORCHDYNAMO_DISABLE": "1",
 }
 NO_PARSER, OWN_PARSERS, WRONG_PARSERS = "no parser", "its parsers", "wrong parsers"
-_R1 = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
+_R1_TEMPLATE = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
 _REPORT_CACHED = ("--enable-prompt-tokens-details",)
 _VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
@@ -57,12 +57,12 @@ CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "vllm": {
         NO_PARSER: _REPORT_CACHED,
         OWN_PARSERS: (*_REPORT_CACHED, "--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
-        WRONG_PARSERS: (*_REPORT_CACHED, *_R1, *_VLLM_R1, *_VLLM_CALLS, "pythonic"),
+        WRONG_PARSERS: (*_REPORT_CACHED, *_R1_TEMPLATE, *_VLLM_R1, *_VLLM_CALLS, "pythonic"),
     },
     "sglang": {
         NO_PARSER: (),
         OWN_PARSERS: ("--reasoning-parser", "qwen3", "--tool-call-parser", "qwen25"),
-        WRONG_PARSERS: (*_R1, "--reasoning-parser", "deepseek-r1"),
+        WRONG_PARSERS: (*_R1_TEMPLATE, "--reasoning-parser", "deepseek-r1"),
     },
 }
 """Name of a server -> configuration -> the server's options. mlx-lm cannot run without a parser:
@@ -149,7 +149,7 @@ def start_server(name: str, folder: Path, options: Sequence[str] = ()) -> Iterat
     if name not in LOADING_GGUF:
         make_model_folder(installation, folder)
     command = [*_command(name, installation, port), *options]
-    environment = {**_QUIET, **_environment(name, installation, folder, port)}
+    environment = {**_ENVIRONMENT_OF_ALL, **_environment(name, installation, folder, port)}
     written = [f"{variable}={value}" for variable, value in environment.items()]
     log = folder / f"{name}.log"
     with Program(["env", *written, *command], log, cwd=folder) as program:
@@ -168,7 +168,9 @@ def make_model_folder(installation: Installation, folder: Path) -> None:
         installation.pip(
             "install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors"
         )
-        run([str(installation.python), str(_MAKER), "folder", str(_GGUF), str(folder / MODEL)])
+        run(
+            [str(installation.python), str(_MODEL_MAKER), "folder", str(_GGUF), str(folder / MODEL)]
+        )
 
 
 def _command(name: str, installation: Installation, port: int) -> Sequence[str]:

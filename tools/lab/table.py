@@ -105,12 +105,12 @@ def server_table(columns: Sequence[Column]) -> str:
     for server in dict.fromkeys(column.server for column in columns):
         own = {column.configuration: column for column in columns if column.server == server}
         version, day = next((each.version, each.day) for each in own.values())
-        counts = [_count(own[head]) if head in own else NOT_TRIED for head in heads]
+        counts = [_count_right(own[head]) if head in own else NOT_TRIED for head in heads]
         lines.append([f"{server} {version}", *counts, day])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _count(column: Column) -> str:
+def _count_right(column: Column) -> str:
     if column.missing:
         return "not had"
     faults_of_column = [fault for faults in column.faults.values() for fault in faults.values()]
