@@ -1,8 +1,9 @@
 """The server's side of the page at /think: the open pages, and the actions of their buttons."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 
 from mitmproxy import ctx
@@ -25,7 +26,7 @@ from converter.extras.page import remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
 from converter.extras.page.session import SessionExchange, ToolCost
-from converter.extras.page.watcher import NO_RECORDER, Watcher
+from converter.extras.page.watcher import NO_RECORDER
 
 PATH = "/think"
 _RUNS = "this exchange is still running"
@@ -43,35 +44,30 @@ class Page:
 
     def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
         self.client, self.exchanges = client, exchanges
-        self._watchers: list[Watcher] = []
+        self._pages = 0
         self.search = Search()
 
-    def opened(self) -> Watcher:
-        """Add and return a watcher for a page that a browser has opened. When the first page opens,
-        begin to follow mitmweb's list.
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Follow mitmweb's list during the `with` block of an open page. Blocks may overlap: the
+        first begins to follow the list, and the end of the last stops it.
         """
-        if not self._watchers:
+        if not self._pages:
             self.exchanges.open()
-        watcher = Watcher(self.exchanges)
-        self._watchers.append(watcher)
-        return watcher
-
-    def closed(self, watcher: Watcher) -> None:
-        """Remove a closed page's watcher. When the last page closes, stop following the list."""
-        if watcher in self._watchers:
-            self._watchers.remove(watcher)
-            if not self._watchers:
+        self._pages += 1
+        try:
+            yield
+        finally:
+            self._pages -= 1
+            if not self._pages:
                 self.exchanges.close()
                 self.search = Search()
 
     async def session(self, flow: HTTPFlow) -> list[SessionExchange]:
         """Return the exchanges of the flow's session and of its branches."""
-        watcher = self.opened()  # As an open page does, it brings the list up to date.
-        try:
+        with self.following():
             await self.exchanges.refresh()
             return self.exchanges.session(flow.id)
-        finally:
-            self.closed(watcher)
 
     async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
         """Return the parts of the prompt that the server got, with their sizes, and the server's

@@ -23,7 +23,7 @@ from converter.extras.page import first_lines
 from converter.extras.page import mitmweb_internals as mitmweb
 from converter.extras.page.addon import PATH, Page
 from converter.extras.page.conversation import curl
-from converter.extras.page.remedy import remedy_of, reread
+from converter.extras.page.remedy import reread
 from converter.extras.page.watcher import Watcher
 
 FOLDER = Path(__file__).parent
@@ -84,15 +84,20 @@ class _PageHandler(mitmweb.RequestHandler):
             raise mitmweb.APIError(404, "this exchange is not there any more")
         return flow
 
-    async def answer(self, message: Awaitable[str]) -> None:
-        """Answer with the awaited text. If it raises an error, answer 400 with the error's text."""
+    async def answer(self, result: Awaitable[object]) -> None:
+        """Answer with the awaited text, or with another value as JSON. If it raises an error,
+        answer 400 with the error's text.
+        """
         try:
-            answer = await message
+            answer = await result
         except (ValueError, OSError) as error:
             self.set_status(400)
             answer = " ".join(str(error).split())
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(answer.encode(errors="backslashreplace"))
+        kind, text = "text/plain", answer
+        if not isinstance(text, str):
+            kind, text = "application/json", json.dumps(answer)
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.finish(text.encode(errors="backslashreplace"))
 
 
 class Index(_PageHandler):
@@ -173,22 +178,18 @@ class Written(_PageHandler):
         - `whole`: the session, and the differences of the requests `from` and `to` of the query.
         - `reread`: a misread reply as it should have been read.
         """
-        flow = self.flow_of(flow_id)
-        if form in ("context", "read"):
-            self.write(await self.page.context(flow, counts=form == "context"))
-            return
-        if form == "tools":
-            self.write(json.dumps(await self.page.tools(flow)))
-            return
-        if form == "whole":
-            pair = [self.get_query_argument(name, "") for name in ("from", "to")]
-            self.write(await self.page.whole(flow, *pair))
-            return
-        if form == "reread":
-            self.write(await asyncio.to_thread(reread, flow) if remedy_of(flow.comment) else {})
-            return
-        write = {"curl": curl, "text": lambda flow: terminal.write(*transcript_of(flow))}
-        await self.answer(asyncio.to_thread(write[form], flow))
+        flow, page = self.flow_of(flow_id), self.page
+        before, now = (self.get_query_argument(name, "") for name in ("from", "to"))
+        views: Mapping[str, Callable[[], Awaitable[object]]] = {
+            "curl": lambda: asyncio.to_thread(curl, flow),
+            "text": lambda: asyncio.to_thread(lambda: terminal.write(*transcript_of(flow))),
+            "context": lambda: page.context(flow),
+            "read": lambda: page.context(flow, counts=False),
+            "tools": lambda: page.tools(flow),
+            "whole": lambda: page.whole(flow, before, now),
+            "reread": lambda: asyncio.to_thread(reread, flow),
+        }
+        await self.answer(views[form]())
 
 
 class Shown(mitmweb.FlowContentView):
@@ -216,34 +217,31 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
 
     def initialize(self, page: Page) -> None:
         """Set the attributes. Tornado passes the arguments that `mount` gave for the path."""
-        self._page = page
-        self._watcher: Watcher | None = None
+        self._page, self._watcher = page, Watcher(page.exchanges)
         self._task: asyncio.Task[None] | None = None
 
     def open(self, *_: str, **__: str) -> None:
         """Begin to send updates."""
         super().open()  # type: ignore[no-untyped-call]
-        self._watcher = self._page.opened()
-        self._task = asyncio.create_task(self._send_updates(self._watcher), name="think page")
+        self._task = asyncio.create_task(self._send_updates(), name="think page")
 
     def on_close(self) -> None:
         """Stop the updates of the page that has left."""
-        if self._watcher and self._task:
+        if self._task:
             self._task.cancel()
-            self._page.closed(self._watcher)
             super().on_close()  # type: ignore[no-untyped-call]
 
     def on_message(self, message: str | bytes) -> None:
         """Pass the page's JSON message to its watcher; ignore a message that is no JSON."""
         with contextlib.suppress(ValueError, RecursionError):
-            if self._watcher:
-                self._watcher.receive(json.loads(message))
+            self._watcher.receive(json.loads(message))
 
-    async def _send_updates(self, watcher: Watcher) -> None:
-        while True:
-            begun = time.perf_counter()
-            # A page that has not yet read its last update gets all later changes in one update.
-            if mitmweb.has_sent_all(self) and (news := await watcher.news()):
-                self.send(json.dumps(news).encode())
-            rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
-            await watcher.rest(rest)
+    async def _send_updates(self) -> None:
+        with self._page.following():
+            while True:
+                begun = time.perf_counter()
+                # A page that has not read its last update gets all later changes in one update.
+                if mitmweb.has_sent_all(self) and (news := await self._watcher.news()):
+                    self.send(json.dumps(news).encode())
+                rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
+                await self._watcher.rest(rest)
