@@ -8,16 +8,15 @@ the addon's state.
 """
 
 import json
-import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from converter.addon.files import FileError, write_whole
+from converter.addon.memory.sqlite_store import usual_path
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.clients import CLIENTS, ClientFacts, SavedSettings
 
@@ -26,15 +25,6 @@ _BEGIN, _END = (
     "# think-addon: end",
 )
 _BLOCK = re.compile(r"(?m)^# think-addon: begin\b.*\n(?:.*\n)*?# think-addon: end\n")
-_LOST = object()
-
-
-def state_folder() -> Path:
-    """Return the folder of the addon's state; create it if it is missing."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    folder = Path(state, "think-addon")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
 
 
 def save(name: str, facts: ClientFacts) -> str:
@@ -43,13 +33,19 @@ def save(name: str, facts: ClientFacts) -> str:
     has the same key and another value.
     """
     saved = _settings_of(name)
-    unsave(name, silent=True)
+    if name in _load():
+        unsave(name)
     path, values = saved.file(), saved.values(facts)
-    kind = _KINDS[saved.format]
     before = _read_text(path)
+    if saved.format == "JSON":
+        entries = _parsed_json(path, before)
+        _add(path, entries, values)
+        text = _json_text(entries)
+    else:
+        text = _with_block(name, path, before or "", values, is_toml=saved.format == "TOML")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, kind.added(name, path, before or "", values).encode())
+        write_whole(path, text.encode())
     except (OSError, FileError) as error:
         raise CommandError(f"{path} cannot be written: {error}") from None
     _write({**_load(), name: {"file": str(path), "values": values, "is_new": before is None}})
@@ -59,18 +55,22 @@ def save(name: str, facts: ClientFacts) -> str:
     )
 
 
-def unsave(name: str, *, silent: bool = False) -> str:
+def unsave(name: str) -> str:
     """Remove the settings that `save` has written and nobody has changed; return lines for the
-    user. If nothing was saved, raise CommandError, or return an empty text if `silent`.
+    user. Raises CommandError if nothing was saved.
     """
     saved, record = _settings_of(name), _load()
     entry = record.pop(name, None)
     if entry is None:
-        if silent:
-            return ""
         raise CommandError(f"nothing was saved for {name}")
-    path = Path(entry["file"])
-    text, changed = _KINDS[saved.format].removed(path, _read_text(path) or "", entry["values"])
+    path, changed = Path(entry["file"]), list[str]()
+    text = _read_text(path) or ""
+    if saved.format == "JSON":
+        entries = _parsed_json(path, text)
+        changed = _take_out(entries, entry["values"])
+        text = _json_text(entries)
+    else:
+        text = _BLOCK.sub("", text)
     if entry["is_new"] and text.strip() in ("", "{}"):
         with suppress(FileNotFoundError):
             path.unlink()
@@ -99,127 +99,92 @@ def _read_text(path: Path) -> str | None:
         raise CommandError(f"{path} cannot be read: {error}") from None
 
 
+def _record_path() -> Path:
+    return usual_path().with_name("saved.json")
+
+
 def _load() -> dict[str, Any]:
     """Return the content of `saved.json`: by client, its `file`, written `values` and `is_new`."""
-    text = _read_text(state_folder() / "saved.json")
-    record: dict[str, Any] = json.loads(text) if text else {}
+    record: dict[str, Any] = json.loads(_read_text(_record_path()) or "{}")
     return record
 
 
 def _write(record: Mapping[str, object]) -> None:
-    """Replace the content of `saved.json`."""
-    write_whole(state_folder() / "saved.json", json.dumps(record, indent=2).encode())
+    """Replace the content of `saved.json`; create its folder if it is missing."""
+    _record_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(_record_path(), json.dumps(record, indent=2).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class _Json:
-    """Adds settings to a JSON file as entries, such as `{"env": {"NAME": "value"}}`, and removes
-    them.
+def _parsed_json(path: Path, text: str | None) -> dict[str, Any]:
+    """Return the entries of a JSON file with this text. Raises CommandError for any other file."""
+    try:
+        entries = json.loads(text or "{}")
+    except ValueError:
+        entries = None
+    if not isinstance(entries, dict):
+        raise CommandError(f"expected an object of JSON in {path}, got something else")
+    return entries
+
+
+def _json_text(entries: Mapping[str, Any]) -> str:
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+def _add(path: Path, entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> None:
+    """Add the `values` to an object's `entries`. Raises CommandError for a key that has another
+    value. `path`, `outer`: the file and the keys around the object, for the error.
     """
-
-    def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
-        """Return the file's `text` with the `values` added. Raises CommandError if the file has
-        another value for a key. `name`: the client's name.
-        """
-        del name
-        entries = self._parsed(path, text)
-        for keys, value in _leaves(values):
-            *outer, last = keys
-            within = entries
-            for key in outer:
-                within = within.setdefault(key, {})
-                if not isinstance(within, dict):
-                    raise CommandError(_conflict_message(path, ".".join(keys), within))
-            if within.get(last, value) != value:
-                raise CommandError(_conflict_message(path, ".".join(keys), within[last]))
-            within[last] = value
-        return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-
-    def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """Return the file's `text` without the `values` and without objects that became empty, and
-        the keys that have another value by now, which stay.
-        """
-        entries, changed = self._parsed(path, text), list[str]()
-        for keys, value in _leaves(values):
-            around = [entries]
-            for key in keys[:-1]:
-                within = around[-1].get(key)
-                around.append(within if isinstance(within, dict) else {})
-            present = around[-1].get(keys[-1], _LOST)
-            if present == value:
-                del around[-1][keys[-1]]
-            elif present is not _LOST:
-                changed.append(".".join(keys))
-            for at in range(len(keys) - 1, 0, -1):
-                if not around[at]:
-                    around[at - 1].pop(keys[at - 1], None)
-        return json.dumps(entries, indent=2, ensure_ascii=False) + "\n", changed
-
-    def _parsed(self, path: Path, text: str) -> dict[str, Any]:
-        try:
-            entries = json.loads(text or "{}")
-        except ValueError:
-            entries = None
-        if not isinstance(entries, dict):
-            raise CommandError(f"expected an object of JSON in {path}, got something else")
-        return entries
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Adds settings to a TOML or YAML file as a block of lines between two comments, and removes
-    it.
-
-    Attributes:
-        equals: the text between key and value in a line: ` = ` in TOML, `: ` in YAML.
-        first: True if the block begins the file, False if it ends the file. In TOML it must begin
-            the file, because a line that follows a table's header belongs to the table.
-    """
-
-    equals: str
-    first: bool
-
-    def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
-        """Return the file's `text` with a block of the `values`. Raises CommandError if the file
-        sets one of the keys, or would be no valid TOML. `name`: the client's name.
-        """
-        for key in values:
-            written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{self.equals.strip()}[ \t]*(.*)$"
-            if match := re.search(written, text):
-                raise CommandError(_conflict_message(path, key, match[1]))
-        rows = [f"{key}{self.equals}{json.dumps(value)}" for key, value in values.items()]
-        block = "\n".join([_BEGIN.format(name=name), *rows, _END]) + "\n"
-        whole = block + text if self.first else text + ("" if text.endswith("\n") else "\n") + block
-        whole = whole.lstrip("\n")
-        if self.first:
-            try:
-                tomllib.loads(whole)
-            except tomllib.TOMLDecodeError as error:
-                raise CommandError(f"{path} does not go with these settings: {error}") from None
-        return whole
-
-    def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
-        """Return the file's `text` without the block, and `[]`: no key stays."""
-        del path, values
-        return _BLOCK.sub("", text), []
-
-
-_KINDS: Mapping[str, _Json | _Lines] = {
-    "JSON": _Json(),
-    "TOML": _Lines(" = ", first=True),
-    "YAML": _Lines(": ", first=False),
-}
-
-
-def _leaves(
-    values: Mapping[str, Any], before: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each value of nested mappings, with its keys: `{"a": {"b": 1}}` -> `("a", "b"), 1`."""
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, (*before, key))
-        else:
-            yield (*before, key), value
+        inner = isinstance(value, Mapping)
+        present = entries.setdefault(key, {} if inner else value)
+        if inner and isinstance(present, dict):
+            _add(path, present, value, f"{outer}{key}.")
+        elif present != value:
+            raise CommandError(_conflict_message(path, outer + key, present))
+
+
+def _take_out(entries: dict[str, Any], values: Mapping[str, Any], outer: str = "") -> list[str]:
+    """Remove the `values` and each object that becomes empty from an object's `entries`. Return the
+    keys that have another value by now, which stay. `outer`: the keys around the object.
+    """
+    changed = list[str]()
+    for key, value in values.items():
+        present = entries.get(key)
+        if isinstance(value, Mapping) and isinstance(present, dict):
+            changed += _take_out(present, value, f"{outer}{key}.")
+            if not present:
+                del entries[key]
+        elif present == value:
+            entries.pop(key, None)
+        elif key in entries:
+            changed.append(outer + key)
+    return changed
+
+
+def _with_block(
+    name: str, path: Path, text: str, values: Mapping[str, Any], *, is_toml: bool
+) -> str:
+    """Return the `text` of a TOML or YAML file with a block of the `values`. Raises CommandError if
+    the file sets one of the keys, or would be no valid TOML. `name`: the client's name.
+
+    In TOML the block begins the file, because a line that follows a table's header belongs to the
+    table.
+    """
+    equals = " = " if is_toml else ": "
+    for key in values:
+        written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{equals.strip()}[ \t]*(.*)$"
+        if match := re.search(written, text):
+            raise CommandError(_conflict_message(path, key, match[1]))
+    rows = [f"{key}{equals}{json.dumps(value)}" for key, value in values.items()]
+    block = "\n".join([_BEGIN.format(name=name), *rows, _END]) + "\n"
+    if not is_toml:
+        return (text + ("" if text.endswith("\n") else "\n") + block).lstrip("\n")
+    whole = block + text
+    try:
+        tomllib.loads(whole)
+    except tomllib.TOMLDecodeError as error:
+        raise CommandError(f"{path} does not go with these settings: {error}") from None
+    return whole
 
 
 def _conflict_message(path: Path, key: str, value: object) -> str:
