@@ -7,7 +7,6 @@ proxy that was started for a client ends with the client.
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -62,32 +61,24 @@ _NO_LIST = (200, 404, 405, 501)
 """Status codes by which a server shows that it lists no models. The text of such a response (*Not
 Found*) would not help the user.
 """
-_KEYS = (
+_NOT_INHERITED = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_GATEWAY",
+    "CLAUDE_CODE_USE_MANTLE",
+    "CLAUDE_CODE_USE_VERTEX",
     "OPENAI_API_KEY",
+    KEY_VARIABLE,
 )
-_CLOUDS = tuple(
-    f"CLAUDE_CODE_USE_{name}"
-    for name in (
-        "ANTHROPIC_AWS",
-        "ANTHROPIC_GOOGLE_CLOUD",
-        "BEDROCK",
-        "FOUNDRY",
-        "GATEWAY",
-        "MANTLE",
-        "VERTEX",
-    )
-)
-"""Variables by which Claude Code 2.1.332 sends its requests to a cloud in place of
-ANTHROPIC_BASE_URL.
-"""
-_NOT_INHERITED = (*_KEYS, *_CLOUDS, KEY_VARIABLE)
 """Variables that a client does not get. With a cloud's key or switch the client might send prompts
-to the cloud. The server's key (`KEY_VARIABLE`) is for the proxy alone.
+to the cloud: by `CLAUDE_CODE_USE_` Claude Code 2.1.332 uses a cloud in place of ANTHROPIC_BASE_URL.
+The server's key (`KEY_VARIABLE`) is for the proxy alone.
 """
-_NO_PROXY = ("no_proxy", "NO_PROXY")
 _KEPT = (
     "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
@@ -150,11 +141,11 @@ def main(name: str, arguments: Sequence[str]) -> int:
         _proxy(chosen, client) as proxy,
     ):
         facts = facts_at(proxy, chosen.model)
+        named, where = _model_among(rest)
         # The user's `--model` is dropped: our variables or arguments name the same model, with the
         # provider's prefix that the client needs.
-        if name != "run" and _model_among(rest) == facts.model:
-            at = next(at for at, word in enumerate(rest) if word.startswith("--model"))
-            del rest[at : at + (2 if rest[at] == "--model" else 1)]
+        if name != "run" and named == facts.model:
+            del rest[where]
         if small := too_small(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**inherited(proxy), **_environment(client.needs(facts), Path(folder))}
@@ -162,11 +153,10 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def _running(url: str) -> str:
-    """Return the address of a running proxy: the proxy at `url`, else the proxy in front of the
-    server at `url`, else (without `url`) any proxy on this machine. Raises CommandError if none
+    """Return the address of the proxy that `running_proxy` finds. Raises CommandError if none
     runs.
     """
-    proxy = url if url and in_front_of(ServerLink(url)) else running_proxy(url)
+    proxy, _ = running_proxy(url)
     if not proxy:
         raise CommandError(f"no proxy runs: start one with `think-addon {url or 'URL'}`")
     return proxy
@@ -187,7 +177,7 @@ def inherited(proxy: str) -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     near = dict.fromkeys((urlsplit(proxy).hostname or LOCAL, "localhost"))
-    for name in _NO_PROXY:
+    for name in ("no_proxy", "NO_PROXY"):
         kept[name] = ",".join(filter(None, (kept.get(name), *near)))
     return kept
 
@@ -222,16 +212,18 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list
     `--url URL --set NAME=VALUE -p hello` -> `Chosen(url="URL", options=["--set", "NAME=VALUE"])`
     and `["-p", "hello"]`.
     """
-    rest, values, options = list(arguments), dict[str, str](), list[str]()
-    save = rest.pop(0) if rest[:1] in (["--save"], ["--unsave"]) else ""
+    chosen, rest = Chosen(), list(arguments)
+    if rest[:1] in (["--save"], ["--unsave"]):
+        chosen.save = rest.pop(0)
     while rest and rest[0] in ("--url", "--key", "--model", "--set"):
         option = rest.pop(0)
         if not rest:
             raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
-        options += [option, rest[0]] if option == "--set" else []
-        values[option.removeprefix("--")] = rest.pop(0)
-    url = server_address(values["url"]) if "url" in values else ""
-    chosen = Chosen(url, values.get("key", ""), values.get("model", ""), options, save)
+        if option == "--set":
+            chosen.options += [option, rest.pop(0)]
+        else:
+            setattr(chosen, option.removeprefix("--"), rest.pop(0))
+    chosen.url = chosen.url and server_address(chosen.url)
     check_options(chosen.options[1::2])
     take_key(chosen.key or None)
     if rest[:1] == ["--"]:
@@ -239,21 +231,21 @@ def _parsed_arguments(name: str, arguments: Sequence[str]) -> tuple[Chosen, list
     if name == "run" and rest in ([], ["--help"]):
         raise UsageError(_USAGE)
     if name != "run" and not chosen.model:
-        chosen.model = _model_among(rest)
+        chosen.model, _ = _model_among(rest)
     return chosen, rest
 
 
-def _model_among(rest: Sequence[str]) -> str:
-    """Return the model that the client's arguments name, without the provider; empty if they name
-    none: `["--model", "openai/qwen3"]` -> `qwen3`.
+def _model_among(rest: Sequence[str]) -> tuple[str, slice]:
+    """Return the model that the client's arguments name, without the provider, and the arguments
+    that name it; empty if none does: `["--model", "openai/qwen3"]` -> `qwen3`, both arguments.
     """
-    for word, value in zip(rest, [*rest, ""][1:], strict=True):
-        if word == "--":
-            break
-        if word == "--model" or word.startswith("--model="):
-            named = value if word == "--model" else word.removeprefix("--model=")
-            return re.sub("^(?:openai|local)/", "", named)
-    return ""
+    for at, word in enumerate(rest[: rest.index("--") if "--" in rest else None]):
+        option, equals, value = word.partition("=")
+        if option == "--model":
+            where = slice(at, at + (1 if equals else 2))
+            value = value or "".join(rest[where][1:])
+            return value.removeprefix("openai/").removeprefix("local/"), where
+    return "", slice(0)
 
 
 def _environment(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
@@ -298,18 +290,21 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
-def running_proxy(server: str) -> str:
-    """Return the address of a think-addon that runs on this machine in front of `server`, or in
-    front of any server if `server` is empty. Return an empty text if there is none.
+def running_proxy(url: str, *, insecure: bool = False) -> tuple[str, str]:
+    """Return the address of a think-addon that runs, and the server behind it: the think-addon at
+    `url`, else one on this machine in front of the server at `url`, or in front of any server if
+    `url` is empty. Return two empty texts if there is none.
 
     All ports are asked at once, because the wait for a port that never answers takes a second.
     """
+    if url and (behind := in_front_of(ServerLink(url, insecure=insecure))):
+        return url, behind
     addresses = [f"http://{LOCAL}:{port}" for port in range(PORT, PORT + PORTS_TRIED)]
     with ThreadPoolExecutor(PORTS_TRIED) as asking:
         for address, behind in zip(addresses, asking.map(_server_behind, addresses), strict=True):
-            if behind.startswith("http") and server in ("", behind):
-                return address
-    return ""
+            if behind.startswith("http") and url in ("", behind):
+                return address, behind
+    return "", ""
 
 
 def _server_behind(address: str) -> str:
@@ -330,12 +325,11 @@ def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
     random ports, so that `running_proxy` never returns it to another client.
     """
     insecure = any(word.startswith("ssl_") for word in chosen.options)
-    behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))
-    running = chosen.url if behind else running_proxy(chosen.url)
+    running, behind = running_proxy(chosen.url, insecure=insecure)
     if running and not (chosen.options or chosen.key or client.alone):
         yield running
         return
-    server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
+    server = behind or chosen.url
     with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
         # Port 0: the system chooses two free ports. After the `with` block they are free again, and
         # the system does not choose them for other programs at once.
@@ -372,17 +366,16 @@ def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
     Raises CommandError if the proxy ends before it listens.
     """
     assert process.stdout
-    identity: dict[str, str] = {}
-    lines = list[str]()
+    lines, proxy = list[str](), ""
     for line in process.stdout:
         lines.append(line)
-        name, _, value = line.partition(": ")
-        identity[name] = value.split("  (")[0].strip()
-        if name == "Watch" or (identity.get("Proxy") and not line.strip()):
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            page = identity.get("Watch") or identity["Proxy"]
-            print(f"think-addon: watch at {page}", file=sys.stderr)
-            return identity["Proxy"]
+        match line.split():
+            case ["Proxy:", proxy, *_]:
+                pass
+            case ["Watch:" | "mitmweb:", page]:
+                threading.Thread(target=process.stdout.read, daemon=True).start()
+                print(f"think-addon: watch at {page}", file=sys.stderr)
+                return proxy
     log.seek(0)
     reason = " ".join("".join([*lines, log.read()]).split())
     raise CommandError(f"the proxy did not start: {reason}")

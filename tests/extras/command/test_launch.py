@@ -199,7 +199,7 @@ def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
 def proxied(server: ByPathServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a server that stands for the proxy that runs."""
     server.rows[ADDON_PATH] = Says(addon_identity(server.address))
-    monkeypatch.setattr(launch, "running_proxy", lambda _: server.address)
+    monkeypatch.setattr(launch, "running_proxy", lambda *_, **__: (server.address,) * 2)
     return server.address
 
 
