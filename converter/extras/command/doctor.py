@@ -177,10 +177,10 @@ def examine(link: ServerLink, chosen_model: str | None) -> Iterator[Finding]:
     body = {**_question_body(model, TOOL_QUESTION), "tools": [TOOL]}
     called = link.stream(body, lambda reply: bool(reply.calls))
     # The addon, too, answers such a refusal by the same request with `tool_choice: none`.
-    if TOOL_CHOICE in refused(min(STATUSES), called.refused):
-        yield tools_in_text(link.stream({**body, "tool_choice": "none"}, lambda _: False), server)
-    else:
-        yield tools(called, server)
+    parses = TOOL_CHOICE not in refused(min(STATUSES), called.refused)
+    if not parses:
+        called = link.stream({**body, "tool_choice": "none"}, lambda _: False)
+    yield tools(called, server, parses)
     paths = (dialect.requests.path for dialect in DIALECTS if dialect is not COMMON)
     yield endpoints({path: link.reply(path, {}) for path in paths})
 
@@ -389,9 +389,12 @@ def _needs(needs: Mapping[str, int]) -> str:
     return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
 
 
-def tools(streamed: StreamedReply, server: Server) -> Finding:
+def tools(streamed: StreamedReply, server: Server, parses: bool = True) -> Finding:
     """Return the finding on tool calls: the server parsed the call, left it in the text or refused
     the request, or the model called no tool.
+
+    `parses`: False if the server has no parser of calls, and `streamed` is its reply to a request
+    with `tool_choice: none`.
     """
     remedy = CALLS_TOOLS.get(server.name)
     start = f"; start it with: {remedy}" if remedy else ""
@@ -399,20 +402,14 @@ def tools(streamed: StreamedReply, server: Server) -> Finding:
         return Finding("tools", f"refused: {streamed.refused}{start}", wrong=True)
     if streamed.calls:
         return Finding("tools", "as calls")
-    if written := _CALLS.search(streamed.text + "".join(streamed.fields.values())):
-        text = f"written into the text, with {written[0].strip()}: the addon reads them"
-        return Finding("tools", text + start, needed=CALLS_IN_TEXT)
-    return Finding("tools", "the model called no tool, though a fitting one was offered")
-
-
-def tools_in_text(streamed: StreamedReply, server: Server) -> Finding:
-    """Return the finding on tool calls for a server without a parser of calls.
-
-    `streamed`: the reply to a request with `tool_choice: none`.
-    """
-    if not _CALLS.search(streamed.text + "".join(streamed.fields.values())):
-        return tools(streamed, server)
-    text = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
+    written = _CALLS.search(streamed.text + "".join(streamed.fields.values()))
+    if not written:
+        return Finding("tools", "the model called no tool, though a fitting one was offered")
+    text = f"written into the text, with {written[0].strip()}: the addon reads them{start}"
+    if not parses:
+        text = (
+            "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
+        )
     return Finding("tools", text, needed=CALLS_IN_TEXT)
 
 

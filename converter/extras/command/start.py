@@ -188,20 +188,15 @@ def check_folder(arguments: Sequence[str]) -> None:
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return the parsed arguments, and those behind `--`, which go to mitmproxy unchanged.
 
-    `--set listen_port=9000` counts as `--port 9000` (`_FLAGS`). Raises UsageError for both at once.
+    `--set listen_port=9000` counts as `--port 9000` (`_FLAGS`).
     """
     at = arguments.index("--") if "--" in arguments else len(arguments)
     chosen, more = parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
-    kept: list[str] = []
-    for name, equals, value in (option.partition("=") for option in chosen.set):
-        flag = _FLAGS.get(name)
-        if flag and f"--{flag.replace('_', '-')}" in arguments[:at]:
-            raise UsageError(f"expected one of --{flag.replace('_', '-')} and {name}, got both")
-        if flag:
-            setattr(chosen, flag, value)
-        else:
-            kept.append(name + equals + value)
-    chosen.set = kept
+    pairs = [option.partition("=") for option in chosen.set]
+    chosen.set = ["".join(pair) for pair in pairs if pair[0] not in _FLAGS]
+    for name, _, value in pairs:
+        if name in _FLAGS:
+            setattr(chosen, _FLAGS[name], value)
     return chosen, more
 
 

@@ -19,7 +19,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -206,15 +206,9 @@ def use_uvloop() -> bool:
         uvloop = importlib.import_module("uvloop")
     except ImportError:
         return False
-    asyncio.run = functools.partial(_run_with_loop, uvloop.new_event_loop)
+    asyncio.run = functools.partial(asyncio.run, loop_factory=uvloop.new_event_loop)
     asyncio.eager_task_factory = _eager_task_factory(asyncio.eager_task_factory)
     return True
-
-
-def _run_with_loop[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` as `asyncio.run` does, on a loop of `loop_factory`."""
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        return runner.run(main)
 
 
 def _eager_task_factory(factory: Any) -> Any:
