@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection
 
 _BLANKS = re.compile(r"\s+")
-_HEADS = ("", "{", '{"')
+_COMMON_HEADS = ("", "{", '{"')
 """How any object begins. `Wrapping` emits this much before it knows whether an object is around the
 arguments.
 """
-_LONGEST = 1024
+_MOST_HELD = 1024
 """After so many characters `Wrapping` no longer waits for the rest of an outer object's head."""
 QUOTE = '<|"|>'
 """A special token that Gemma models write in place of a quotation mark."""
@@ -55,8 +55,8 @@ class Wrapping:
             return text
         self._text += text
         bare = _BLANKS.sub("", self._text)
-        if len(self._text) < _LONGEST and any(head.startswith(bare) for head in self._heads):
-            fresh = self._text[len(self._sent) :] if bare in _HEADS else ""
+        if len(self._text) < _MOST_HELD and any(head.startswith(bare) for head in self._heads):
+            fresh = self._text[len(self._sent) :] if bare in _COMMON_HEADS else ""
             self._sent += fresh
             return fresh
         self.unwrapped = any(map(bare.startswith, self._heads))

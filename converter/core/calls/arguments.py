@@ -60,7 +60,7 @@ class Arguments:
         self._waits = bool(parameters)
         self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
         self._quotes = GemmaQuotes()
-        self._object = self._new()
+        self._object = self._new_object()
         self._held = ""  # the empty object `{}` while it is held; else ""
         self._text: list[str] | None = []  # pieces of the object so far; None: no longer kept
         self._digest = b""  # digest of the complete object, if `_text` was dropped
@@ -71,7 +71,7 @@ class Arguments:
         self.mended = False
 
     @staticmethod
-    def _new() -> PartialJson:
+    def _new_object() -> PartialJson:
         # keys without quotes are refused: the server's own parser has failed if it sends any
         return PartialJson(bare_names=False)
 
@@ -155,7 +155,7 @@ class Arguments:
         bare = self._object.bare_text if as_input else ""
         completed = self._object.close()
         if not completed and bare:
-            self._object = self._new()
+            self._object = self._new_object()
             completed = self._object.feed(json.dumps({CUSTOM_INPUT: bare}, ensure_ascii=False))
         self.mended = self.mended or self._object.mended
         return completed
@@ -185,11 +185,11 @@ class Arguments:
         That is empty, unless an object follows a held `{}` and replaces it.
         """
         if self._held and text.lstrip()[:1] == "{":
-            self._held, self._object, self._text, self._length = "", self._new(), [], 0
+            self._held, self._object, self._text, self._length = "", self._new_object(), [], 0
             self.mended = True
             return self.feed(text)
         if self._again is None and not self._tail.strip() and text.lstrip()[:1] == "{":
-            self._again, self._repeat = self._new(), []
+            self._again, self._repeat = self._new_object(), []
         if self._again is None:
             self._tail += text[: max(0, BLANKS_LIMIT - len(self._tail))]
             return ""

@@ -114,8 +114,8 @@ class Assembler:
         out: list[Event] = []
         call = self._calls.find(event)
         if call is None:
-            out += self._close_replaced(self._calls.at(event))
-            call = self._new(event)
+            out += self._close_replaced(self._calls.last_at_index(event))
+            call = self._new_call(event)
         self._calls.register(call, event)
         call.over = call.over or event.ends
         call.is_value = call.is_value or event.is_value
@@ -139,7 +139,7 @@ class Assembler:
         call.over = True
         return self._last_event(call, call.arguments.release()) if call.sent else self._begin_next()
 
-    def _new(self, event: ToolCall) -> Call:
+    def _new_call(self, event: ToolCall) -> Call:
         if len(self._calls.all) == MOST_CALLS:
             raise TooMuchError(MOST_CALLS)
         legacy = event.own is not None and CALLED[1] in event.own.fields

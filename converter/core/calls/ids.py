@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 _SUFFIX = 12
 """How many characters of the exchange's name a new id contains. They make the id unique: some
 servers repeat ids, and Ollama draws them from 999 numbers. APIs accept ids of 64 characters.
@@ -33,7 +33,7 @@ def short_id(written: str) -> str:
 
 def id_suffix(exchange: str) -> str:
     """Return the end of an exchange's name, for the ids of its calls (see `_SUFFIX`)."""
-    return _NO_NAME.sub("", exchange)[-_SUFFIX:]
+    return _NOT_IN_IDS.sub("", exchange)[-_SUFFIX:]
 
 
 class CallIds:

@@ -157,12 +157,12 @@ class OpenCalls:
 
     def find(self, event: ToolCall) -> Call | None:
         """Return the call that a piece continues; None if the piece begins a call."""
-        call = self.at(event)
+        call = self.last_at_index(event)
         if event.id and (event.id != call.server_id if call else not event.name):
             call = self._of_id.get(event.id, call)
         return None if call is None or self._begins(call, event) else call
 
-    def at(self, event: ToolCall) -> Call | None:
+    def last_at_index(self, event: ToolCall) -> Call | None:
         """Return the last call with the index of the piece, or None.
 
         For a piece without an index it is the last call of all.

@@ -51,7 +51,7 @@ def test_a_name_and_an_id_decide(
         "behind a whole call, or one with an id": whole or has_id,
     }[begins]
     assert (calls.find(ToolCall(0, id_, name, WHOLE)) is None) is expected
-    assert calls.at(ToolCall(0, "", "", "")) is call
+    assert calls.last_at_index(ToolCall(0, "", "", "")) is call
 
 
 @pytest.mark.parametrize(
