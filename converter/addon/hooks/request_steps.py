@@ -388,7 +388,8 @@ async def ask_for_text(pending: PendingRequest) -> None:
     model before.
     """
     record, body, servers = pending.record, pending.sent, pending.client.servers
-    unread = RENDERED in record.request.may_lack and servers.is_unread(record.upstream, body)
+    reads = RENDERED in record.request.may_lack
+    unread = reads and RENDERED in servers.refused(record.upstream, body)
     if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
     prompt = await pending.client.prompt(record.upstream, pending.keys, body, record.length)

@@ -14,16 +14,14 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import not_
 from typing import Any, NamedTuple
 
 from converter.addon.servers import initial_state, refusals
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
-from converter.addon.servers.refusals import ODD, SCHEMA_KEYS
-from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
-from converter.addon.servers.unread_replies import RENDERED
+from converter.addon.servers.refused_fields import FIELD
 from converter.core.dialects.request_facts import COUNTING
 from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.initial_state import InitialState
@@ -38,21 +36,20 @@ MOST_SHARED = Bound(300, "lessons", "what processes tell each other of one serve
 """A server has a few lessons for each model and each refused schema. The store shared by processes
 has all lessons about one server in one entry.
 """
-MOST_FIELDS = 50
-"""How many refused fields are remembered for one model on one server."""
+MOST_REFUSED = 75
+"""How many refused parts are remembered for one model on one server."""
 AGE = 86_400.0
 """Seconds after which a stored lesson is ignored, because the server may have been updated, or its
 model may have another template.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
-FIELDS, UNREAD = "fields ", "unread "
-"""Names of lessons. A name that ends with a blank is a prefix, and a digest follows: of a tool or a
-response format behind `refuses `; of the model's name and the switches of thinking behind `prompt `
-and `begins `; of the model's name behind any other prefix.
+"""Names of lessons. A name that ends with a blank is a prefix, and a digest follows: of the model's
+name and the switches of thinking behind `prompt ` and `begins `; of the model's name behind any
+other prefix. Behind `refuses ` it may also be the digest of a tool or a response format: its word
+then has the refused keywords of this schema, a line each, and a model's word its refused parts.
+Without a digest it says that the server has refused anything.
 """
-_LACKS = {name: part.lesson for name, part in refusals.PARTS.items() if part.lesson}
-"""Name of a part that all later requests for a model lack -> name of the lesson."""
 UNREPORTED = "untold"
 _UNSURE = "?"
 
@@ -86,9 +83,8 @@ _TESTS: Mapping[str, Callable[[str], bool]] = {
     SERVER: _NAMES.__contains__,
     PROMPT: {*_STATES, UNREPORTED, ""}.__contains__,
     BEGINS: _STATES.__contains__,
-    REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_KEYS - {ODD},
-    FIELDS: are_paths,
-    **dict.fromkeys((REPEATS, PARSES, THINKS, UNREAD, *_LACKS.values()), not_),
+    REFUSES: lambda word: all(map(refusals.is_name, word.splitlines())),
+    **dict.fromkeys((REPEATS, PARSES, THINKS), not_),
 }
 """Kind of lesson -> function that returns True if a stored word is valid for that kind."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
@@ -323,20 +319,17 @@ class KnownServers:
         """Remember the parts `names` that the server refused. To be called after the server took
         the request without these parts.
         """
-        self._learn(upstream, REFUSES)
-        for part in _LACKS.keys() & names:
-            self._learn(upstream, _LACKS[part] + _model_digest(body))
-        if RENDERED in names:
-            self._learn(upstream, UNREAD + _model_digest(body))
-        # vLLM refuses `stream_options` only in a request for a whole reply, so that this refusal
-        # must not be remembered for requests of streams
-        of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
-        if fields := fields_of(names) - of_streams:
-            name = FIELDS + _model_digest(body)
-            before = (self._word(upstream, name) or "").splitlines()
-            self._learn(upstream, name, "\n".join(sorted(fields | {*before})[:MOST_FIELDS]))
-        for schema, keys in refusals.refused_schemas(body, names).items():
-            self._learn(upstream, REFUSES + schema, "\n".join(sorted(keys)))
+        keys = names & refusals.KEYWORDS
+        parts = names - keys - {refusals.PICTURES_ONCE}
+        for schema in refusals.refused_schemas(body, keys):
+            self._learn_refused(upstream, schema, keys)
+            parts |= {refusals.SCHEMAS}
+        if body.get("stream") is not True:
+            # vLLM refuses `stream_options` only in a request for a whole reply, so that this
+            # refusal must not be remembered for requests of streams
+            parts -= {FIELD + COUNTING}
+        if parts:
+            self._learn_refused(upstream, _model_digest(body), parts | self.refused(upstream, body))
 
     def spared(
         self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
@@ -344,33 +337,29 @@ class KnownServers:
         """Return a request without the parts that the server has refused before. Only parts whose
         names are in `may_lack` are left out. Return `body` itself if nothing changes.
         """
-        if self._word(upstream, REFUSES) is None:
+        if not (names := self.refused(upstream, body)):
             return body
-        model = _model_digest(body)
-        for part, lesson in _LACKS.items():
-            if part in may_lack and self._word(upstream, lesson + model) is not None:
-                body = refusals.PARTS[part].without(body)
-        fields = self._word(upstream, FIELDS + model) if refusals.FIELDS in may_lack else None
-        body = without_fields(body, frozenset(fields.splitlines())) if fields else body
+        body = refusals.without(body, names, may_lack)
+        if refusals.SCHEMAS in names & may_lack:
+            body = refusals.without_schemas(body, partial(self._refused, upstream))
+        return body
 
-        def refused(schema: str) -> frozenset[str]:
-            return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())
+    def refused(self, upstream: Upstream, body: Mapping[str, object]) -> frozenset[str]:
+        """Return the names of the parts that the server has refused for the request's model."""
+        if self._word(upstream, REFUSES) is None:
+            return frozenset()
+        return self._refused(upstream, _model_digest(body))
 
-        return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
+    def _refused(self, upstream: Upstream, digest: str) -> frozenset[str]:
+        return frozenset((self._word(upstream, REFUSES + digest) or "").splitlines())
 
-    def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
-        """Return True if the server's own parser of calls failed on a reply of this model before
-        and discarded the reply.
-        """
-        refuses = self._word(upstream, REFUSES) is not None
-        return refuses and self._word(upstream, UNREAD + _model_digest(body)) is not None
+    def _learn_refused(self, upstream: Upstream, digest: str, names: frozenset[str]) -> None:
+        self._learn(upstream, REFUSES)
+        self._learn(upstream, REFUSES + digest, "\n".join(sorted(names)[:MOST_REFUSED]))
 
     def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
         """Return False if the server has refused the field of this name for the request's model."""
-        if self._word(upstream, REFUSES) is None:
-            return True
-        refused = self._word(upstream, FIELDS + _model_digest(body)) or ""
-        return name not in refused.splitlines()
+        return FIELD + name not in self.refused(upstream, body)
 
     def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
         """Return the facts from which `initial_state` decides where the reply will begin."""

@@ -5,15 +5,13 @@ a model that cannot see; `tool_choice` on a server that reads no calls; an order
 chat template refuses; a field that the server does not know.
 
 Each row of `_ROWS` has a pattern of a server's error, and the names of the parts to leave out.
-`PARTS` has for each name the function that makes the request without the part, and the lesson by
-which later requests are sent without it from the start.
+`PARTS` has for each name the function that makes the request without the part.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from converter.addon.servers import refused_fields, refused_messages, unread_replies
@@ -65,6 +63,8 @@ SCHEMA_KEYS = frozenset(_LIMITS.split())
 """Keywords that only restrict a value. A schema without them allows all that it allowed,
 and more.
 """
+KEYWORDS = SCHEMA_KEYS | {ODD}
+"""Names of refused parts that are parts of schemas."""
 # The comment at a row or a group of rows names the servers that send the error. A semicolon
 # separates the servers of the first text in a pattern, or of the first row, from those of the next.
 _ROWS: tuple[tuple[str, ...], ...] = (
@@ -191,15 +191,9 @@ def _stands_in(quoted: str, sent: str) -> bool:
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
-def schemas(body: Mapping[str, object]) -> list[object]:
-    """Return a chat completion's tools and its response format, which may hold schemas."""
-    tools = body.get("tools")
-    return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
-
-
 def pared(part: object, names: frozenset[str]) -> object:
     """Return a tool or a response format with the keywords `names` left out of its schema."""
-    for outer, inner in _HELD_IN:
+    for outer, inner in _HELD_IN if names else ():
         held = part.get(outer) if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(held, dict) and inner in held:
             schema = _schema(held[inner], held[inner], names)
@@ -255,31 +249,24 @@ def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
 
 
 def without_schemas(
-    body: Mapping[str, object], names: Callable[[str], frozenset[str] | None]
+    body: Mapping[str, object], keys_of: Callable[[str], frozenset[str]]
 ) -> Mapping[str, object]:
     """Return a chat completion with keywords left out of the schemas in its tools and response
-    format. `names` gets the digest of a tool or format, and returns the keywords to leave out.
+    format. `keys_of` gets the digest of a tool or format, and returns the keywords to leave out.
     """
-
-    def spared(part: object) -> object:
-        left_out = names(_digest(part))
-        return pared(part, left_out) if left_out else part
-
     changed = dict(body)
     if isinstance(tools := body.get("tools"), list):
-        changed["tools"] = [spared(tool) for tool in tools]
-    if "response_format" in body:
-        changed["response_format"] = spared(body["response_format"])
+        changed["tools"] = [pared(tool, keys_of(_digest(tool))) for tool in tools]
+    if answer := body.get("response_format"):
+        changed["response_format"] = pared(answer, keys_of(_digest(answer)))
     return body if changed == body else changed
 
 
-def refused_schemas(body: Mapping[str, object], names: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return the digest of each tool or response format that has one of the refused keywords, with
-    all refused keywords as its value, also those that its schema does not have.
-    """
-    keys = names & (SCHEMA_KEYS | {ODD})
-    held = [part for part in schemas(body) if keys and pared(part, keys) != part]
-    return {_digest(part): keys for part in held}
+def refused_schemas(body: Mapping[str, object], keys: frozenset[str]) -> list[str]:
+    """Return the digest of each tool or response format that has one of the refused keywords."""
+    tools = body.get("tools")
+    parts = [*(tools if isinstance(tools, list) else ()), body.get("response_format")]
+    return [_digest(part) for part in parts if pared(part, keys) != part]
 
 
 def _digest(part: object) -> str:
@@ -317,67 +304,58 @@ def _picture_as_text(part: object) -> object:
     return {"type": "text", "text": f"[picture left out, as this model cannot see: {name}]"}
 
 
-class Part(NamedTuple):
-    """A part of a request that a server may refuse.
-
-    Attributes:
-        without: Makes the request without the part.
-        lesson: The name of the lesson by which later requests for the model lack the part too;
-            empty: only this request lacks it.
-        then: The part to leave out next if the server refuses the request again for this part.
-    """
-
-    without: Callable[[Mapping[str, object]], Mapping[str, object]]
-    lesson: str = ""
-    then: str = ""
-
-
-PARTS: Mapping[str, Part] = {
-    PICTURES: Part(without_pictures, "blind "),
-    PICTURES_ONCE: Part(without_pictures),
-    PICTURES_OF_TOOLS: Part(refused_messages.with_pictures_of_users, "shown ", then=PICTURES_ONCE),
-    TOOL_CHOICE: Part(without_choice, "unchosen "),
-    PREFILL: Part(without_thought_behind_prefill, "prefill "),
-    BEGUN: Part(continued, "begun "),
-    TWO_BEGUN: Part(with_one_begun_turn, "twice "),
-    SYSTEM: Part(with_one_system_turn, "heads "),
-    NEIGHBOURS: Part(by_turns, "turns "),
-    USERLESS: Part(refused_messages.with_user_turn, "users "),
-    THOUGHTLESS: Part(refused_messages.with_thoughts, "thoughts "),
-    NULLS: Part(refused_messages.without_nulls, "nulls "),
-    IDS: Part(refused_messages.with_ids_anew, "ids "),
-    ARGUMENTS: Part(refused_messages.with_arguments_anew, "arguments "),
-    JSON_SCHEMA: Part(refused_messages.for_any_object, "objects "),
-    JSON_OBJECT: Part(refused_messages.for_schema, "schemas "),
-    THINKING: Part(refused_messages.without_thinking, "thoughtful ", then=CHOICE),
-    CHOICE: Part(refused_messages.without_force, "forced "),
-    READER: Part(unread_replies.read_by_us, "untold "),
-    HALVES: Part(dict, "halves "),  # a copy: JSON is written with U+FFFD for lone surrogates
+PARTS: Mapping[str, Callable[[Mapping[str, object]], Mapping[str, object]]] = {
+    PICTURES: without_pictures,
+    PICTURES_ONCE: without_pictures,
+    PICTURES_OF_TOOLS: refused_messages.with_pictures_of_users,
+    TOOL_CHOICE: without_choice,
+    PREFILL: without_thought_behind_prefill,
+    BEGUN: continued,
+    TWO_BEGUN: with_one_begun_turn,
+    SYSTEM: with_one_system_turn,
+    NEIGHBOURS: by_turns,
+    USERLESS: refused_messages.with_user_turn,
+    THOUGHTLESS: refused_messages.with_thoughts,
+    NULLS: refused_messages.without_nulls,
+    IDS: refused_messages.with_ids_anew,
+    ARGUMENTS: refused_messages.with_arguments_anew,
+    JSON_SCHEMA: refused_messages.for_any_object,
+    JSON_OBJECT: refused_messages.for_schema,
+    THINKING: refused_messages.without_thinking,
+    CHOICE: refused_messages.without_force,
+    READER: unread_replies.read_by_us,
+    HALVES: dict,  # a copy: JSON is written with U+FFFD for lone surrogates
 }
-"""Name of a refusable part -> the function that makes a request without the part, and its lesson.
-"""
+"""Name of a refusable part -> the function that makes a request without the part."""
+_NEXT = {PICTURES_OF_TOOLS: PICTURES_ONCE, THINKING: CHOICE}
+"""Name of a part -> the part to leave out next if a request without the part is refused for it."""
 REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
+_NAMES = REFUSABLE | KEYWORDS
 NATIVE_PARTS = frozenset((TOOL_CHOICE,))
 """Parts that are also left out of requests which the addon does not translate, because the server
 has the client's dialect itself.
 """
 
 
+def is_name(name: str) -> bool:
+    """Return True if a line of a lesson's word names a part that may be left out."""
+    return name in _NAMES or refused_fields.is_field(name)
+
+
 def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
     """Return `names`, the parts that an error refuses. For each of them that was left out already
-    (`left_out`), add the part to leave out next (`Part.then`).
+    (`left_out`), add the part to leave out next.
     """
-    rows = {name: PARTS.get(name) for name in names & left_out}
-    return names | {row.then for row in rows.values() if row and row.then}
+    return names | {_NEXT[name] for name in names & left_out & _NEXT.keys()}
 
 
 def without(
     body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
 ) -> Mapping[str, object]:
     """Return a request without the refused parts `names` that are also in `may_lack`."""
-    if SCHEMAS in may_lack:
-        body = without_schemas(body, refused_schemas(body, names).get)
-    for name, part in PARTS.items():
-        body = part.without(body) if name in names & may_lack else body
+    if SCHEMAS in may_lack and (keys := names & KEYWORDS):
+        body = without_schemas(body, lambda _: keys)
+    for name, change in PARTS.items():
+        body = change(body) if name in names & may_lack else body
     fields = refused_fields.fields_of(names) if FIELDS in may_lack else frozenset()
     return refused_fields.without_fields(body, fields)

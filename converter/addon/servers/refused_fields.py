@@ -63,9 +63,10 @@ def fields_of(names: frozenset[str]) -> frozenset[str]:
     return frozenset(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
 
 
-def are_paths(word: str) -> bool:
-    """Return True if each line of a lesson's word is the path of a field that may be left out."""
-    return all(PATH.fullmatch(line) and line not in _KEPT for line in word.splitlines())
+def is_field(name: str) -> bool:
+    """Return True if the name of a refused part is that of a field that may be left out."""
+    path = name.removeprefix(FIELD)
+    return path != name and PATH.fullmatch(path) is not None and path not in _KEPT
 
 
 def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping[str, object]:

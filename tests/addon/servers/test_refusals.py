@@ -32,12 +32,10 @@ from converter.addon.servers.refusals import (
     next_parts,
     pared,
     refused,
-    refused_schemas,
     refuses_pictures,
     without,
     without_choice,
     without_pictures,
-    without_schemas,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
 from tests.support.rows import rows_of
@@ -209,9 +207,7 @@ def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
 
 
 def test_a_schema_goes_without_the_refused_keywords_and_keeps_its_names() -> None:
-    held = refused_schemas(BODY, frozenset({"pattern"}))
-    assert len(held) == 1
-    tools = without_schemas(BODY, held.get)["tools"]
+    tools = without(BODY, frozenset({"pattern"}), REFUSABLE)["tools"]
     assert isinstance(tools, list)
     kept = tools[0]["function"]["parameters"]["properties"]
     bare = {"type": "string", "format": "date", "default": {"pattern": 1}}
@@ -240,14 +236,14 @@ def test_a_schema_may_be_of_any_depth() -> None:
 
 def test_a_response_format_is_a_schema() -> None:
     body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
-    kept = without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get)
+    kept = without(body, SCHEMA_KEYS, REFUSABLE)
     assert r"\d" not in str(kept)
     assert "json_schema" in str(kept)
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
     body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
-    assert without_schemas(body, refused_schemas(body, SCHEMA_KEYS).get) is body
+    assert without(body, SCHEMA_KEYS, REFUSABLE) is body
     assert without_pictures(body) is body
 
 

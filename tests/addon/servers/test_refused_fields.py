@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.refused_fields import FIELD, are_paths, named, without_fields
+from converter.addon.servers.refused_fields import FIELD, is_field, named, without_fields
 from tests.support.rows import rows_of
 
 
@@ -31,7 +31,7 @@ def test_a_request_without_the_field_stays_the_same() -> None:
 
 
 def test_what_a_request_needs_is_no_path() -> None:
-    assert are_paths("seed\nmessages.name")
-    assert not are_paths("seed\nmodel")
-    assert not are_paths("messages.content")
-    assert not are_paths("two words")
+    assert is_field("field seed")
+    assert is_field("field messages.name")
+    for name in ("seed", "field model", "field messages.content", "field two words"):
+        assert not is_field(name)
