@@ -11,12 +11,13 @@
   Each server's row says in which form the server takes such a turn (`Server.continues`).
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from converter.addon.servers.profiles import Server
+from converter.core.dialects.openai_parts import read_arguments
 from converter.core.model.events import Text, Thinking
 from converter.core.model.raw_messages import (
     SYSTEM,
@@ -27,6 +28,7 @@ from converter.core.model.raw_messages import (
     with_messages,
 )
 from converter.core.reading.family_choice import for_model
+from converter.core.wire.long_json import spaced
 
 _TOOL_PROMPT = """# Tools
 
@@ -65,15 +67,11 @@ class Family:
     def call(self, name: str, arguments: Mapping[str, object]) -> str:
         """Return a call as the family writes it."""
         parameters = "".join(
-            self.parameter.format(key=key, value=value if isinstance(value, str) else _dumps(value))
+            self.parameter.format(key=key, value=value if isinstance(value, str) else spaced(value))
             for key, value in arguments.items()
         )
-        whole = _dumps({"name": name, "arguments": arguments})
+        whole = spaced({"name": name, "arguments": arguments})
         return self.form.format(name=name, parameters=parameters, whole=whole)
-
-
-def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 HERMES = Family("hermes", "", "<tool_call>\n{whole}\n</tool_call>")
@@ -115,9 +113,9 @@ def describe_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
         return None
     family = family_of(str(body.get("model") or ""))
-    written = _merged(_as_text(messages, family))
+    written: list[Any] = _merged(_as_text(messages, family))
     if body.get("tool_choice") != "none":
-        lines, example = "\n".join(map(_dumps, tools)), family.call(*_EXAMPLE)
+        lines, example = "\n".join(map(spaced, tools)), family.call(*_EXAMPLE)
         text = _TOOL_PROMPT.format(tools=lines, example=example, choice=_choice_text(body))
         written = _in_system(written, text)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
@@ -137,19 +135,15 @@ def _choice_text(body: Mapping[str, object]) -> str:
             return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
 
 
-def _in_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
+def _in_system(messages: Sequence[Any], text: str) -> list[object]:
     """Return the messages with `text` at the end of a first system turn, which is added if there is
     none.
     """
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
-        return [_system_message(text), *messages]
+        return [{"role": "system", "content": text}, *messages]
     system = _text(first)
     return [{**first, "content": f"{system}\n\n{text}" if system else text}, *messages[1:]]
-
-
-def _system_message(text: str) -> Mapping[str, object]:
-    return {"role": "system", "content": text}
 
 
 def _as_text(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
@@ -173,23 +167,11 @@ def _with_calls_in_text(
     for call in calls:
         match call:
             case {"function": {"name": str(name), **fields}}:
-                pieces.append(family.call(name, _arguments_object(fields.get("arguments"))))
+                pieces.append(family.call(name, read_arguments(fields.get("arguments"))))
             case _:
                 continue
     rest = {name: value for name, value in message.items() if name != "tool_calls"}
     return {**rest, "content": "\n".join(filter(None, pieces))}
-
-
-def _arguments_object(written: object) -> Mapping[str, object]:
-    """Return a call's arguments as an object: `{"arguments": text}` for a text that is not JSON,
-    and an empty object for a value of another type.
-    """
-    if isinstance(written, str) and written.strip():
-        try:
-            written = json.loads(written)
-        except (ValueError, RecursionError):
-            return {"arguments": written}
-    return written if isinstance(written, Mapping) else {}
 
 
 def _text(message: object) -> str:
@@ -230,12 +212,7 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
     if not isinstance(messages, list) or any(map(_names_tag, messages)):
         return None
     asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
-    match messages:
-        case [{"role": "system", "content": str(text)} as first, *rest]:
-            turns = [{**first, "content": f"{text}\n\n{asks}"}, *rest]
-        case _:
-            turns = [_system_message(asks), *messages]
-    return with_messages(body, turns)
+    return with_messages(body, _in_system(messages, asks))
 
 
 def _names_tag(message: object) -> bool:

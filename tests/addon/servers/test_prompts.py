@@ -93,7 +93,7 @@ def test_a_turn_with_an_image_stays_as_it_is() -> None:
         ({"a": 1}, {"a": 1}),
         ("", {}),
         ("no JSON", {"arguments": "no JSON"}),
-        ("[1]", {}),
+        ("[1]", {"arguments": "[1]"}),
         (None, {}),
     ],
 )

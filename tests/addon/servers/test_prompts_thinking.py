@@ -25,16 +25,12 @@ def test_a_request_without_a_system_turn_gets_one() -> None:
     assert (first["role"], TAG in first["content"], rest) == ("system", True, [USER])
 
 
-def test_a_system_turn_is_kept_and_goes_on() -> None:
-    first, *rest = _turns([{"role": "system", "content": "be brief"}, USER])
+@pytest.mark.parametrize("content", ["be brief", [{"type": "text", "text": "be brief"}]])
+def test_a_system_turn_is_kept_and_goes_on(content: object) -> None:
+    first, *rest = _turns([{"role": "system", "content": content}, USER])
     assert first["content"].startswith("be brief\n\n")
     assert TAG in first["content"]
     assert rest == [USER]
-
-
-def test_a_system_turn_in_parts_is_left_as_it_is() -> None:
-    parts = {"role": "system", "content": [{"type": "text", "text": "be brief"}]}
-    assert _turns([parts, USER])[1:] == [parts, USER]
 
 
 def test_the_clients_budget_is_named() -> None:
