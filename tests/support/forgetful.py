@@ -109,7 +109,7 @@ class Talk:
         chosen = settings.read(self.options)
         exchange = Exchange(self.api.endpoint, chosen, client=self.api.client, owner=self.owner)
         body = json.dumps({"model": self.model, **self.api.body(self.items)}).encode()
-        memory = self.memory.of(self.owner)
+        memory = Memory(store=self.memory.store, owner=self.owner)
         if self.api.client is OPENAI_CHAT:
             request = note(exchange, body)
             wants = request.wants_thoughts(LLAMA)

@@ -49,9 +49,9 @@ async def written(memory: Memory | None) -> BaseException | None:
     """Wait until all writes of `memory` have ended, at most until the exchange's `PATIENCE` is used
     up. Return the first failure, None if there is none.
     """
-    if memory is None or not memory.waits.writes:
+    if memory is None or not memory.writes:
         return None
-    writes, memory.waits.writes[:] = list(memory.waits.writes), []
+    writes, memory.writes[:] = list(memory.writes), []
     for write in writes:
         if not await _wait_for(memory, write):
             return AwayError(f"not written within {PATIENCE:.0f} s")
@@ -77,7 +77,7 @@ class PendingPieces:
         """Return the pieces that may be sent now. While writes are pending, keep the chunk's
         `pieces` and return `[]`. An empty chunk is the end: return all pieces.
         """
-        if chunk and self._memory is not None and self._memory.waits.writes:
+        if chunk and self._memory is not None and self._memory.writes:
             self._pieces += pieces
             return []
         return self.all(pieces)
@@ -101,7 +101,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
         return True
     begun, loop = time.monotonic(), asyncio.get_running_loop()
     ended = asyncio.Event()
-    left = loop.call_later(PATIENCE - memory.waits.seconds, ended.set)
+    left = loop.call_later(PATIENCE - memory.waited, ended.set)
 
     def tell(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # RuntimeError: the loop is closed, so nobody waits.
@@ -112,7 +112,7 @@ async def _wait_for(memory: Memory, work: Future[Any]) -> bool:
         await ended.wait()
     finally:
         left.cancel()
-        memory.waits.seconds += time.monotonic() - begun
+        memory.waited += time.monotonic() - begun
     return work.done()
 
 

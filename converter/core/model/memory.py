@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from threading import RLock
 
@@ -268,27 +268,16 @@ class ProcessStore(BoundedStore):
             self.forget(first)
 
 
-@dataclass(slots=True)
-class Waits:
-    """The time that one exchange has waited for its store, and the writes that it did not await.
-
-    Attributes:
-        writes: the writes that were begun, and whose end the exchange has not awaited yet.
-        seconds: how long the exchange has waited so far, for writes and reads together.
-    """
-
-    writes: list[Future[object]] = field(default_factory=list)
-    seconds: float = 0.0
-
-
 class Memory(Store):
-    """The entries of one owner in a store that all owners share.
+    """The entries of one owner in a store that all owners share, as one exchange uses them.
 
     In the store, the owner's name and a blank stand before each id; nothing if `owner` is empty. If
     `store` is `None`, the entries are kept in this process, within the bounds `count` and `size`.
 
     Attributes:
-        waits: the time that the exchange waits for the store.
+        writes: the writes that were begun, and whose end the exchange has not awaited yet.
+        waited: how many seconds the exchange has waited for the store so far, for writes and reads
+            together.
     """
 
     def __init__(
@@ -296,13 +285,8 @@ class Memory(Store):
     ) -> None:
         super().__init__(ProcessStore(Bounds(count, size)) if store is None else store)
         self._prefix = f"{owner} " if owner else ""
-        self.waits = Waits()
-
-    def of(self, owner: str) -> "Memory":
-        """Return the memory of another owner in the same store. `owner` must not have a blank."""
-        other = Memory(store=self.store, owner=owner)
-        other.waits = self.waits
-        return other
+        self.writes: list[Future[object]] = []
+        self.waited = 0.0
 
     def keep(
         self,
@@ -338,9 +322,9 @@ class Memory(Store):
         super().keep(key, value if agreed else disputed, "", [])
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begin `work`, which writes to the store, and add it to `waits` if it is not done yet."""
+        """Begin `work`, which writes to the store, and add it to `writes` if it is not done yet."""
         if write := self.store.begin(work):
-            self.waits.writes.append(write)
+            self.writes.append(write)
 
     def find(self, name: str) -> str:
         """Return the id of the entry with this name; empty if there is no such entry."""

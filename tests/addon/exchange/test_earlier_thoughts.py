@@ -332,7 +332,9 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
         elif what == "ask":
             talk.append(says("ab"[two % 2]))
             body = {"model": model, "messages": talk}
-            changed, earlier = restore(body, TemplateHistory(exact=True), memory.of(owner))
+            changed, earlier = restore(
+                body, TemplateHistory(exact=True), Memory(store=memory.store, owner=owner)
+            )
             expected = [
                 kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)
             ]

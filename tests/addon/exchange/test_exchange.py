@@ -341,7 +341,9 @@ def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> 
 def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
     exchange = _begun(method, path, headers, "new")
     try:
-        answer = exchange.own(OwnRequest(method, path, b"{}"), memory.of(exchange.owner))
+        answer = exchange.own(
+            OwnRequest(method, path, b"{}"), Memory(store=memory.store, owner=exchange.owner)
+        )
     except RequestError as refused:
         return refused.status
     assert answer
@@ -360,10 +362,12 @@ def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) 
         assert _status(memory, key, "GET", f"{path}/items") == status
         exchange = _begun("POST", "/v1/responses", key)
         if status == 200:
-            assert read_request.read(exchange, body, memory.of(exchange.owner)).conversation
+            assert read_request.read(
+                exchange, body, Memory(store=memory.store, owner=exchange.owner)
+            ).conversation
         else:
             with pytest.raises(RequestError, match="not found"):
-                read_request.read(exchange, body, memory.of(exchange.owner))
+                read_request.read(exchange, body, Memory(store=memory.store, owner=exchange.owner))
             assert _status(memory, key, "DELETE", path) == 404
     assert _status(memory, owner, "DELETE", path) == 200
 
@@ -374,7 +378,7 @@ def test_no_id_that_a_client_makes_up_is_anothers(client: dict[str, str]) -> Non
     memory, exchange = Memory(100, 100_000), _begun("POST", "/v1/responses", client)
     owners = [_begun("POST", "/v1/responses", key).owner for key in KEYS] + ["lessons", ""]
     for owner in owners:
-        memory.of(owner).keep("resp_x", b"[]")
+        Memory(store=memory.store, owner=owner).keep("resp_x", b"[]")
     for owner in owners:
         body = {"model": "m", "previous_response_id": f"{owner} resp_x", "input": "hi"}
         with pytest.raises(RequestError, match="not found"):

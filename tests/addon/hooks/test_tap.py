@@ -134,7 +134,7 @@ def test_the_last_pieces_of_a_reply_wait_until_it_is_kept() -> None:
     first, *chunks = stream("b")
     assert through(first) == [first]
     with ThreadPoolExecutor(1) as writer:
-        memory.waits.writes.append(writer.submit(lambda: _wait_for(may_write)))
+        memory.writes.append(writer.submit(lambda: _wait_for(may_write)))
         _ends_with_its_writing(through, chunks, may_write)
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from converter.core.model.memory import Memory
 from tests.support.stores import KINDS, Opens
 
 pytestmark = pytest.mark.slow
@@ -106,7 +107,7 @@ def test_the_bounds_hold_whatever_is_kept(
 
 def test_another_owner_neither_finds_nor_drops_nor_names(opens: Opens) -> None:
     store = opens(5, 100)
-    one, other = store.of("one"), store.of("other")
+    one, other = Memory(store=store.store, owner="one"), Memory(store=store.store, owner="other")
     one.keep("a", b"1", names=["talk"])
     for memory in (other, store):
         assert (memory.get("a"), memory.history("a"), memory.find("talk")) == (None, None, "")
@@ -116,10 +117,11 @@ def test_another_owner_neither_finds_nor_drops_nor_names(opens: Opens) -> None:
 
 
 def test_all_owners_share_the_bounds(opens: Opens) -> None:
-    store = opens(2, 100)
-    for owner in ("one", "other", "third"):
-        store.of(owner).keep("a", b"1")
-    assert [store.of(owner).get("a") for owner in ("one", "other", "third")] == [None, b"1", b"1"]
+    store = opens(2, 100).store
+    memories = [Memory(store=store, owner=owner) for owner in ("one", "other", "third")]
+    for memory in memories:
+        memory.keep("a", b"1")
+    assert [memory.get("a") for memory in memories] == [None, b"1", b"1"]
 
 
 def test_an_entry_of_a_line_follows_the_last_one_of_it(opens: Opens) -> None:
