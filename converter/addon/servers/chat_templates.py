@@ -196,31 +196,10 @@ costs little, because the reply shows where it really began.
 """
 
 
-def template_of(name: str) -> Template | None:
-    """Return the row of the model with this name in lower case, if its template opens thoughts.
-    `None` if the template opens none, or no row fits.
-    """
-    row = _row_of(name)
-    return row if row and row.opens else None
-
-
-def always_thinks(name: str) -> bool:
-    """Return True if the model with this name in lower case thinks, whatever the switches say."""
-    row = _row_of(name)
-    return row is not None and row.always
-
-
-def history_of(name: str) -> TemplateHistory | None:
-    """Return how the template of the model with this name treats earlier thoughts; `None` if no row
-    fits, or the row does not say.
-    """
-    row = _row_of(name.lower())
-    return row.history if row else None
-
-
 @lru_cache(maxsize=64)
-def _row_of(name: str) -> Template | None:
-    return next((row for row in TEMPLATES if re.search(row.models, name)), None)
+def template_of(name: str) -> Template | None:
+    """Return the row of the model with this name; `None` if no row fits."""
+    return next((row for row in TEMPLATES if re.search(row.models, name.lower())), None)
 
 
 UNKNOWN = TemplateHistory("tags")
@@ -251,7 +230,8 @@ class WrittenHistory:
 
         `wanted` is True if the row has a history or the user set a form, and neither is `drop`.
         """
-        row = history_of(model)
+        template = template_of(model)
+        row = template and template.history
         history = row or UNKNOWN
         named = server.history if server and history.form == "reasoning_content" else history.form
         switches = history.switches if server is None or server.on else {}

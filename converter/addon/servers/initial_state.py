@@ -9,7 +9,7 @@ If the user has set `think_start`, no rule is used.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
+from converter.addon.servers.chat_templates import Switches, Template, template_of
 from converter.core.dialects.server_fields import TEMPLATE, Use, used_as
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import (
@@ -163,7 +163,9 @@ def _wishes(body: Mapping[str, object]) -> list[object]:
 
 
 def _row_of(body: Mapping[str, object]) -> Template | None:
-    return template_of(str(body.get("model") or "").lower())
+    """Return the row of the request's model if its template opens thoughts; else `None`."""
+    row = template_of(str(body.get("model") or ""))
+    return row if row and row.opens else None
 
 
 type Rule = Callable[[Facts], InitialState | None]
@@ -200,7 +202,8 @@ def turns_thinking_off(body: Mapping[str, object]) -> bool:
     """Return True if a request turns thinking off, and the model is not one that always thinks. The
     server then has no thought to send.
     """
-    return _is_switched_off(body) and not always_thinks(str(body.get("model") or "").lower())
+    template = template_of(str(body.get("model") or ""))
+    return _is_switched_off(body) and not (template and template.always)
 
 
 def needs_prompt(facts: Facts) -> bool:

@@ -14,7 +14,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from operator import not_
 from typing import Any, NamedTuple
 
@@ -189,18 +189,7 @@ def _model_digest(body: Mapping[str, object]) -> str:
 
 
 def _digest(*parts: str) -> str:
-    joined = "\0".join(parts)
-    # only digests of short texts are cached, because a request may name a model of any length
-    return _cached_sha256(joined) if len(joined) <= _SHORT else _sha256(joined)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-_SHORT = 1024
-"""Longest text whose digest is cached, in characters."""
-_cached_sha256 = lru_cache(maxsize=64)(_sha256)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class KnownServers:

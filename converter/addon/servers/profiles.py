@@ -47,7 +47,7 @@ def _template(**switches: object) -> dict[str, object]:
 TEMPLATE_ON = _template(
     enable_thinking=True, thinking=True, thinking_mode="enabled", reasoning=True
 )
-TEMPLATE_OFF = _template(
+SWITCHES_OFF = dict[str, object](
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
 EFFORT_OFF = {EFFORT: "none"}
@@ -129,7 +129,7 @@ def _by_template(
     name: str, *marks: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
 ) -> Server:
     """Return the row of a server that passes switches of thinking to the model's chat template."""
-    return Server(name, marks, on=on, off=TEMPLATE_OFF, **more)
+    return Server(name, marks, on=on, off=_template(**SWITCHES_OFF), **more)
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import unquote_plus
 
-from converter.addon.servers import refused_fields, refused_messages, unread_replies
+from converter.addon.servers import refused_messages, unread_replies
+from converter.addon.servers.refused_fields import FIELD, is_field, named, without_fields
 from converter.addon.servers.refused_turns import (
     by_turns,
     continued,
@@ -163,7 +164,7 @@ def refused(status: int, error: str, sent: str = "") -> frozenset[str]:
     for row, *parts in _ROWS:
         if match := re.search(row, error):
             return frozenset() if _stands_in(match[0], sent) else frozenset(parts)
-    quoted, names = refused_fields.named(error)
+    quoted, names = named(error)
     return frozenset() if quoted and _stands_in(quoted, sent) else names
 
 
@@ -339,7 +340,7 @@ has the client's dialect itself.
 
 def is_name(name: str) -> bool:
     """Return True if a line of a lesson's word names a part that may be left out."""
-    return name in _NAMES or refused_fields.is_field(name)
+    return name in _NAMES or is_field(name)
 
 
 def next_parts(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
@@ -357,5 +358,5 @@ def without(
         body = without_schemas(body, lambda _: keys)
     for name, change in PARTS.items():
         body = change(body) if name in names & may_lack else body
-    fields = refused_fields.fields_of(names) if FIELDS in may_lack else frozenset()
-    return refused_fields.without_fields(body, fields)
+    fields = {name.removeprefix(FIELD) for name in names if name.startswith(FIELD)}
+    return without_fields(body, fields) if FIELDS in may_lack else body

@@ -4,7 +4,7 @@ A path names a field: `seed`, or `messages.name` for the field `name` of every m
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from converter.core.dialects.server_fields import CONTROL, LAST_WORDS
 from converter.core.model.raw_messages import map_messages
@@ -58,28 +58,21 @@ def named(error: str) -> tuple[str, frozenset[str]]:
     return "", frozenset()
 
 
-def fields_of(names: frozenset[str]) -> frozenset[str]:
-    """Return the paths of the fields among refused parts: `field seed` gives `seed`."""
-    return frozenset(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
-
-
 def is_field(name: str) -> bool:
     """Return True if the name of a refused part is that of a field that may be left out."""
     path = name.removeprefix(FIELD)
     return path != name and PATH.fullmatch(path) is not None and path not in _KEPT
 
 
-def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping[str, object]:
+def without_fields(body: Mapping[str, object], paths: Collection[str]) -> Mapping[str, object]:
     """Return a request without the fields at these paths; `body` itself if it has none of them."""
-    inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
-    if inner:
-        body = map_messages(body, lambda message: _message_without(message, inner))
+
+    def spared(message: object) -> object:
+        if not isinstance(message, dict):
+            return message
+        return {name: value for name, value in message.items() if f"messages.{name}" not in paths}
+
+    if any("." in path for path in paths):
+        body = map_messages(body, spared)
     kept = {name: value for name, value in body.items() if name not in paths}
     return body if len(kept) == len(body) else kept
-
-
-def _message_without(message: object, names: frozenset[str]) -> object:
-    """Return a message without the fields of these names."""
-    if not isinstance(message, dict) or message.keys().isdisjoint(names):
-        return message
-    return {name: value for name, value in message.items() if name not in names}

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from converter.addon.servers.earlier_calls import with_arguments, with_short_ids
-from converter.addon.servers.profiles import TEMPLATE_OFF, nested
+from converter.addon.servers.profiles import SWITCHES_OFF
 from converter.core.dialects.request_facts import forces_call
-from converter.core.dialects.server_fields import EFFORT, TEMPLATE, with_template
+from converter.core.dialects.server_fields import EFFORT, with_template
 from converter.core.dialects.table import join_texts, request_writer
 from converter.core.model.conversation import Image
 from converter.core.model.raw_messages import (
@@ -47,23 +47,22 @@ def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion in which each assistant turn has the field of a thought: a turn
     without a thought gets a blank.
     """
-    return map_messages(body, _with_thought)
 
+    def with_thought(message: object) -> object:
+        lacks = role_of(message) == "assistant" and not as_object(message).get(_FIELD)
+        return {**as_object(message), _FIELD: NO_THOUGHT} if lacks else message
 
-def _with_thought(message: object) -> object:
-    if not isinstance(message, dict) or role_of(message) != "assistant":
-        return message
-    return message if message.get(_FIELD) else {**message, _FIELD: NO_THOUGHT}
+    return map_messages(body, with_thought)
 
 
 def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with an empty text in place of each `content` that is null."""
-    return map_messages(body, _without_null)
 
+    def without_null(message: object) -> object:
+        is_null = as_object(message).get("content", "") is None
+        return {**as_object(message), "content": ""} if is_null else message
 
-def _without_null(message: object) -> object:
-    is_null = isinstance(message, dict) and message.get("content", "") is None
-    return {**as_object(message), "content": ""} if is_null else message
+    return map_messages(body, without_null)
 
 
 def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -153,7 +152,7 @@ def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
         return body
     kept = {name: value for name, value in body.items() if name != EFFORT}
     return {
-        **with_template(kept, nested(TEMPLATE_OFF)[TEMPLATE]),
+        **with_template(kept, SWITCHES_OFF),
         "thinking": {"type": "disabled"},
     }
 

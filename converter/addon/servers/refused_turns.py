@@ -8,8 +8,8 @@ if nothing changes.
 from collections.abc import Mapping
 from typing import Any
 
-from converter.addon.servers.profiles import TEMPLATE_OFF, by_name, nested
-from converter.core.dialects.server_fields import TEMPLATE, with_template
+from converter.addon.servers.profiles import SWITCHES_OFF, by_name
+from converter.core.dialects.server_fields import with_template
 from converter.core.dialects.table import join_texts, request_writer
 from converter.core.model.raw_messages import (
     SYSTEM,
@@ -35,7 +35,7 @@ def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, o
     """Return a chat completion with thinking off, if it ends with an assistant turn."""
     if not _ends_begun(body):
         return body
-    return with_template(body, nested(TEMPLATE_OFF)[TEMPLATE])
+    return with_template(body, SWITCHES_OFF)
 
 
 def continued(body: Mapping[str, object]) -> Mapping[str, object]:
