@@ -192,12 +192,10 @@ class Exchange:
         """Return the addon's own answer to a request that needs no model; `None` if the request has
         to go to the server. `memory`: has the kept replies of the client.
         """
-        if not self.endpoint.is_own or self.client.answers.own is None:
+        if self.client.answers.own is None:
             return None
-        rows = self.settings.models
-        request = replace(request, id=self.id, created_at=self.created_at)
-        if request.served:
-            request = replace(request, served=with_aliases(request.served, rows))
+        served = request.served and with_aliases(request.served, self.settings.models)
+        request = replace(request, id=self.id, created_at=self.created_at, served=served)
         answer = self.client.answers.own(request, memory)
         if answer is None:
             return None

@@ -27,7 +27,7 @@ OF_REQUESTS = (
     "stickycookie",
 )
 """mitmproxy's options that act on a complete request."""
-_NO_SCRIPTS = ("mitmproxy", "converter", "think_addon")
+_NO_SCRIPTS = {"mitmproxy", "converter", "think_addon"}
 _LINES = ("application/x-ndjson", "application/jsonl")
 
 
@@ -35,7 +35,7 @@ def must_hold_request() -> bool:
     """Return True if a request that the addon leaves alone must be complete before it is
     sent on.
     """
-    return _is_set(OF_REQUESTS) or _has_script("request")
+    return any(map(value_of, OF_REQUESTS)) or _has_script("request")
 
 
 def must_hold_reply(response: Response) -> bool:
@@ -46,20 +46,15 @@ def must_hold_reply(response: Response) -> bool:
     """
     kind = response.headers.get("content-type", "")
     streams = is_stream(kind) or kind.lower().startswith(_LINES)
-    return _is_set(OF_REPLIES) or (not streams and _has_script("response"))
-
-
-def _is_set(options: tuple[str, ...]) -> bool:
-    return any(map(value_of, options))
+    return any(map(value_of, OF_REPLIES)) or (not streams and _has_script("response"))
 
 
 def _has_script(hook: str) -> bool:
     """Return True if an addon of the user (neither mitmproxy's nor ours) has this hook."""
-    having = (addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook))
-    return any(_home(addon) not in _NO_SCRIPTS for addon in having)
-
-
-def _home(addon: object) -> str:
-    """Return the name of the package or script that defines an addon."""
-    name = addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
-    return name.removeprefix("__mitmproxy_script__.").partition(".")[0]
+    having = [addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook)]
+    names = [
+        addon.__name__ if isinstance(addon, ModuleType) else type(addon).__module__
+        for addon in having
+    ]
+    homes = {name.removeprefix("__mitmproxy_script__.").partition(".")[0] for name in names}
+    return not homes <= _NO_SCRIPTS
