@@ -171,7 +171,7 @@ class StreamLayer(HttpStream):
         function = self._function
         if function and isinstance(event, ResponseData):
             if event.data:  # not for an empty HTTP/2 frame: for the function b"" is the body's end
-                yield from call_in_turns(function, event.data, self._say)
+                yield from self._say((yield from call_in_turns(function, event.data)))
                 if function.ends_thoughts and function.stopped:
                     yield from self._leave(function)
             return
@@ -179,7 +179,7 @@ class StreamLayer(HttpStream):
             yield from self._leave(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
-            yield from call_in_turns(function, b"", self._say)
+            yield from self._say((yield from call_in_turns(function, b"")))
             self.flow.response.stream = True  # type: ignore[union-attr]  # the function got its end
         yield from super().state_stream_response_body(event)
 
@@ -234,7 +234,7 @@ class StreamLayer(HttpStream):
         watch = watch if isinstance(event, ResponseData) else None
         if watch and isinstance(event, ResponseData) and event.data:  # b"" would be the body's end
             if isinstance(watch, StreamFunction):
-                yield from call_in_turns(watch, event.data, _drop)
+                yield from call_in_turns(watch, event.data)  # a tap collects the pieces itself
             else:
                 watch(event.data)
         if watch is None or not watch.holds:
@@ -351,11 +351,6 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += data
         yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
-
-
-def _drop(_pieces: list[bytes]) -> CommandGenerator[None]:
-    """Send nothing for the pieces of a held body, which the tap collects itself (`Tap.late`)."""
-    yield from ()
 
 
 def _nothing() -> CommandGenerator[bool]:

@@ -12,7 +12,6 @@
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,21 +65,16 @@ async def hold_back(layer: Connections, read: Connection | None) -> None:
         await stream.resumed()
 
 
-def call_in_turns(
-    function: StreamFunction,
-    chunk: bytes,
-    say: Callable[[list[bytes]], CommandGenerator[None]],
-) -> CommandGenerator[None]:
-    """Call a stream function with a chunk, and send its pieces to the client by `say`. If the call
-    may take long, it runs in a task, and the exchange and the reading of its server are paused
-    until the task ends (`hold_back`).
+def call_in_turns(function: StreamFunction, chunk: bytes) -> CommandGenerator[list[bytes]]:
+    """Call a stream function with a chunk, and return its pieces. If the call may take long, it
+    runs in a task, and the exchange and the reading of its server are paused until the task ends
+    (`hold_back`).
     """
     if not function.is_long and len(chunk) <= LONG_READ:
-        yield from say(function(chunk))
-        return
+        return function(chunk)
     task = asyncio.ensure_future(_in_steps(function, chunk))
     yield UnfinishedHook(task)
-    yield from say(task.result())
+    return task.result()
 
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:

@@ -3,14 +3,12 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import cast
 
 import pytest
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.addon.hooks.tap import Tap
 from converter.addon.layers.stream_turns import (
     LONG_READ,
     UnfinishedHook,
@@ -165,36 +163,25 @@ def test_a_server_waits_with_its_reply() -> None:
     assert lines == ["drained"]
 
 
-def of_ours(function: Marker) -> Tap:
-    return cast(Tap, function)
-
-
-def _into(emitted: list[list[bytes]]) -> Callable[[list[bytes]], CommandGenerator[None]]:
-    def say(pieces: list[bytes]) -> CommandGenerator[None]:
-        emitted.append(pieces)
-        yield from ()
-
-    return say
-
-
-def _begun(call: CommandGenerator[None]) -> UnfinishedHook:
+def _begun(call: CommandGenerator[list[bytes]]) -> UnfinishedHook:
     hook = next(call)
     assert isinstance(hook, UnfinishedHook)
     return hook
 
 
 def test_a_short_call_runs_at_once() -> None:
-    function, emitted = Marker(), list[list[bytes]]()
-    assert list(call_in_turns(of_ours(function), b"a", _into(emitted))) == []
+    function = Marker()
+    with pytest.raises(StopIteration) as ended:
+        next(call_in_turns(function, b"a"))
     assert function.calls == [b"a"]
-    assert emitted == [[b"<", b"a", b">"]]
+    assert ended.value.value == [b"<", b"a", b">"]
 
 
 def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn() -> None:
     async def long() -> None:
         function, turns = Marker(), list[int]()
         read = b"a" * LONG_READ + b"b" * LONG_READ + b"c"
-        hook = _begun(call_in_turns(of_ours(function), read, _into([])))
+        hook = _begun(call_in_turns(function, read))
         while not hook.task.done():
             turns.append(len(function.calls))
             await asyncio.sleep(0)
@@ -215,7 +202,7 @@ def test_the_rest_of_a_long_read_goes_beside_the_loop_once_it_has_to() -> None:
     async def long() -> None:
         function = Fills()
         rest = b"b" * 2 * LONG_READ
-        hook = _begun(call_in_turns(of_ours(function), b"a" * LONG_READ + rest, _into([])))
+        hook = _begun(call_in_turns(function, b"a" * LONG_READ + rest))
         await hook.task
         assert function.beside_calls == [rest]
 
