@@ -32,12 +32,7 @@ from converter.addon.aside import exempt_old_objects
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
-from converter.addon.hooks.doors import (
-    Doorkeeper,
-    identity,
-    is_at_home,
-    is_reverse,
-)
+from converter.addon.hooks.doors import Doorkeeper, identity, is_at_home, is_reverse
 from converter.addon.hooks.exchange_listener import ExchangeListener
 from converter.addon.hooks.reply_steps import ReplySteps
 from converter.addon.hooks.request_steps import RequestSteps
@@ -47,11 +42,7 @@ from converter.addon.keep.flow_keeper import FlowKeeper
 from converter.addon.keep.flow_record import RUNNING_RECORDS, FlowRecord, forget
 from converter.addon.layers.own_layers import OwnLayers
 from converter.addon.log_lines import write_each_line_at_once
-from converter.addon.mitmproxy_internals import (
-    flow_list,
-    is_replayed_by_the_server,
-    value_of,
-)
+from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_server, value_of
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
 from converter.addon.servers.server_key import hide_key

@@ -32,12 +32,7 @@ from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.request_facts import expected_calls, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
-from converter.core.dialects.table import (
-    Form,
-    ReplyContext,
-    join_texts,
-    request_writer,
-)
+from converter.core.dialects.table import Form, ReplyContext, join_texts, request_writer
 from converter.core.model.conversation import (
     Conversation,
     RedactedThinking,
