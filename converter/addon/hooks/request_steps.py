@@ -92,7 +92,7 @@ class RequestSteps:
         """Run the steps. The flow then has a response, or the request that the server gets."""
         flow, keys = record.flow, credentials(record.flow.request.headers)
         record.upstream = http_messages.upstream(flow, record.exchange)
-        memory = Memory(store=self._store, owner=record.exchange.owner)
+        record.memory = memory = Memory(store=self._store, owner=record.exchange.owner)
         pending = PendingRequest(record, self._client, memory, keys, self._turns, self._in_turn)
         record.sides.client_request = request = http_messages.copied(flow.request)
         request.headers = record.sides.headers  # the flow's headers were changed already
@@ -235,11 +235,9 @@ async def recognise_ended(pending: PendingRequest) -> None:
 
 async def write(pending: PendingRequest) -> None:
     """Write a translated request as a chat completion, and put back earlier thoughts."""
-    record, memory = pending.record, pending.memory
+    record = pending.record
     writing = partial(record.request.written, record.server, pending.parses)
-    record.request = request = await _recalled(pending, partial(writing, memory), writing)
-    if request.earlier.position or (request.conversation and request.conversation.own is not None):
-        record.memory = memory
+    record.request = await _recalled(pending, partial(writing, pending.memory), writing)
 
 
 async def restore(pending: PendingRequest) -> None:
@@ -248,7 +246,6 @@ async def restore(pending: PendingRequest) -> None:
     if request.tells_tools:
         return
     server = record.exchange.settings.server or pending.client.servers.server(record.upstream)
-    record.memory = pending.memory
     if request.wants_thoughts(server):
         restoring = partial(request.restored, pending.memory, server)
         record.request = await _recalled(pending, restoring, lambda: request)
