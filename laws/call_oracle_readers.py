@@ -242,7 +242,7 @@ def gemma_reader(quote: str, close: str) -> Reader:
 
 
 def gemma_calls_reader(quote: str) -> Reader:
-    """Return a reader of Gemma's calls that follow one another without a mark around them."""
+    """Return a reader of Gemma's calls in a row, without marks. `quote`: see `gemma_reader`."""
 
     def read(text: str, match: re.Match[str]) -> tuple[int, list[NamedArguments]] | None:
         named = list[NamedArguments]()

@@ -143,7 +143,7 @@ def _without_calls(part: Part, tools: Tools) -> list[Part]:
 
 
 def _all_parts(choice: ParsedChoice, reading: Reading) -> list[Part]:
-    """Return thinking and text, calls included. No tag counts behind thinking in a field."""
+    """Return thinking and text, calls included. Behind thinking in a field, tags are text."""
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", choice.pieces))
     text = "".join(piece.text for piece in tagged if piece.kind == "text")
     blocks = _oracle_blocks(text, choice.finish, reading)
@@ -219,7 +219,7 @@ def without_stray_marks(text: str, families: Sequence[ThoughtRow], at_head: bool
 
 
 def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
-    """Return the parts without the first `length` characters of text."""
+    """Return the parts without the first `length` characters of text (a repeated thought)."""
     out = []
     for part in read:
         gone = 0 if part.native else min(length, len(part.text))
@@ -229,7 +229,7 @@ def _drop_text(read: Iterable[Part], length: int) -> list[Part]:
 
 
 def _without_blanks(read: Sequence[Part]) -> list[Part]:
-    """Return the parts without the blanks of text before and behind thinking."""
+    """Return the parts without the blanks with which text begins or ends next to thinking."""
     kinds = ["", *(part.kind for part in read), ""]
     out = []
     for part, before, behind in zip(read, kinds, kinds[2:], strict=False):

@@ -73,7 +73,7 @@ def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
 
 
 def events_of(body: bytes) -> list[str]:
-    """Return a body as lines to compare, one for each frame or each value."""
+    """Return lines to compare: the frames of a stream, or path and value of each value in JSON."""
     try:
         return list(_leaves(json.loads(body), ""))
     except (ValueError, RecursionError):

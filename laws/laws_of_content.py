@@ -223,7 +223,8 @@ def _counts_of(reply: ParsedReply) -> list[tuple[object, ...]]:
 
 def untouched(case: Case) -> bool:
     """Return True if a client of the server's own dialect must get the server's bytes unchanged: no
-    text can begin a mark, no blanks are held, and all thinking is in the fields that it is sent in.
+    text can begin a mark, no blanks are held, and the server uses all fields in which the client is
+    to get thinking.
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected

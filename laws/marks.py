@@ -20,7 +20,7 @@ def without_blanks(text: str) -> str:
 
 
 def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
-    """Return every mark of these families, longest first. `SUFFIX` and `GAP` in it stay."""
+    """Return every mark of these families, longest first; `SUFFIX` and `GAP` stand for any text."""
     rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 

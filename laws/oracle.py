@@ -1,8 +1,8 @@
 """The oracle of thinking: reads a whole text by one slow and obvious regular expression.
 
 The oracle shares no code with the addon's parser. At each offset the expression matches a piece of
-code (Markdown), a thought, a mark that is dropped, or one character of text. The text behind a mark
-is read as a new text, in which a line or a piece of code begins.
+code (Markdown), a thought, a mark that is dropped, or one character of text. Behind a mark, the
+search begins anew as in a text that begins there, so that a block of code may begin there too.
 """
 
 import re
@@ -44,8 +44,9 @@ def read(
     stopped: bool = False,
 ) -> list[Block]:
     """Return the blocks of a reply's text. `start`: "text", "closed" (text, as thinking is off),
-    "thinking", "guessed" (thinking, by a guess) or "undecided" (the marks decide). `attributes`: an
-    opener may have some. `wants_json`: the answer is to be JSON; `stopped`: the model ended it.
+    "thinking", "guessed" (thinking, by a guess) or "undecided" (the marks decide). `attributes`:
+    openers may have attributes. `wants_json`: the answer is to be JSON. `stopped`: the model itself
+    ended the reply.
     """
     options = (attributes, tools_offered, wants_json, stopped)
     return list(_read(text, tuple(families), start, options))
@@ -175,7 +176,9 @@ class _Reader:
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
     def _skip_value(self, offset: int) -> int:
-        """Return the offset behind the JSON value. If it has no end, no mark counts any more."""
+        """Return the offset behind the JSON value at `offset`. If the value has no end, no mark
+        counts any more.
+        """
         end = value_end(self.rest, offset)
         if end is None:
             self.families = ()

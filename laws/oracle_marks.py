@@ -93,7 +93,7 @@ class State:
     """The state of the oracle at an offset."""
 
     head: bool  # True if only blanks stand before the offset
-    closer: str  # the closer of the thought that ended before these blanks
+    closer: str  # the closer of a thought, if only blanks stand between it and the offset
     bare: bool = False  # True if a closer may show that the text before was a thought
     stray: bool = False  # True if a closer at the offset is dropped, because it closes nothing
     offered: bool = False  # True if the request offers tools
@@ -277,7 +277,8 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
     """Return the pattern of a thought: an opener, all text up to the first of its own closers, and
     that closer, which may be missing.
 
-    The opener may be repeated at once, and a label may follow it.
+    The opener may be repeated at once, and a label may follow it. The pattern's groups have
+    `number`, the index of the family, in their names.
     """
     closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
@@ -296,7 +297,9 @@ def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
 
 
 def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
-    """Return the pattern of an opener that begins no longer mark. `suffix`: that of its suffix."""
+    """Return the pattern of an opener, which does not match the beginning of a longer mark.
+    `suffix`: the pattern of the text in place of `SUFFIX`.
+    """
     longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 

@@ -157,14 +157,14 @@ def _possible_libraries(file: Path) -> list[Path]:
 
 
 class RecordingFile(pytest.File):
-    """One recording: an item for each law that applies, and one for each client's golden."""
+    """One recording: a test for each law that applies, and one for each client's golden."""
 
     def __init__(self, *, library_folder: Path, **keywords: Any) -> None:
         super().__init__(**keywords)
         self._library_folder = library_folder
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the items; a file that cannot be read has one item, which fails."""
+        """Yield the tests; a file that cannot be read has one test, which fails."""
         # the imports of mitmproxy issue this warning
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.extras.recordings.library import Library  # noqa: PLC0415
@@ -207,7 +207,7 @@ class _RecordingItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return the file, and the headline of a failure."""
+        """Return the file, and the headline of a failure: the recording's and the test's name."""
         return self.path, None, f"{self.path.stem}::{self.name}"
 
 

@@ -75,9 +75,8 @@ class StrictResponseReader:
     def _finish_item(self, item: Json) -> None:
         must(self._open is not None and self._open["id"] == item["id"], "another item is done")
         pieces = "".join(self._pieces)
-        text = (
-            text_of_item(item) if item["type"] in _IN_PIECES else ""
-        )  # other items have no deltas
+        # items of other types have no deltas
+        text = text_of_item(item) if item["type"] in _IN_PIECES else ""
         must(pieces == text, f"the pieces say {pieces!r}, the item {text!r}")
         if item["type"] == "function_call":
             json.loads(item["arguments"])
@@ -103,7 +102,7 @@ def text_of_item(item: Json) -> str:
 
 
 def as_message(response: Json) -> Json:
-    """Return a response as a message of the Messages API, so that one judge serves both."""
+    """Return a response as a message of the Messages API, so that the same laws check both."""
     message = {
         "type": "message",
         "id": response.get("id"),
@@ -124,9 +123,8 @@ def _block(item: Json) -> Json:
         name, arguments = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": arguments}
     kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
-    return (
-        {"type": kind, kind: text_of_item(item)} if kind else dict(item)
-    )  # other items stay as they are
+    # items of other types stay as they are
+    return {"type": kind, kind: text_of_item(item)} if kind else dict(item)
 
 
 def _stop_reason(response: Json) -> str:

@@ -55,7 +55,7 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion of `create`."""
+    """Return the message of `messages.create`, which must be of the SDK's own types."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -66,14 +66,14 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the message of `stream` at its end."""
+    """Return the message that `messages.stream` has put together from the stream's events."""
     wire.serve(body, Form.STREAM)
     with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
         return stream.get_final_message().to_dict()
 
 
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Return every event of `create(stream=True)`; each must be of the SDK's own types."""
+    """Return each event of `create(stream=True)`, which must be of the SDK's own types."""
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION, stream=True
@@ -94,7 +94,7 @@ def _of_the_api(part: dict[str, Any]) -> bool:
 
 
 def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion of `create`."""
+    """Return the completion of `chat.completions.create`."""
     wire.serve(body, Form.WHOLE)
     return wire.openai.chat.completions.create(model="small", messages=_QUESTION).to_dict()
 
@@ -111,7 +111,7 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """Return the completion of `stream` at its end, also of a reply that was cut."""
+    """Return the completion that `stream` has put together, also if the reply was cut off."""
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:
@@ -129,7 +129,7 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _error_body(create: Callable[..., Any], form: Form, **fields: Any) -> dict[str, Any]:
-    """Return the body of the error that an SDK raises; empty where it raises none."""
+    """Return the body of the error that an SDK's `create` raises; empty if it raises none."""
     try:
         answer = create(**fields, model="small", stream=form is Form.STREAM)
         list(answer if form is Form.STREAM else ())
@@ -153,8 +153,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """Return the response of `create`, or of a stream the last event's response and the SDK's own
-    sum of a completed response. Every event must be of the SDK's types.
+    """Return the response of `create`; for a stream, the response in the last event and, if it is
+    completed, the response that the SDK has put together. Each event must be of the SDK's types.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:
@@ -173,7 +173,7 @@ def _check_event(event: dict[str, Any]) -> None:
     if event["type"] == "keepalive":
         return
     error = (event.get("response") or {}).get("error") or {}
-    if error.get("code") == "context_length_exceeded":  # the API's, and not among the SDK's types
+    if error.get("code") == "context_length_exceeded":  # the API has it, the SDK's types do not
         error["code"] = "server_error"
     RESPONSE_EVENTS.validate_python(event)
 
@@ -205,7 +205,7 @@ def ollama_error(body: bytes, status: int) -> str:
 
 
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
-    """Return the SDK's view of a body, written as a server would write it."""
+    """Return the body as the SDK reads it, written again as a server would write it."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""
