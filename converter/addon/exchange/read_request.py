@@ -233,7 +233,7 @@ class ReadRequest:
         history = options.history.read_by(conversation.model, server)
         order = options.history.order
         settings = request_settings(server, conversation, history.form, order, parses)
-        run_of = (self.repeated.run,) if self.repeated else ()
+        run_of = (self.repeated.translated,) if self.repeated else ()
         chat, notes = request_writer.write(conversation, settings, *run_of)
         body: Mapping[str, object] = chat
         wanted = history.wanted and options.restore != "off"

@@ -74,7 +74,7 @@ class RepeatedTurns[Turn, Request]:
         self._turns[id(message)] = cached
         return cached[2]
 
-    def run(
+    def translated(
         self, turns: Sequence[Turn], basis: object, write: Callable[[], list[dict[str, object]]]
     ) -> list[dict[str, object]]:
         """Return the messages into which `turns`, some turns in a row, are translated for the

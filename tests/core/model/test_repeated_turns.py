@@ -126,7 +126,7 @@ def test_a_request_is_read_and_written_as_if_none_had_been_before(
         conversation, plain = written(reader, messages, turns.read), written(reader, messages)
         assert conversation == plain
         if isinstance(conversation, Conversation) and isinstance(plain, Conversation):
-            body, notes = write(conversation, settings, turns.run)
+            body, notes = write(conversation, settings, turns.translated)
             assert (body, notes) == write(plain, settings)
             assert turns.body(body, json_text.write) == json_text.write(body)
             before, turns.before = turns, None
@@ -162,11 +162,11 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
     messages: list[object] = [{"role": "user", "content": "Hi"}]
     first = RepeatedTurns[Turn, KeptObject]()
     turn = first.read(messages[0], lambda: (Turn("user", ()), False))
-    written = first.run((turn,), "way", lambda: [{"role": "user"}])
+    written = first.translated((turn,), "way", lambda: [{"role": "user"}])
     assert first.body({"messages": written}, json_text.write) == b'{"messages":[{"role":"user"}]}'
     then = RepeatedTurns(first)
     assert then.read(messages[0], lambda: pytest.fail("read")) is turn
-    assert then.run((turn,), "way", pytest.fail) is written
+    assert then.translated((turn,), "way", pytest.fail) is written
     wrote = list[object]()
 
     def write(value: object) -> bytes:
@@ -179,9 +179,9 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
 
 def test_a_turn_is_written_again_where_it_is_written_in_another_form() -> None:
     first, turn = RepeatedTurns[Turn, KeptObject](), Turn("user", ())
-    first.run((turn,), "way", lambda: [{"role": "user"}])
+    first.translated((turn,), "way", lambda: [{"role": "user"}])
     other: list[dict[str, object]] = [{"role": "user"}]
-    assert RepeatedTurns(first).run((turn,), "other", lambda: other) is other
+    assert RepeatedTurns(first).translated((turn,), "other", lambda: other) is other
 
 
 def test_an_equal_message_that_was_read_anew_is_another() -> None:
