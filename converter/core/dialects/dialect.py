@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from converter.core.dialects.error_words import server_message
-from converter.core.dialects.tolerant_readers import BlockReader, ItemRow
 from converter.core.dialects.wire_form import Mapped, WireForm
 from converter.core.model.conversation import Block, Conversation, RequestError, Turn
 from converter.core.model.memory import Memory
@@ -208,14 +207,6 @@ class Requests:
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
     """Readers of the blocks of a message, by type. People are shown a request by these readers,
     too.
-    """
-    shown_blocks: Mapping[str, BlockReader] = field(default_factory=dict)
-    """Readers for views only; they come before `blocks`. A key is the end of the types that its
-    reader reads: `tool_use` also stands for `server_tool_use`.
-    """
-    shown_items: Mapping[str, ItemRow] = field(default_factory=dict)
-    """Readers, for views only, of items that are no messages. A key is the end of the types that
-    its reader reads.
     """
     omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
     """Returns True if an untranslated request asks that thinking is not shown."""

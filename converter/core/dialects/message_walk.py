@@ -1,9 +1,9 @@
 """A walk over the messages of a request, block by block, for people. No function here raises.
 
-Messages, items and blocks are read by the readers in the dialects' `Requests`. The readers of all
-dialects are used, because the dialect of a shown request may be unknown. Nothing of a malformed
-request is lost: an object without a reader is yielded as it is, and fields that a reader did not
-read are yielded behind its blocks.
+Calls, results and items are read by tolerant readers, other blocks by the readers in the dialects'
+`Requests`: those of all dialects, because the dialect of a shown request may be unknown. Nothing of
+a malformed request is lost: an object without a reader is yielded as it is, and fields that a
+reader did not read are yielded behind its blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -12,9 +12,11 @@ from functools import partial
 from typing import NamedTuple
 
 from converter.core.dialects.reasoning_fields import has_value, thoughts_of
-from converter.core.dialects.table import DIALECTS, block_readers
+from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.tolerant_readers import (
     ASSISTANT,
+    SHOWN_BLOCKS,
+    SHOWN_ITEMS,
     TOOL,
     ItemRow,
     OpenResult,
@@ -38,11 +40,10 @@ _DEPTH = 8
 API nests deeper.
 """
 _LONGEST_ROLE = 200
-_BLOCKS = block_readers()
-_SHOWN_BLOCKS = {
-    ending: read for each in DIALECTS for ending, read in each.requests.shown_blocks.items()
-}
-_ITEMS = {ending: row for each in DIALECTS for ending, row in each.requests.shown_items.items()}
+_BLOCKS = {kind: read for each in reversed(DIALECTS) for kind, read in each.requests.blocks.items()}
+"""Type -> reader of the blocks of every dialect. If two dialects have the same type, the reader of
+the first one counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def item(value: object) -> WalkedItem:
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
         return WalkedItem(role, _read(value, partial(_message, role=role), _HEAD), whole=True)
-    rows = (row for ending, row in _ITEMS.items() if kind.endswith(ending))
+    rows = (row for ending, row in SHOWN_ITEMS.items() if kind.endswith(ending))
     speaker, read = next(rows, _NO_ROW)
     return WalkedItem(speaker, _read(value, read, _HEAD), whole=False)
 
@@ -157,7 +158,7 @@ def _piece(read: Block | OpenResult | Piece, fields: Fields, depth: int) -> Piec
 
 def _block(fields: Fields) -> Iterator[Block | OpenResult]:
     kind = str(fields.values.get("type") or "")
-    shown = (read for ending, read in _SHOWN_BLOCKS.items() if kind.endswith(ending))
+    shown = (read for ending, read in SHOWN_BLOCKS.items() if kind.endswith(ending))
     if read := next(shown, None):
         yield from read(fields)
     elif kind in _BLOCKS:

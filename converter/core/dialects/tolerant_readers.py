@@ -1,13 +1,14 @@
-"""Tolerant readers of calls and tool results, for views. They accept every dialect, and the many
-shapes of calls that a server runs with its own tools; the readers of requests are strict.
+"""Tolerant readers of calls, tool results and thoughts, for views. They accept every dialect, and
+the many shapes of calls that a server runs with its own tools; the readers of requests are strict.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from converter.core.model.conversation import Block, ToolResult, ToolUse
+from converter.core.dialects.reasoning_fields import thinking_in
+from converter.core.model.conversation import Block, ThinkingBlock, ToolResult, ToolUse
 from converter.core.wire.checked import Fields
-from converter.core.wire.printable import json_of
+from converter.core.wire.printable import json_of, size_of
 
 ASSISTANT, TOOL = "assistant", "tool"
 _ARGUMENTS = ("arguments", "input", "action", "operation", "code", "queries")
@@ -59,3 +60,37 @@ def result_of(result: Fields, call: str, content: str = "content") -> OpenResult
     id_, name = (result.optional(field, str) or "" for field in (call, "name"))
     failed = result.optional("is_error", bool) or result.values.get("status") == "failed"
     return OpenResult(ToolResult(id_, is_error=failed, name=name), value)
+
+
+def _called(block: Fields) -> Iterator[ToolUse]:
+    block.value("caller")
+    yield call_of(block, block)
+
+
+def _thought(item: Fields) -> Iterator[Block]:
+    """Yield a thought: its raw text or its summary; if it has neither, a note on its encrypted
+    text.
+    """
+    raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
+    thinking = thinking_in(raw) or thinking_in(summary)
+    hidden = isinstance(sealed, str) and sealed and not thinking
+    yield ThinkingBlock(thinking, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
+
+
+def _called_item(item: Fields) -> Iterator[Block]:
+    yield call_of(item, item, str(item.values["type"]).removesuffix("_call"))
+
+
+SHOWN_BLOCKS: Mapping[str, BlockReader] = {
+    "tool_result": lambda block: [result_of(block, "tool_use_id")],
+    "tool_use": _called,
+}
+"""Readers of blocks, which come before those of the dialects. A key is the end of the types that
+its reader reads: `tool_use` also stands for `server_tool_use`.
+"""
+SHOWN_ITEMS: Mapping[str, ItemRow] = {
+    "reasoning": ItemRow(ASSISTANT, _thought),
+    "_call": ItemRow(ASSISTANT, _called_item),
+    "_output": ItemRow(TOOL, lambda item: [result_of(item, "call_id", "output")]),
+}
+"""Readers of items that are no messages. A key is the end of the types that its reader reads."""

@@ -3,15 +3,9 @@ blocks, with one reader for each type of block.
 """
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from converter.core.dialects.tolerant_readers import (
-    BlockReader,
-    OpenResult,
-    call_of,
-    result_of,
-)
 from converter.core.model.conversation import (
     Block,
     Data,
@@ -204,22 +198,3 @@ BLOCK_TYPES = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
 """All types of blocks that have a reader. In a field whose table lacks the type, such a block is an
 error.
 """
-
-
-# Readers for views only: they also read the calls and results of tools that Anthropic's servers run
-# (`server_tool_use`, ...).
-
-
-def _shown_call(block: Fields) -> Iterator[ToolUse]:
-    block.value("caller")
-    yield call_of(block, block)
-
-
-def _shown_result(block: Fields) -> Iterator[OpenResult]:
-    yield result_of(block, "tool_use_id")
-
-
-SHOWN_BLOCKS: Mapping[str, BlockReader] = {
-    "tool_result": _shown_result,
-    "tool_use": _shown_call,
-}

@@ -18,7 +18,6 @@ from converter.core.dialects.dialect import (
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.responses import compaction, errors, state, thoughts
 from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.core.dialects.responses.items import SHOWN_ITEMS
 from converter.core.dialects.responses.request_reader import ResponseContext, input_items, read
 from converter.core.dialects.responses.response_events import COUNTER, ResponsesEncoder
 from converter.core.dialects.wire_form import ReplyContext, WireForm
@@ -95,7 +94,6 @@ RESPONSES = Dialect(
         native_option="responses",
         native=thoughts.mend,
         blocks=PARTS,
-        shown_items=SHOWN_ITEMS,
     ),
     Answers(
         error_body=errors.named,

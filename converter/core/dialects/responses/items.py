@@ -5,24 +5,15 @@ Calls that only OpenAI's servers make (web search, a computer), and their output
 is everything else that another server cannot use. A note names each such type once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.openai_parts import read_parts
-from converter.core.dialects.reasoning_fields import thinking_in
 from converter.core.dialects.responses import compaction, thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
-from converter.core.dialects.tolerant_readers import (
-    ASSISTANT,
-    TOOL,
-    ItemRow,
-    OpenResult,
-    call_id_of,
-    call_of,
-    result_of,
-)
+from converter.core.dialects.tolerant_readers import call_id_of
 from converter.core.model.conversation import (
     Block,
     ContentBlock,
@@ -35,7 +26,6 @@ from converter.core.model.conversation import (
 )
 from converter.core.wire import long_json
 from converter.core.wire.checked import Fields
-from converter.core.wire.printable import size_of
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -177,32 +167,4 @@ _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] =
     "function_call_output": _output,
     "custom_tool_call_output": _output,
     "tool_search_output": _search_output,
-}
-
-
-# Readers for views only: they also read the calls and outputs of OpenAI's own tools.
-
-
-def _shown_thought(item: Fields) -> Iterator[Block]:
-    """Yield a thought: its raw text or its summary; if it has neither, a note on its encrypted
-    text.
-    """
-    raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
-    thinking = thinking_in(raw) or thinking_in(summary)
-    hidden = isinstance(sealed, str) and sealed and not thinking
-    yield ThinkingBlock(thinking, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
-
-
-def _shown_call(item: Fields) -> Iterator[Block]:
-    yield call_of(item, item, str(item.values["type"]).removesuffix("_call"))
-
-
-def _shown_output(item: Fields) -> Iterator[OpenResult]:
-    yield result_of(item, "call_id", "output")
-
-
-SHOWN_ITEMS: Mapping[str, ItemRow] = {
-    "reasoning": ItemRow(ASSISTANT, _shown_thought),
-    "_call": ItemRow(ASSISTANT, _shown_call),
-    "_output": ItemRow(TOOL, _shown_output),
 }
