@@ -29,7 +29,7 @@ from converter.addon.servers.profiles import (
     thinking_fields,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
-from converter.core.dialects.dialect import RequestContext
+from converter.core.dialects.dialect import RequestContext, read_anew
 from converter.core.dialects.request_facts import expected_calls, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import Form, ReplyContext, join_texts, request_writer
@@ -361,7 +361,7 @@ def read(
         exchange.endpoint.purpose,
         exchange.settings.map,
         memory,
-        repeated.read if repeated else None,
+        repeated.read if repeated else read_anew,
     )
     conversation = exchange.client.requests.read(value, around)
     thinking = conversation.thinking

@@ -129,14 +129,16 @@ class RequestContext:
         purpose: the purpose of the endpoint.
         map: the user's field map (`think_map`).
         memory: the memory of earlier replies; None if the request cannot refer to them.
-        turn_of: returns turns that were read for the request before; None if every turn is read
-            anew.
+        turn_of: returns turns that were read for the request before.
     """
 
     purpose: Purpose = Purpose.REPLY
     map: Mapping[str, Mapped] = field(default_factory=dict)
     memory: Memory | None = None
-    turn_of: TurnOf | None = None
+    turn_of: TurnOf = read_anew
+
+
+NO_CONTEXT = RequestContext()
 
 
 type RequestReader = Callable[[object, RequestContext], Conversation]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.request_reader import read
-from converter.core.dialects.dialect import TurnOf, read_anew
+from converter.core.dialects.dialect import RequestContext, TurnOf, read_anew
 from converter.core.dialects.ollama.request_reader import read as read_ollama
 from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
@@ -83,7 +83,7 @@ _OLLAMA = st.sampled_from(
 
 def _of_messages(messages: list[object], turn_of: TurnOf) -> Conversation:
     body = {"model": "m", "max_tokens": 9, "messages": messages, "metadata": {"user_id": "u"}}
-    return read(body, turn_of=turn_of)
+    return read(body, RequestContext(turn_of=turn_of))
 
 
 def _of_responses(items: list[object], turn_of: TurnOf) -> Conversation:

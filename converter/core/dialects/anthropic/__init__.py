@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 
 from converter.core.dialects.anthropic import models, threads
-from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS, SHOWN_BLOCKS
+from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
 from converter.core.dialects.anthropic.decoder import NAME, AnthropicDecoder
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.anthropic.errors import error_body, error_reply
-from converter.core.dialects.anthropic.request_reader import omits_thinking, read_in_thread
+from converter.core.dialects.anthropic.request_reader import omits_thinking, read
 from converter.core.dialects.dialect import (
     QUESTION,
     SAMPLING,
@@ -59,7 +59,7 @@ ANTHROPIC = Dialect(
         error_event="error",
     ),
     Requests(
-        read=read_in_thread,
+        read=read,
         path="/v1/messages",
         example={**SAMPLING, **QUESTION, "max_tokens": 200},
         native_option="messages",
@@ -68,7 +68,6 @@ ANTHROPIC = Dialect(
             threads.unsupported() if body.get("thread") is not None else None
         ),
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
-        shown_blocks=SHOWN_BLOCKS,
         omits_thinking=omits_thinking,
         refers=('"thread"',),
     ),

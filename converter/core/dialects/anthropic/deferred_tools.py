@@ -19,9 +19,9 @@ search, so that with one in a request no deferred tool could ever be found.
 """
 
 
-def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] | None:
-    """Return the names of the deferred tools that were found, each with its position in the order
-    of the finds. A tool that `tool_choice` names counts as found.
+def order_of_finds(request: Fields, tools: Iterable[Fields]) -> list[str] | None:
+    """Return the names of the deferred tools that were found, in the order of the finds. A tool
+    that `tool_choice` names counts as found.
 
     Return None if the request relies on a search that only Anthropic's servers run: then every
     deferred tool is offered from the beginning.
@@ -33,7 +33,7 @@ def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] |
     choice = request.values.get("tool_choice")
     if isinstance(choice, dict) and isinstance(choice.get("name"), str):
         names.setdefault(choice["name"])
-    return {name: position for position, name in enumerate(names)}
+    return list(names)
 
 
 def _references(value: object) -> Iterator[str]:

@@ -11,14 +11,19 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import get_args
 
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, Reader, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import Purpose, RequestContext, TurnOf
+from converter.core.dialects.dialect import (
+    NO_CONTEXT,
+    Purpose,
+    RequestContext,
+    TurnOf,
+    read_anew,
+)
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
 from converter.core.model.conversation import (
     Block,
@@ -52,41 +57,20 @@ _SETTINGS: Kinds = {**SAMPLING, "stop_sequences": [str], "stream": bool}
 NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
-def read_in_thread(body: object, context: RequestContext) -> Conversation:
-    """Return the conversation of a request. If the request continues a thread, the thread's turns
-    come first.
+def read(body: object, context: RequestContext = NO_CONTEXT) -> Conversation:
+    """Return the conversation of a Messages request, or raise RequestError, and nothing else, if
+    the request breaks the format. If the request continues a thread, the thread's turns come first.
+
+    Blocks that our own replies have because of the user's field map are left out without a note.
     """
     thread = None
     if context.memory is not None and as_object(body).get("thread") is not None:
         body, thread = threads.complete(body, context.memory)
-    blocks = {row.block for row in context.map.values()}
     # no turns are taken from the request before: in a thread no request repeats a turn
-    turn_of = None if thread else context.turn_of
-    counting = context.purpose is Purpose.COUNT
-    request = read(body, counting=counting, kinds=blocks, turn_of=turn_of)
-    return replace(request, own=thread) if thread else request
-
-
-def read(
-    body: object,
-    *,
-    counting: bool = False,
-    kinds: Collection[str] = (),
-    turn_of: TurnOf | None = None,
-) -> Conversation:
-    """Return the conversation of a Messages request, or raise RequestError, and nothing else, if
-    the request breaks the format.
-
-    Arguments:
-        body: the request's parsed JSON.
-        counting: the request is to `count_tokens`, and so has no `max_tokens`.
-        kinds: types of blocks that our own replies have because of the user's field map. They are
-            left out without a note.
-        turn_of: returns a turn as it was read from the request before, if the message is the same.
-    """
+    turn_of = read_anew if thread else context.turn_of
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
-    max_tokens = None if counting else request.required("max_tokens", int)
+    max_tokens = None if context.purpose is Purpose.COUNT else request.required("max_tokens", int)
     if max_tokens is not None and max_tokens < 0:
         raise request.error("max_tokens", "Input should be greater than or equal to 0")
     tools, choice = tools_of(request, notes), request.child("tool_choice")
@@ -108,7 +92,8 @@ def read(
         output_schema=_output_schema(request, output),
         user_id=metadata.optional("user_id", str) if metadata else None,
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
-        notes=(*notes, *_left_out(left_out, kinds)),
+        notes=(*notes, *_left_out(left_out, {row.block for row in context.map.values()})),
+        own=thread,
     )
 
 
@@ -121,17 +106,16 @@ def _system_texts(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf | None
+    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
     blocks = {role: readers_of(role, left_out) for role in ROLES.values()}
-    readers = (
-        (message, partial(_turn, message, f"messages.{at}", blocks, left_out))
+    turns = [
+        turn_of(message, partial(_turn, message, f"messages.{at}", blocks, left_out), None)
         for at, message in enumerate(messages)
-    )
-    turns = tuple(turn_of(one, reader, None) if turn_of else reader()[0] for one, reader in readers)
+    ]
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
@@ -235,30 +219,28 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
 
     A deferred tool is left out until a search has found it; found tools come behind all others.
     """
-    tools, searched = dict[str, Tool](), dict[int, Tool]()
+    tools, deferred, left_out = dict[str, Tool](), set[str](), list[str]()
     offered = request.children("tools")
-    left_out, names = list[str](), set[str]()
-    deferred = any(tool.values.get("defer_loading") is not None for tool in offered)
-    finds = order_of_finds(request, offered) if deferred else None
     for tool in offered:
         kind = tool.optional("type", str) or "custom"
         name = tool.optional("name", str)
         if kind != "custom":
             left_out.append(kind)
-            continue
-        if name in names:
+        elif name in tools:
             raise request.error("tools", "Tool names must be unique.")
-        read = _tool(tool)
-        names.add(read.name)
-        if finds is None or not tool.optional("defer_loading", bool):
+        else:
+            read = _tool(tool)
             tools[read.name] = read
-        elif read.name in finds:
-            searched[finds[read.name]] = read
+            deferred |= {read.name} if tool.optional("defer_loading", bool) else set()
     if left_out:
         notes.append(
             f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
         )
-    return (*tools.values(), *(searched[position] for position in sorted(searched)))
+    finds = order_of_finds(request, offered) if deferred else None
+    if finds is not None:
+        found = {name: tools[name] for name in finds if name in deferred}
+        tools = {name: tool for name, tool in tools.items() if name not in deferred} | found
+    return tuple(tools.values())
 
 
 def _tool(tool: Fields) -> Tool:

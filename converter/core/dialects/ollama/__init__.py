@@ -11,7 +11,6 @@ from converter.core.dialects.dialect import (
     Label,
     Purpose,
     Requests,
-    read_anew,
 )
 from converter.core.dialects.ollama import own_answers
 from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
@@ -45,7 +44,7 @@ OLLAMA = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=lambda body, context: read(body, context.turn_of or read_anew),
+        read=lambda body, context: read(body, context.turn_of),
         path="/api/chat",
         example={**QUESTION, "options": {**SAMPLING, "num_predict": 200}},
         streams=True,

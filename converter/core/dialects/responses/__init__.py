@@ -47,7 +47,7 @@ def _read_request(body: object, context: RequestContext) -> Conversation:
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
     alone = history is None or history.is_alone
-    turn_of = (context.turn_of if alone else None) or read_anew
+    turn_of = context.turn_of if alone else read_anew
     request, own = read(body, history.items if history else None, turn_of)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))

@@ -84,4 +84,4 @@ def test_beside_a_search_of_anthropics_servers_all_are_offered() -> None:
     ],
 )
 def test_what_refers_to_nothing_finds_nothing(messages: object) -> None:
-    assert order_of_finds(Fields({"messages": messages}), ()) == {}
+    assert order_of_finds(Fields({"messages": messages}), ()) == []

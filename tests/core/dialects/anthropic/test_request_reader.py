@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.request_reader import read
+from converter.core.dialects.dialect import Purpose, RequestContext
+from converter.core.dialects.wire_form import Mapped
 from converter.core.model.conversation import (
     Conversation,
     RequestError,
@@ -297,14 +299,14 @@ def test_blocks_that_no_local_server_knows_are_noted_once() -> None:
 def test_blocks_that_a_row_read_from_a_reply_are_left_out_without_a_word() -> None:
     blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}]
     turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": blocks}]
-    conversation = read(ask(messages=turns), kinds={"custom"})
+    conversation = read(ask(messages=turns), RequestContext(map={"field": Mapped("custom", "key")}))
     assert conversation.turns[1].blocks == (TextBlock("a"),)
     assert conversation.notes == ()
 
 
 def test_a_count_needs_no_max_tokens() -> None:
     body = {"model": "m", "messages": [HI], "thinking": {"type": "enabled", "budget_tokens": 50000}}
-    assert read(body, counting=True).max_tokens is None
+    assert read(body, RequestContext(Purpose.COUNT)).max_tokens is None
 
 
 JSON = st.recursive(
