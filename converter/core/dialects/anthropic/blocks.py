@@ -117,14 +117,6 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
     return source.row("type", readers)(source)
 
 
-def _link(source: Fields) -> MediaSource:
-    return Linked(source.required("url", str))
-
-
-def _stored(source: Fields) -> MediaSource:
-    return Stored(source.required("file_id", str))
-
-
 def _bytes(source: Fields) -> bytes:
     data = source.required("data", str)
     try:
@@ -163,15 +155,14 @@ def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
 INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
 IMAGE_SOURCES: dict[str, Reader[MediaSource]] = {
     "base64": _image_data,
-    "url": _link,
-    "file": _stored,
+    "url": lambda source: Linked(source.required("url", str)),
+    "file": lambda source: Stored(source.required("file_id", str)),
 }
 DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | MediaSource]] = {
+    **IMAGE_SOURCES,
     "base64": _document_data,
     "text": _plain_text,
     "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
-    "url": _link,
-    "file": _stored,
 }
 _SHOWN: dict[str, Reader[TextBlock | Image | Document]] = {
     **INNER_BLOCKS,
