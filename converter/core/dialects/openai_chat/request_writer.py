@@ -95,77 +95,59 @@ def _notes(
     blocks = [block for turn in conversation.turns for block in turn.blocks]
     results = (block.content for block in blocks if isinstance(block, ToolResult))
     blocks += [block for content in results for block in content]
-    attached = (block for block in blocks if isinstance(block, (Image, Document)))
-    if unreadable := sum(map(_is_unreadable, attached)):
+    images = sum(isinstance(block, Image) and isinstance(block.source, Stored) for block in blocks)
+    documents = (block.content for block in blocks if isinstance(block, Document))
+    if unreadable := images + sum(not isinstance(content, tuple) for content in documents):
         lines.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
     return tuple(lines)
-
-
-def _is_unreadable(block: Image | Document) -> bool:
-    if isinstance(block, Image):
-        return isinstance(block.source, Stored)
-    return not isinstance(block.content, tuple)
 
 
 def _fields(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf
 ) -> dict[str, object]:
-    switch = settings.switch
+    switch, sampling, most = settings.switch, conversation.sampling, conversation.max_tokens
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
     messages = write_messages(conversation, settings, run_of)
-    return {
+    last = messages[-1] if messages else {}
+    goes_on = last.get("role") == "assistant" and "tool_calls" not in last
+    fields: dict[str, object | None] = {
         "model": conversation.model,
         "messages": messages,
-        **_limits(conversation),
-        **_tools(conversation, settings),
-        **_output(conversation),
-        **_prefill(messages, settings),
-        **settings.thinking,
-    }
-
-
-def _limits(conversation: Conversation) -> dict[str, object]:
-    sampling = conversation.sampling
-    fields: dict[str, object] = {
         # A client of the Messages API may send 0, to fill the prompt cache; vLLM and SGLang
         # require at least one token.
-        "max_tokens": None if conversation.max_tokens is None else max(1, conversation.max_tokens),
+        "max_tokens": None if most is None else max(1, most),
         "stop": list(conversation.stop_sequences) or None,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "top_k": sampling.top_k,
         "user": conversation.user_id,
+        **_tools(conversation, settings),
+        "stream": conversation.stream or None,
+        "stream_options": {"include_usage": True} if conversation.stream else None,
+        "response_format": _format(conversation),
     }
-    return {name: value for name, value in fields.items() if value is not None}
+    sent = {name: value for name, value in fields.items() if value is not None}
+    return {**sent, **(settings.prefill if goes_on else {}), **settings.thinking}
 
 
 def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
-    choice = conversation.tool_choice or ToolChoice("auto")
-    tools = conversation.tools and _offered(conversation.tools, choice, settings)
+    """Return the tools to offer, and the choice between them. If the server cannot be told which
+    tool to call, only the allowed tools are offered.
+    """
+    choice, tools = conversation.tool_choice, conversation.tools
+    leaves_out = "tool_choice" in settings.leaves_out
+    if choice and choice.mode == "none" and leaves_out:
+        tools = ()
+    elif choice and choice.mode == "named" and (leaves_out or not settings.named_tool_choice):
+        tools = tuple(tool for tool in tools if tool.name == choice.name)
     if not tools:
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
-    body: dict[str, object] = {"tools": [_tool(tool) for tool in tools]}
-    if conversation.tool_choice is not None:
-        body["tool_choice"] = _choice(choice, settings)
-    if not conversation.parallel_tool_use:
-        body["parallel_tool_calls"] = False
-    return body
-
-
-def _offered(
-    tools: tuple[Tool, ...], choice: ToolChoice, settings: RequestSettings
-) -> tuple[Tool, ...]:
-    """Return the tools to offer. If the server cannot be told which tool to call, only the allowed
-    tools are offered.
-    """
-    if choice.mode == "none" and "tool_choice" in settings.leaves_out:
-        return ()
-    if choice.mode == "named" and (
-        not settings.named_tool_choice or "tool_choice" in settings.leaves_out
-    ):
-        return tuple(tool for tool in tools if tool.name == choice.name)
-    return tools
+    return {
+        "tools": [_tool(tool) for tool in tools],
+        "tool_choice": _choice(choice, settings) if choice else None,
+        "parallel_tool_calls": None if conversation.parallel_tool_use else False,
+    }
 
 
 def _tool(tool: Tool) -> dict[str, object]:
@@ -185,27 +167,13 @@ def _choice(choice: ToolChoice, settings: RequestSettings) -> object:
     return {"type": "function", "function": {"name": choice.name}}
 
 
-def _output(conversation: Conversation) -> dict[str, object]:
-    body: dict[str, object] = {}
-    if conversation.stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
-    if conversation.output_schema is not None:
-        strict = conversation.output_strict
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {
-                "name": conversation.output_name or OUTPUT_NAME,
-                "schema": conversation.output_schema,
-                **({} if strict is None else {"strict": strict}),
-            },
-        }
-    return body
-
-
-def _prefill(messages: list[dict[str, object]], settings: RequestSettings) -> dict[str, object]:
-    last = messages[-1] if messages else {}
-    continued = last.get("role") == "assistant" and "tool_calls" not in last
-    return dict(settings.prefill) if continued else {}
+def _format(conversation: Conversation) -> dict[str, object] | None:
+    schema, strict = conversation.output_schema, conversation.output_strict
+    if schema is None:
+        return None
+    named = {"name": conversation.output_name or OUTPUT_NAME, "schema": schema}
+    described = named if strict is None else {**named, "strict": strict}
+    return {"type": "json_schema", "json_schema": described}
 
 
 def write_messages(
